@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context;
-use pointsman_cli::{ParsedCommand, LogArgs, ServeArgs, ended};
+use pointsman_cli::{LogArgs, ParsedCommand, ServeArgs, ended};
 use pointsman_server::{LogQueue, authority_remarks};
 
 /// What requests took goes back to the kernel soon after them (`.cargo/config.toml`).

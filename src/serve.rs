@@ -9,8 +9,8 @@ use std::time::Duration;
 use anyhow::Context;
 use pointsman_cli::{DevAnswers, FactStatus, LimitArgs, ServeArgs, ServedDefinitions, Usage, hinted};
 use pointsman_server::{
-    BodyLimits, CertPaths, Collector, RequestHandler, Definitions, DefinitionsFound, DevPage, DevPair, FollowedFact,
-    FollowedFacts, LogQueue, Memory, Options, ServeError,
+    BodyLimits, CertPaths, Collector, Definitions, DefinitionsFound, DevPage, DevPair, FollowedFact, FollowedFacts,
+    LogQueue, Memory, Options, RequestHandler, ServeError,
 };
 
 /// Serves until a signal asks to stop.

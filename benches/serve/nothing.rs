@@ -14,7 +14,7 @@ use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use pointsman_core::webhook::{Endpoint, Outcome, Reply};
-use pointsman_server::{CertPaths, RequestHandler, Options, Server, Shutdown};
+use pointsman_server::{CertPaths, Options, RequestHandler, Server, Shutdown};
 use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};

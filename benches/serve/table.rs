@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::load::ParsedCommand;
+use crate::load::Asked;
 use crate::process::Server;
 use crate::scenario::Scenario;
 
@@ -27,10 +27,10 @@ pub(crate) struct Measured {
 }
 
 impl Measured {
-    pub(crate) fn of(rounds: Vec<(Duration, ParsedCommand)>) -> Self {
-        let each = |cpu: &Duration, asked: &ParsedCommand| cpu.as_secs_f64() * 1e6 / asked.took.len().max(1) as f64;
+    pub(crate) fn of(rounds: Vec<(Duration, Asked)>) -> Self {
+        let each = |cpu: &Duration, asked: &Asked| cpu.as_secs_f64() * 1e6 / asked.took.len().max(1) as f64;
         let cpu = median(rounds.iter().map(|(cpu, asked)| each(cpu, asked)).collect());
-        let rate = |asked: &ParsedCommand| asked.took.len() as f64 / asked.wall.as_secs_f64();
+        let rate = |asked: &Asked| asked.took.len() as f64 / asked.wall.as_secs_f64();
         let per_second = median(rounds.iter().map(|(_, asked)| rate(asked)).collect());
         let failed = rounds.iter().map(|(_, asked)| asked.failed).sum();
         let mut took: Vec<Duration> = rounds.into_iter().flat_map(|(_, asked)| asked.took).collect();

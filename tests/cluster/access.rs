@@ -15,22 +15,16 @@ use crate::migrate::{freeze, policy};
 use crate::rotate::{register, trust, unregister};
 use crate::scenario::Scenario;
 use crate::support::acting::{Told, run};
+use crate::support::ctx::TestContext;
 use crate::support::pki::Authority;
 use crate::support::proxy::{Fate, Proxy};
 use crate::support::sample::{ENGINE, Sample, WIDGET};
-use crate::support::ctx::TestContext;
 use crate::support::side_by_side::{A, SideBySide};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("documented_rights_are_enough_and_needed", rights).of(&WIDGETS).newest(),
-    Scenario::new("plan_and_disable_rights_are_exact", looking)
-        .of(&WIDGETS)
-        .newest()
-        .failing(),
-    Scenario::new("registration_rights_are_exact", registering)
-        .of(&ENGINES)
-        .newest()
-        .failing(),
+    Scenario::new("plan_and_disable_rights_are_exact", looking).of(&WIDGETS).newest().failing(),
+    Scenario::new("registration_rights_are_exact", registering).of(&ENGINES).newest().failing(),
     Scenario::new("cluster_migration_rights_are_exact", having_migrated)
         .of(&WIDGETS)
         .needs("kube-controller-manager")
@@ -60,11 +54,7 @@ fn rights(ctx: &TestContext<'_>) {
     };
     // Nobody is behind this Service, so that it is asked for.
     let spec = json!({"ports": [{"port": 443}]});
-    ctx
-        .post(
-            &format!("/api/v1/namespaces/{}/services", ctx.ns),
-            &json!({"metadata": {"name": "empty"}, "spec": spec}),
-        )
+    ctx.post(&format!("/api/v1/namespaces/{}/services", ctx.ns), &json!({"metadata": {"name": "empty"}, "spec": spec}))
         .ok();
     let asks = |who: &Path| {
         let service = format!("--service={}/empty:443", ctx.ns);
@@ -239,7 +229,12 @@ fn registering(ctx: &TestContext<'_>) {
 }
 
 /// Does it with all rights of some roles, and without each of those of the first one that are meant.
-pub(crate) fn each_right(ctx: &TestContext<'_>, roles: &[&str], meant: &dyn Fn(&str) -> bool, act: &dyn Fn(&Path) -> Told) {
+pub(crate) fn each_right(
+    ctx: &TestContext<'_>,
+    roles: &[&str],
+    meant: &dyn Fn(&str) -> bool,
+    act: &dyn Fn(&Path) -> Told,
+) {
     let (role, documented) = (roles[0], documented(ctx, roles[0]));
     let others: Vec<Value> =
         roles[1..].iter().flat_map(|role| self::documented(ctx, role).as_array().unwrap().clone()).collect();

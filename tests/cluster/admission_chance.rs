@@ -11,8 +11,8 @@ use pointsman_core::webhook::{Enforcement, Metadata, Settings, Webhook};
 use serde_json::{Value, json};
 
 use crate::scenario::Scenario;
-use crate::support::sample::{ELASTICSEARCH, FIGURE, MATERIALIZE, Sample};
 use crate::support::ctx::{CRDS, JSON, TestContext};
+use crate::support::sample::{ELASTICSEARCH, FIGURE, MATERIALIZE, Sample};
 use writes::{OURS, Write, judged, ours, write};
 
 #[path = "../../crates/core/tests/it/admission/writes.rs"]
@@ -21,8 +21,7 @@ mod writes;
 /// Those that are built in, and one in whose group the kinds are that have a rule each.
 static SAMPLES: [&Sample; 3] = [&MATERIALIZE, &ELASTICSEARCH, &FIGURE];
 
-pub(crate) const SCENARIOS: &[Scenario] =
-    &[Scenario::new("random_writes_agree_with_crd", alike).of(&SAMPLES).newest()];
+pub(crate) const SCENARIOS: &[Scenario] = &[Scenario::new("random_writes_agree_with_crd", alike).of(&SAMPLES).newest()];
 
 fn alike(ctx: &TestContext<'_>) {
     let cases = std::env::var("POINTSMAN_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(10);

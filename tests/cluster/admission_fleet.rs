@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use crate::admission_modes::audited;
 use crate::scenario::Scenario;
-use crate::support::sample::{ELASTICSEARCH, ENGINE, Sample};
 use crate::support::ctx::{MERGE, TestContext};
+use crate::support::sample::{ELASTICSEARCH, ENGINE, Sample};
 use crate::support::side_by_side::{A, B, SideBySide, UNKNOWN};
 
 static ENGINES: [&Sample; 1] = [&ENGINE];
@@ -124,11 +124,8 @@ fn adopted(ctx: &TestContext<'_>) {
     }
     let servers = SideBySide::start(ctx, &[A, B], &[]);
     servers.register("deny");
-    let dry = ctx.call(
-        Method::PATCH,
-        &format!("{}?dryRun=All", ctx.one(new, "a")),
-        Some((MERGE, flip(ctx, A).to_string())),
-    );
+    let dry =
+        ctx.call(Method::PATCH, &format!("{}?dryRun=All", ctx.one(new, "a")), Some((MERGE, flip(ctx, A).to_string())));
     dry.ok();
     assert_eq!((flips(&servers, 0), flips(&servers, 1)), (String::new(), String::new()), "a dry run is no flip");
     let ((), said) = servers.answered(|| drop(ctx.patch(new, "a", &flip(ctx, A)).ok()));

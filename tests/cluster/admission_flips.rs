@@ -4,8 +4,8 @@ use hyper::Method;
 use serde_json::{Value, json};
 
 use crate::scenario::Scenario;
-use crate::support::sample::{ENGINE, Sample};
 use crate::support::ctx::{MERGE, TestContext};
+use crate::support::sample::{ENGINE, Sample};
 use crate::support::side_by_side::{A, B, C, SideBySide};
 
 static ENGINES: [&Sample; 1] = [&ENGINE];

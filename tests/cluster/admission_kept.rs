@@ -4,8 +4,8 @@ use hyper::Method;
 use serde_json::{Value, json};
 
 use crate::scenario::Scenario;
-use crate::support::sample::{ENGINE, Sample};
 use crate::support::ctx::TestContext;
+use crate::support::sample::{ENGINE, Sample};
 use crate::support::side_by_side::{A, SideBySide};
 use crate::support::verbs::assert_holds;
 

@@ -6,8 +6,8 @@ use serde_json::json;
 
 use crate::scenario::Scenario;
 use crate::support::client::Answer;
-use crate::support::sample::{ENGINE, Sample};
 use crate::support::ctx::TestContext;
+use crate::support::sample::{ENGINE, Sample};
 use crate::support::side_by_side::{A, B, MALFORMED, SideBySide, UNKNOWN, letter};
 
 static ENGINES: [&Sample; 1] = [&ENGINE];
@@ -107,9 +107,8 @@ fn down(ctx: &TestContext<'_>) {
     let mut servers = SideBySide::start(ctx, &[A, B], &[]);
     servers.register("deny");
     servers.stop();
-    let flip = |name: &str, to: Option<&str>| {
-        ctx.patch(new, name, &json!({"metadata": {"labels": {ctx.label_key(): to}}}))
-    };
+    let flip =
+        |name: &str, to: Option<&str>| ctx.patch(new, name, &json!({"metadata": {"labels": {ctx.label_key(): to}}}));
     // The policy refuses what no server is asked about.
     for label in [UNKNOWN, MALFORMED] {
         let message = ctx.create(new, &ctx.labelled(new, "new", Some(label))).fails(422);

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::scenario::Scenario;
-use crate::support::sample::{ELASTICSEARCH, ENGINE, Sample};
 use crate::support::ctx::TestContext;
+use crate::support::sample::{ELASTICSEARCH, ENGINE, Sample};
 use crate::support::side_by_side::{A, B, SideBySide};
 
 static ENGINES: [&Sample; 1] = [&ENGINE];

@@ -7,10 +7,10 @@ use crate::enable_trouble::{assert_no_conversion, remove_conversion};
 use crate::rotate::{ca_file, register, thorough, trust, unregister};
 use crate::scenario::Scenario;
 use crate::support::acting::Told;
+use crate::support::ctx::{MERGE, TestContext};
 use crate::support::pki::Authority;
 use crate::support::proxy::{Fate, Proxy, status};
 use crate::support::sample::{Sample, WIDGET};
-use crate::support::ctx::{MERGE, TestContext};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("killed_disable_can_be_reenabled", back).of(&WIDGETS).newest().failing(),
@@ -73,8 +73,7 @@ fn left(ctx: &TestContext<'_>) {
     assert_no_conversion(ctx);
     let before = ctx.get(old, "a").ok()["spec"].clone();
     for last in steps(3) {
-        let (ended, calls) =
-            ctx.killed_after(last, |kubeconfig| ctx.enable_args(kubeconfig, &["--force-conflicts"]));
+        let (ended, calls) = ctx.killed_after(last, |kubeconfig| ctx.enable_args(kubeconfig, &["--force-conflicts"]));
         let what = format!("after call {last}, {:?}", calls.last());
         ctx.eventually(|| ctx.list(old).is_ok().then_some(()));
         let disabled = ctx.command(&["disable", &name, &ctx.server(), "--served", old, "--settle=0s"]);
@@ -105,8 +104,7 @@ fn turned(ctx: &TestContext<'_>) {
         nothing_is_lost(ctx, &what);
         // Nobody leaves in the middle, and nobody is harmed by trying.
         let stored = ctx.stored_versions();
-        let (code, text, errors) =
-            ctx.command(&["disable", &name, &ctx.server(), "--served", old, "--dry-run=server"]);
+        let (code, text, errors) = ctx.command(&["disable", &name, &ctx.server(), "--served", old, "--dry-run=server"]);
         assert_eq!(code == 0, stored == json!([old]), "{what}, {stored}: {text}{errors}");
         done(&what, ctx.enables(&["--force-conflicts"]));
         done(&what, ctx.migrate(&["--to", old, "--settle=0s"]));

@@ -11,18 +11,15 @@ use crate::enable_trouble::{assert_no_conversion, remove_conversion};
 use crate::rotate::{self, assert_trusted, ca_file, register, thorough, trust, unregister};
 use crate::scenario::Scenario;
 use crate::support::acting::{Told, run};
+use crate::support::ctx::TestContext;
 use crate::support::pki::Authority;
 use crate::support::process::free_port;
 use crate::support::proxy::{Fate, Proxy, status};
 use crate::support::sample::{Sample, WIDGET};
-use crate::support::ctx::TestContext;
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("enable_survives_api_outage", enables).of(&WIDGETS).newest().failing(),
-    Scenario::new("rotation_survives_api_outage", rotates)
-        .of(&WIDGETS)
-        .newest()
-        .failing(),
+    Scenario::new("rotation_survives_api_outage", rotates).of(&WIDGETS).newest().failing(),
     Scenario::new("disable_survives_api_outage", disables).of(&WIDGETS).newest().failing(),
     Scenario::new("migration_survives_api_outage", migrates).of(&WIDGETS).newest(),
     Scenario::new("unacknowledged_change_is_restored", unheard).of(&WIDGETS).newest().failing(),
@@ -46,14 +43,15 @@ fn broken_where_looks_are_quiet(
     looks: Option<&str>,
 ) {
     for last in (1..).step_by(if thorough() { 1 } else { 2 }) {
-        let proxy = Proxy::start(&ctx.test_cluster.api.client, move |at, _, _| match (at.checked_sub(last), last / 2 % 4) {
-            (Some(0), _) => Fate::CutAfter,
-            (Some(2), 0) => Fate::Answer(429, Some(1), status(429, "too many requests")),
-            (Some(2), 1) => Fate::Answer(503, None, status(503, "apiserver is shutting down")),
-            (Some(2), 2) => Fate::CutBefore,
-            (Some(2), 3) => Fate::Answer(502, None, "<html>bad gateway".to_owned()),
-            _ => Fate::Pass,
-        });
+        let proxy =
+            Proxy::start(&ctx.test_cluster.api.client, move |at, _, _| match (at.checked_sub(last), last / 2 % 4) {
+                (Some(0), _) => Fate::CutAfter,
+                (Some(2), 0) => Fate::Answer(429, Some(1), status(429, "too many requests")),
+                (Some(2), 1) => Fate::Answer(503, None, status(503, "apiserver is shutting down")),
+                (Some(2), 2) => Fate::CutBefore,
+                (Some(2), 3) => Fate::Answer(502, None, "<html>bad gateway".to_owned()),
+                _ => Fate::Pass,
+            });
         let (code, text, errors) = act(&ctx.through(proxy.port));
         let calls = proxy.calls();
         assert_eq!(code, 0, "broken after call {last}, {:?}: {text}{errors}", calls.get(last));

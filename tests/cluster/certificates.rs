@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 use crate::load::under_load;
 use crate::scenario::Scenario;
 use crate::support::cert_manager::{Volume, renew, secret, start};
+use crate::support::ctx::{CRDS, TestContext};
 use crate::support::pointsman::Pointsman;
 use crate::support::process::{SOON, eventually};
-use crate::support::ctx::{CRDS, TestContext};
 
 pub(crate) const SCENARIOS: &[Scenario] =
     &[Scenario::new("certificate_renewal_fails_no_request", renewed).needs("cert-manager-controller").materialize()];

@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 use crate::scenario::Scenario;
 use crate::support::acting::run;
 use crate::support::cert_manager::{self, Volume, secret};
+use crate::support::ctx::{CRDS, MERGE, TestContext};
 use crate::support::pointsman::{Pointsman, Setup};
 use crate::support::process::{SOON, eventually};
 use crate::support::sample::{ENGINE, Sample};
-use crate::support::ctx::{CRDS, MERGE, TestContext};
 use crate::support::side_by_side::{A, B, UNKNOWN};
 
 static ENGINES: [&Sample; 1] = [&ENGINE];

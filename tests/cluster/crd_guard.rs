@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 
 use crate::scenario::Scenario;
 use crate::support::client::Answer;
-use crate::support::sample::{Sample, WIDGET};
 use crate::support::ctx::{CRDS, JSON, MERGE, TestContext};
+use crate::support::sample::{Sample, WIDGET};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("guarded_conversion_stays_while_needed", guarded).of(&WIDGETS).failing(),

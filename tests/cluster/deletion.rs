@@ -4,8 +4,8 @@ use hyper::Method;
 use serde_json::{Value, json};
 
 use crate::scenario::Scenario;
-use crate::support::process::{SOON, eventually};
 use crate::support::ctx::TestContext;
+use crate::support::process::{SOON, eventually};
 use crate::support::verbs::assert_holds;
 
 pub(crate) const SCENARIOS: &[Scenario] = &[

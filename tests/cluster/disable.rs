@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 
 use crate::rotate::thorough;
 use crate::scenario::Scenario;
+use crate::support::ctx::{CRDS, MERGE, TestContext};
 use crate::support::process::Process;
 use crate::support::proxy::{Fate, Proxy};
 use crate::support::sample::{Sample, WIDGET};
-use crate::support::ctx::{CRDS, MERGE, TestContext};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("disable_loses_nothing_and_calls_end", left).failing(),

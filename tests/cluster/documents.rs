@@ -11,9 +11,9 @@ use serde_json::json;
 
 use crate::rotate::names;
 use crate::scenario::Scenario;
+use crate::support::ctx::TestContext;
 use crate::support::pki::Authority;
 use crate::support::pointsman::{Pointsman, write_pair};
-use crate::support::ctx::TestContext;
 use crate::typed_blocks::{page, typed_blocks};
 
 pub(crate) const SCENARIOS: &[Scenario] =
@@ -87,7 +87,8 @@ fn is_a_plugin(ctx: &TestContext<'_>) {
         symlink(env!("CARGO_BIN_EXE_pointsman"), dir.join(name)).unwrap();
     }
     let kubectl = |args: &[&str]| {
-        let output = Command::new(ctx.test_cluster.assets.path("kubectl")).args(args).env("PATH", &dir).output().unwrap();
+        let output =
+            Command::new(ctx.test_cluster.assets.path("kubectl")).args(args).env("PATH", &dir).output().unwrap();
         assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap()
     };

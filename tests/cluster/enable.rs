@@ -8,13 +8,13 @@ use serde_json::{Value, json};
 use crate::enable_trouble::remove_conversion;
 use crate::rotate::thorough;
 use crate::scenario::Scenario;
-use crate::support::test_cluster::Route;
+use crate::support::ctx::{CRDS, TestContext};
 use crate::support::pki::Authority;
 use crate::support::pointsman::Pointsman;
 use crate::support::process::free_port;
 use crate::support::sample::{ENGINE, Sample, WIDGET};
-use crate::support::ctx::{CRDS, TestContext};
 use crate::support::side_by_side::{A, SideBySide};
+use crate::support::test_cluster::Route;
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("enable_waits_for_every_server", enabled).failing(),

@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use crate::scenario::Scenario;
-use crate::support::sample::{Sample, WIDGET};
 use crate::support::ctx::TestContext;
+use crate::support::sample::{Sample, WIDGET};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("kubectl_fields_need_force", upstream).of(&WIDGETS).newest().failing(),

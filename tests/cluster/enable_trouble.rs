@@ -16,11 +16,11 @@ use serde_json::{Value, json};
 
 use crate::scenario::Scenario;
 use crate::support::acting::run;
+use crate::support::ctx::{CRDS, MERGE, TestContext};
 use crate::support::pointsman::{Pointsman, Setup};
 use crate::support::process::{Process, SOON, free_port};
 use crate::support::proxy::{Fate, Proxy};
 use crate::support::sample::{Sample, WIDGET};
-use crate::support::ctx::{CRDS, MERGE, TestContext};
 
 /// Those without a webhook for a while are alone: the garbage collector waits for every kind that there is.
 pub(crate) const SCENARIOS: &[Scenario] = &[
@@ -32,18 +32,8 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("foreign_policies_are_respected", judged).of(&WIDGETS).newest().failing(),
     Scenario::new("restored_crd_can_be_enabled", again).of(&WIDGETS).newest().failing().alone().thorough(),
     Scenario::new("dropped_stanza_is_enabled_again", dropped).of(&WIDGETS).newest(),
-    Scenario::new("removed_version_is_restored", removed)
-        .of(&WIDGETS)
-        .newest()
-        .failing()
-        .alone()
-        .thorough(),
-    Scenario::new("early_removed_webhook_is_named", webhook_first)
-        .of(&WIDGETS)
-        .newest()
-        .failing()
-        .alone()
-        .thorough(),
+    Scenario::new("removed_version_is_restored", removed).of(&WIDGETS).newest().failing().alone().thorough(),
+    Scenario::new("early_removed_webhook_is_named", webhook_first).of(&WIDGETS).newest().failing().alone().thorough(),
 ];
 
 static WIDGETS: [&Sample; 1] = [&WIDGET];
@@ -77,8 +67,7 @@ fn killed(ctx: &TestContext<'_>) {
     assert_no_conversion(ctx);
     let mut enabled = Value::Null;
     for last in 0.. {
-        let (ended, calls) =
-            ctx.killed_after(last, |kubeconfig| ctx.enable_args(kubeconfig, &["--force-conflicts"]));
+        let (ended, calls) = ctx.killed_after(last, |kubeconfig| ctx.enable_args(kubeconfig, &["--force-conflicts"]));
         // Handlers of the CRD as it was may be on their way out.
         ctx.eventually(|| ctx.list(ctx.sample.old).is_ok().then_some(()));
         let (code, _, errors) = ctx.enables(&["--force-conflicts"]);

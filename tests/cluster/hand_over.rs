@@ -8,35 +8,23 @@ use std::time::{Duration, Instant};
 use hyper::Method;
 use serde_json::{Value, json};
 
+use crate::mutations::{FINISHED, NAMES, NEEDS_COMPLETE, commands, generation, offline};
 use crate::rollout_kinds::killed_after_each_write;
 use crate::scenario::Scenario;
-use crate::mutations::{FINISHED, NAMES, NEEDS_COMPLETE, commands, generation, offline};
 use crate::support::balancer::Balancer;
+use crate::support::ctx::{MERGE, TestContext};
 use crate::support::garden::{Landscape, of_example};
 use crate::support::pointsman::{Pointsman, Setup};
 use crate::support::process::{Process, SOON, eventually, free_port};
 use crate::support::proxy::{Fate, Proxy};
 use crate::support::sample::{SHOOT, Sample};
-use crate::support::ctx::{MERGE, TestContext};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario::new("shoots_are_handed_over_safely", whole)
-        .of(&SHOOTS)
-        .newest()
-        .handing_over(),
+    Scenario::new("shoots_are_handed_over_safely", whole).of(&SHOOTS).newest().handing_over(),
     Scenario::new("unready_shoot_is_waited_for", waits).of(&SHOOTS).newest().handing_over(),
-    Scenario::new("uninformed_server_blocks_finish", behind)
-        .of(&SHOOTS)
-        .newest()
-        .handing_over(),
-    Scenario::new("one_uninformed_server_finishes_nothing", one_of_two)
-        .of(&SHOOTS)
-        .newest()
-        .handing_over(),
-    Scenario::new("killed_handover_finishes_alike", killed)
-        .of(&SHOOTS)
-        .newest()
-        .handing_over(),
+    Scenario::new("uninformed_server_blocks_finish", behind).of(&SHOOTS).newest().handing_over(),
+    Scenario::new("one_uninformed_server_finishes_nothing", one_of_two).of(&SHOOTS).newest().handing_over(),
+    Scenario::new("killed_handover_finishes_alike", killed).of(&SHOOTS).newest().handing_over(),
 ];
 
 static SHOOTS: [&Sample; 1] = [&SHOOT];
@@ -274,7 +262,8 @@ fn one_of_two(ctx: &TestContext<'_>) {
         setup.flags.push(format!("--kubeconfig={}", kubeconfig.display()));
         Pointsman::start(&setup)
     };
-    let (behind, ahead) = (starts(&ctx.through(proxy.port), "behind"), starts(&ctx.test_cluster.api.kubeconfig, "ahead"));
+    let (behind, ahead) =
+        (starts(&ctx.through(proxy.port), "behind"), starts(&ctx.test_cluster.api.kubeconfig, "ahead"));
     balancer.set(&[behind.backend()]);
     let (one, mut process) = sent_in_vain(&garden);
     balancer.set(&[behind.backend(), ahead.backend()]);

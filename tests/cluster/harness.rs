@@ -10,10 +10,10 @@ use std::time::Instant;
 
 use crate::scenario::{Job, PLANS, Scenario, jobs};
 use crate::support::assets::Assets;
-use crate::support::test_cluster::{TestCluster, Plan, log_dir};
 use crate::support::client::trail;
-use crate::support::metrics;
 use crate::support::ctx::{TestContext, group_of};
+use crate::support::metrics;
+use crate::support::test_cluster::{Plan, TestCluster, log_dir};
 
 /// Runs what the arguments select. Returns whether all of it held.
 pub(crate) fn main(scenarios: &[Scenario]) -> bool {
@@ -185,13 +185,21 @@ fn run(task: Task) -> Outcome {
         failed.len(),
         test_cluster.started_in,
         by_crd.iter().filter(|(crd, _)| !provoking.contains(*crd)).map(|(_, (_, bad))| bad).sum::<u64>(),
-        metrics::calls(&test_cluster).iter().map(|(result, count)| format!("{count} {result}")).collect::<Vec<_>>().join(", "),
+        metrics::calls(&test_cluster)
+            .iter()
+            .map(|(result, count)| format!("{count} {result}"))
+            .collect::<Vec<_>>()
+            .join(", "),
     );
     test_cluster.stop();
     if failed.is_empty() {
         let _ = fs::remove_dir_all(&test_cluster.logs);
     } else {
-        lines.push_str(&format!("\n{name} FAILED, logs in {}:\n  {}", test_cluster.logs.display(), failed.join("\n  ")));
+        lines.push_str(&format!(
+            "\n{name} FAILED, logs in {}:\n  {}",
+            test_cluster.logs.display(),
+            failed.join("\n  ")
+        ));
     }
     Outcome { held: failed.is_empty(), lines }
 }

@@ -9,19 +9,15 @@ use serde_json::{Value, json};
 use crate::access::web_server;
 use crate::scenario::Scenario;
 use crate::support::acting::{Told, run};
+use crate::support::ctx::{CRDS, TestContext};
 use crate::support::pki::Authority;
 use crate::support::proxy::{Fate, Proxy};
 use crate::support::sample::{Sample, WIDGET};
-use crate::support::ctx::{CRDS, TestContext};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("unreachable_cluster_explains_itself", unreached).of(&WIDGETS).newest(),
     Scenario::new("old_cluster_names_missing_feature", old_cluster).of(&WIDGETS).newest(),
-    Scenario::new("missing_crd_is_reported_everywhere", not_ours)
-        .of(&WIDGETS)
-        .newest()
-        .failing()
-        .alone(),
+    Scenario::new("missing_crd_is_reported_everywhere", not_ours).of(&WIDGETS).newest().failing().alone(),
 ];
 
 static WIDGETS: [&Sample; 1] = [&WIDGET];

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use crate::losses::PARCELS;
 use crate::scenario::Scenario;
 use crate::support::client::Answer;
-use crate::support::process::{SOON, eventually};
 use crate::support::ctx::TestContext;
+use crate::support::process::{SOON, eventually};
 use crate::support::side_by_side::{A, SideBySide};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
@@ -139,11 +139,7 @@ fn validated(ctx: &TestContext<'_>) {
         let answer = ctx.create(version, &parcel(ctx, version, "a", field, &big()));
         explained(&answer, "cannot hold this object", "a creation");
         ctx.create(version, &parcel(ctx, version, version, field, "short")).ok();
-        explained(
-            &ctx.patch(version, version, &json!({"spec": {field: big()}})),
-            "cannot hold this object",
-            "a patch",
-        );
+        explained(&ctx.patch(version, version, &json!({"spec": {field: big()}})), "cannot hold this object", "a patch");
     }
     // What was there before may stay, and is not written by who cannot see all of it.
     let warned = ctx.patch(new, "before", &json!({"metadata": {"labels": {"a": "b"}}}));

@@ -10,9 +10,9 @@ use serde_json::{Value, json};
 use crate::access::{each_right, web_server};
 use crate::rotate_trouble::own_address;
 use crate::scenario::Scenario;
+use crate::support::ctx::{MERGE, TestContext};
 use crate::support::proxy::{Fate, Proxy};
 use crate::support::sample::{Sample, WIDGET};
-use crate::support::ctx::{MERGE, TestContext};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("status_prints_last_errors", told).of(&WIDGETS).newest().failing(),
@@ -30,7 +30,8 @@ fn told(ctx: &TestContext<'_>) {
     assert!(screen(ctx, &[&own]).contains(&format!("\n  last errors   none of {own}\n")));
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let silent = format!("127.0.0.1:{}", silent.local_addr().unwrap().port());
-    let older = Proxy::start(&ctx.test_cluster.api.client, |_, _, _| Fate::Answer(404, None, "no such path".to_owned()));
+    let older =
+        Proxy::start(&ctx.test_cluster.api.client, |_, _, _| Fate::Answer(404, None, "no such path".to_owned()));
     let (older, other) = (format!("127.0.0.1:{}", older.port), format!("127.0.0.1:{}", web_server()));
     let (_, told_by, unknown) = errors(ctx, 0, &["127.0.0.1:1", &silent, &older, &other, &own]);
     assert_eq!(told_by, json!({&own: env!("CARGO_PKG_VERSION")}), "the others are asked all the same");

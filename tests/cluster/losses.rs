@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use crate::scenario::Scenario;
 use crate::support::client::Answer;
-use crate::support::sample::{PARCEL, Sample};
 use crate::support::ctx::{JSON, TestContext};
+use crate::support::sample::{PARCEL, Sample};
 use crate::support::side_by_side::{A, SideBySide};
 
 pub(crate) static PARCELS: [&Sample; 1] = [&PARCEL];

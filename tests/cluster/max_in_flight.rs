@@ -12,16 +12,13 @@ use serde_json::{Value, json};
 use crate::load::under_load;
 use crate::rotate::{ca_file, thorough};
 use crate::scenario::Scenario;
+use crate::support::ctx::TestContext;
 use crate::support::pki::Authority;
 use crate::support::process::Process;
 use crate::support::sample::{Sample, WIDGET};
-use crate::support::ctx::TestContext;
 
 pub(crate) const SCENARIOS: &[Scenario] =
-    &[Scenario::new("concurrent_killed_commands_lose_nothing", chaos)
-        .of(&WIDGETS)
-        .newest()
-        .failing()];
+    &[Scenario::new("concurrent_killed_commands_lose_nothing", chaos).of(&WIDGETS).newest().failing()];
 
 static WIDGETS: [&Sample; 1] = [&WIDGET];
 

@@ -11,9 +11,9 @@ use serde_json::json;
 use crate::actions::ROWS;
 use crate::scenario::PLANS;
 use crate::support::assets::Assets;
-use crate::support::test_cluster::TestCluster;
-use crate::support::sample::WIDGET;
 use crate::support::ctx::{JSON, TestContext};
+use crate::support::sample::WIDGET;
+use crate::support::test_cluster::TestCluster;
 
 /// Prints the page. Returns whether there was something to measure with.
 pub(crate) fn main() -> bool {

@@ -8,10 +8,10 @@ use hyper::Method;
 use serde_json::{Value, json};
 
 use crate::scenario::Scenario;
+use crate::support::ctx::{CRDS, MERGE, TestContext};
 use crate::support::process::{Process, eventually};
 use crate::support::proxy::{Fate, Proxy};
 use crate::support::sample::{Sample, WIDGET};
-use crate::support::ctx::{CRDS, MERGE, TestContext};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("killed_migration_resumes", killed).of(&WIDGETS).newest(),
@@ -31,8 +31,10 @@ fn killed(ctx: &TestContext<'_>) {
     for name in &names {
         ctx.create(old, &ctx.object(old, name)).ok();
     }
-    let first =
-        ctx.migrate_args(&ctx.test_cluster.api.kubeconfig, &["--to", new, "--settle=1s", "--page=40", "--max-in-flight=2"]);
+    let first = ctx.migrate_args(
+        &ctx.test_cluster.api.kubeconfig,
+        &["--to", new, "--settle=1s", "--page=40", "--max-in-flight=2"],
+    );
     let log = ctx.dir.join("migrate.log");
     let pages = || fs::read_to_string(&log).unwrap_or_default().matches(" written, ").count();
     for killed in 0..5 {
@@ -148,8 +150,7 @@ fn in_the_way(ctx: &TestContext<'_>) {
     let (before, after) = text.split_once("https://127.0.0.1:").unwrap();
     let (_, after) = after.split_once('\'').unwrap();
     fs::write(&nowhere, format!("{before}https://127.0.0.1:1'{after}")).unwrap();
-    for (file, said) in [(nowhere, "no answer from https://127.0.0.1:1"), (ctx.dir.join("no"), "check --kubeconfig")]
-    {
+    for (file, said) in [(nowhere, "no answer from https://127.0.0.1:1"), (ctx.dir.join("no"), "check --kubeconfig")] {
         let output = Command::new(env!("CARGO_BIN_EXE_pointsman"))
             .args(["migrate", &ctx.crd_name(), &format!("--kubeconfig={}", file.display())])
             .stdin(Stdio::null())

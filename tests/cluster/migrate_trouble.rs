@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 use crate::scenario::Scenario;
 use crate::support::acting::run;
 use crate::support::apiserver::ApiServer;
+use crate::support::ctx::{CRDS, MERGE, TestContext};
 use crate::support::process::{Process, SOON};
 use crate::support::proxy::{Fate, Proxy, status};
 use crate::support::sample::{Sample, WIDGET};
-use crate::support::ctx::{CRDS, MERGE, TestContext};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("migration_survives_kill_at_any_call", killed).of(&WIDGETS).newest(),
@@ -25,18 +25,8 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("replaced_crd_stops_migration", another_crd).of(&WIDGETS).newest().failing(),
     Scenario::new("foreign_mark_is_ignored", another_mark).of(&WIDGETS).newest(),
     Scenario::new("objects_change_during_migration", busy).of(&WIDGETS).newest(),
-    Scenario::new("migration_survives_api_restart", restarted)
-        .of(&WIDGETS)
-        .newest()
-        .failing()
-        .alone()
-        .thorough(),
-    Scenario::new("migration_waits_for_webhook", webhook_away)
-        .of(&WIDGETS)
-        .newest()
-        .failing()
-        .alone()
-        .thorough(),
+    Scenario::new("migration_survives_api_restart", restarted).of(&WIDGETS).newest().failing().alone().thorough(),
+    Scenario::new("migration_waits_for_webhook", webhook_away).of(&WIDGETS).newest().failing().alone().thorough(),
     Scenario::new("objects_without_a_namespace_are_migrated", cluster_scoped).of(&WIDGETS).newest(),
 ];
 
@@ -207,8 +197,9 @@ fn several(ctx: &TestContext<'_>) {
     let names = create(ctx, 120);
     for to in [new, old] {
         let before = writes(ctx, &names);
-        let run =
-            |_| start(ctx, &ctx.test_cluster.api.kubeconfig, &["--to", to, "--settle=1s", "--page=20", "--max-in-flight=2"]);
+        let run = |_| {
+            start(ctx, &ctx.test_cluster.api.kubeconfig, &["--to", to, "--settle=1s", "--page=20", "--max-in-flight=2"])
+        };
         let mut processes: Vec<Process> = (0..3).map(run).collect();
         for _ in 0..3 {
             let (code, _, errors) = ctx.enables(&[]);

@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 
 use crate::migrate::{freeze, policy};
 use crate::scenario::Scenario;
+use crate::support::ctx::{CRDS, TestContext};
 use crate::support::process::{SOON, eventually};
 use crate::support::proxy::{Fate, Proxy, status};
 use crate::support::sample::{Sample, WIDGET};
-use crate::support::ctx::{CRDS, TestContext};
 use crate::support::verbs::assert_holds;
 
 pub(crate) const SCENARIOS: &[Scenario] = &[

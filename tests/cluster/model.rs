@@ -11,16 +11,16 @@ use hyper::Method;
 use pointsman_core::definition::Kind;
 use pointsman_core::laws::apiserver::{WriteError, answered, read, written};
 use pointsman_core::laws::random_kinds::{Draft, Manner};
-use pointsman_core::laws::{FillRatio, Random, Value, Dictionary, anything, difference, schema_of, valid};
+use pointsman_core::laws::{Dictionary, FillRatio, Random, Value, anything, difference, schema_of, valid};
 use pointsman_core::webhook::{Metadata, Webhook};
 use serde_json::Value as Json;
 
 use crate::scenario::Scenario;
 use crate::support::client::Answer;
+use crate::support::ctx::{CRDS, JSON, TestContext};
 use crate::support::pointsman::Pointsman;
 use crate::support::process::{SOON, eventually};
 use crate::support::sample::{FIGURE, Sample};
-use crate::support::ctx::{CRDS, JSON, TestContext};
 
 pub(crate) const SCENARIOS: &[Scenario] =
     &[Scenario::new("model_matches_real_apiserver", as_the_model_says).of(&FIGURES).newest()];
@@ -391,9 +391,7 @@ fn install(ctx: &TestContext<'_>, seed: u64) -> Vec<Modelled> {
     for kind in &kinds {
         for version in &kind.versions {
             let path = format!("/apis/{}/{version}/{}", kind.kind().group(), kind.kind().plural());
-            eventually(&format!("{path} is served"), SOON, || {
-                ctx.call(Method::GET, &path, None).is_ok().then_some(())
-            });
+            eventually(&format!("{path} is served"), SOON, || ctx.call(Method::GET, &path, None).is_ok().then_some(()));
         }
     }
     kinds

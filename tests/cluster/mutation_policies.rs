@@ -11,31 +11,25 @@ use pointsman_core::laws::Random;
 use pointsman_core::webhook::FactValue;
 use serde_json::{Value, json};
 
+use crate::mutations::{
+    self, FINISHED, NAMES, NEEDS_COMPLETE, annotate, commands, configuration, define, generation, metric, mutated,
+    nudge, offline, path,
+};
 use crate::nasty_mutations;
 use crate::policy_case::{
     PolicyCase, Writing, anything_is_taken, boxes, facts, once_in_force, parts, turn, without_case,
 };
 use crate::scenario::Scenario;
-use crate::mutations::{
-    self, FINISHED, NAMES, NEEDS_COMPLETE, annotate, commands, configuration, define, generation, metric, mutated,
-    nudge, offline, path,
-};
-use crate::support::sample::{Sample, WIDGET};
 use crate::support::ctx::{CRDS, JSON, MERGE, TestContext};
+use crate::support::sample::{Sample, WIDGET};
 
 #[path = "../../crates/core/tests/it/mutations/chance.rs"]
 mod chance;
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("deployments_follow_facts_without_server", followed_alone).of(&WIDGETS).newest(),
-    Scenario::new("policy_agrees_with_server", alike)
-        .of(&WIDGETS)
-        .newest()
-        .under_policies(),
-    Scenario::new("policy_and_server_apply_once", beside_others)
-        .of(&WIDGETS)
-        .newest()
-        .under_policies(),
+    Scenario::new("policy_agrees_with_server", alike).of(&WIDGETS).newest().under_policies(),
+    Scenario::new("policy_and_server_apply_once", beside_others).of(&WIDGETS).newest().under_policies(),
 ];
 
 static WIDGETS: [&Sample; 1] = [&WIDGET];
@@ -216,7 +210,9 @@ fn alike(ctx: &TestContext<'_>) {
     }
     assert!(differ.is_empty(), "POINTSMAN_SEED={seed}: {} differ\n{}", differ.len(), differ.join("\n\n"));
     assert!(cases.iter().any(|case| case.lets_go(ctx)), "some object was changed");
-    println!("     policies of mutations: POINTSMAN_SEED={seed}, {wanted} definitions, {changed} objects changed alike");
+    println!(
+        "     policies of mutations: POINTSMAN_SEED={seed}, {wanted} definitions, {changed} objects changed alike"
+    );
     assert!(changed > wanted / 2, "{changed} of {}", wanted * 2 * OBJECTS);
     for case in cases {
         case.policies.remove(ctx);
@@ -325,8 +321,7 @@ impl Case {
         let name = made["metadata"]["name"].as_str().unwrap();
         let mut update = without_case(object);
         update["metadata"]["resourceVersion"] = made["metadata"]["resourceVersion"].clone();
-        let answer =
-            ctx.call(Method::PUT, &format!("{}/{name}", boxes(ctx)), Some((JSON, update.to_string()))).ok();
+        let answer = ctx.call(Method::PUT, &format!("{}/{name}", boxes(ctx)), Some((JSON, update.to_string()))).ok();
         ctx.call(Method::DELETE, &format!("{}/{name}", boxes(ctx)), None).ok();
         assert_eq!(Some(parts(&answer)), written(ctx, &update), "{}", self.policies.definition);
         true

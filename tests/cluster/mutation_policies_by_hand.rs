@@ -9,14 +9,11 @@ use serde_json::{Value, json};
 
 use crate::policy_case::{PolicyCase, Writing, anything_is_taken, boxes, facts, once_in_force, turn, without_case};
 use crate::scenario::Scenario;
-use crate::support::sample::{Sample, WIDGET};
 use crate::support::ctx::{CRDS, JSON, TestContext};
+use crate::support::sample::{Sample, WIDGET};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario::new("policy_leaves_server_results_alone", alike)
-        .of(&WIDGETS)
-        .newest()
-        .under_policies(),
+    Scenario::new("policy_leaves_server_results_alone", alike).of(&WIDGETS).newest().under_policies(),
     Scenario::new("policy_refusals_are_documented", refused).of(&WIDGETS).newest(),
 ];
 
@@ -250,8 +247,7 @@ fn refused(ctx: &TestContext<'_>) {
             "maxReplicas": 3, "scaleTargetRef": {"kind": "Deployment", "name": "x", "apiVersion": "apps/v1"},
         }}),
     };
-    let [(unknown, deployment), (scaler, object)] =
-        [unknown.load(ctx, (100, &facts)), scaler.load(ctx, (101, &facts))];
+    let [(unknown, deployment), (scaler, object)] = [unknown.load(ctx, (100, &facts)), scaler.load(ctx, (101, &facts))];
     for case in [&unknown, &scaler] {
         case.install(ctx).unwrap();
     }

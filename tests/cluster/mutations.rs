@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 
 use crate::scenario::Scenario;
 use crate::support::client::Answer;
+use crate::support::ctx::{MERGE, TestContext};
 use crate::support::pointsman::Pointsman;
 use crate::support::process::{SOON, eventually};
 use crate::support::sample::{Sample, WIDGET};
-use crate::support::ctx::{MERGE, TestContext};
 
 pub(crate) const SCENARIOS: &[Scenario] =
     &[Scenario::new("three_deployments_follow_a_fact", followed).of(&WIDGETS).newest().failing()];

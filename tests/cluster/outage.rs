@@ -9,17 +9,13 @@ use crate::load::{MANY, under_counted_load, under_load};
 use crate::rotate::{Replica, thorough};
 use crate::scenario::Scenario;
 use crate::support::balancer::Balancer;
+use crate::support::ctx::TestContext;
 use crate::support::pointsman::{Pointsman, Setup};
 use crate::support::process::{eventually, free_port};
-use crate::support::ctx::TestContext;
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("rolling_restart_fails_no_request", rolled).materialize().newest().failing().alone(),
-    Scenario::new("renewed_leaf_fails_no_request", leaves)
-        .materialize()
-        .newest()
-        .failing()
-        .alone(),
+    Scenario::new("renewed_leaf_fails_no_request", leaves).materialize().newest().failing().alone(),
     Scenario::new("one_of_two_replicas_suffices", one_of_two).materialize().newest().failing().alone(),
     Scenario::new("restarted_replica_recovers", the_only_one).materialize().newest().failing().alone(),
 ];

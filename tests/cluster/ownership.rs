@@ -7,10 +7,10 @@ use hyper::Method;
 use serde_json::{Value, json};
 
 use crate::scenario::Scenario;
+use crate::support::ctx::{APPLY, MERGE, TestContext};
 use crate::support::pointsman::Pointsman;
 use crate::support::process::Process;
 use crate::support::sample::{Sample, WIDGET};
-use crate::support::ctx::{APPLY, MERGE, TestContext};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("flickering_webhook_loses_no_owner", flickering).of(&WIDGETS).failing(),

@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 use hyper::Method;
 use pointsman_core::definition::MutatedKind;
 use pointsman_core::registration::{MutationPolicies, mutation_policies};
-use pointsman_core::webhook::{KnownFacts, Metadata, PatchOperation, FactValue, Webhook};
+use pointsman_core::webhook::{FactValue, KnownFacts, Metadata, PatchOperation, Webhook};
 use serde_json::{Value, json};
 
-use crate::support::process::eventually;
 use crate::support::ctx::{APPLY, CRDS, JSON, MERGE, TestContext};
+use crate::support::process::eventually;
 
 /// A definition of mutations, each of which is about objects with one label.
 pub(crate) struct PolicyCase {

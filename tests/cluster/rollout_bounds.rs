@@ -6,18 +6,16 @@ use hyper::Method;
 use serde_json::{Value, json};
 
 use crate::scenario::Scenario;
+use crate::support::ctx::{MERGE, TestContext};
 use crate::support::rolling::Controllers;
 use crate::support::sample::{ENGINE, Sample};
-use crate::support::ctx::{MERGE, TestContext};
 use crate::support::side_by_side::{A, B};
 
 static ENGINES: [&Sample; 1] = [&ENGINE];
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("rollout_crd_has_parser_bounds", bounded).of(&ENGINES),
-    Scenario::new("unreadable_rollout_resumes_after_repair", unreadable)
-        .of(&ENGINES)
-        .newest(),
+    Scenario::new("unreadable_rollout_resumes_after_repair", unreadable).of(&ENGINES).newest(),
 ];
 
 /// Numbers in braces stand for so many letters.

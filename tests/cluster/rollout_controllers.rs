@@ -12,9 +12,9 @@ use pointsman_core::rollout::rfc3339;
 use serde_json::{Value, json};
 
 use crate::scenario::Scenario;
+use crate::support::ctx::{MERGE, TestContext};
 use crate::support::rolling::{Controllers, status};
 use crate::support::sample::{ENGINE, Sample};
-use crate::support::ctx::{MERGE, TestContext};
 use crate::support::side_by_side::{A, B};
 
 static ENGINES: [&Sample; 1] = [&ENGINE];

@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 use crate::access::each_right;
 use crate::scenario::Scenario;
 use crate::support::client::Answer;
+use crate::support::ctx::{CRDS, MERGE, TestContext};
 use crate::support::process::eventually;
 use crate::support::rolling::Controllers;
 use crate::support::sample::{ENGINE, Sample};
-use crate::support::ctx::{CRDS, MERGE, TestContext};
 use crate::support::side_by_side::{A, B};
 
 static ENGINES: [&Sample; 1] = [&ENGINE];
@@ -165,9 +165,7 @@ fn bound(ctx: &TestContext<'_>) {
     let deletes = || ctx.call(Method::DELETE, &format!("{}?dryRun=All", core(ctx, "configmaps/there")), None);
     let freeze = json!([of("CREATE", "atLeast", B), of("DELETE", "atMost", A)]);
     ctx.starts_rollout(&json!({"timeout": "5m", "waves": [{"name": "all", "maxInFlight": 1}], "freeze": freeze}));
-    eventually("frozen", rollouts_are_new_for(ctx) + Duration::from_secs(20), || {
-        (!tries(ctx).is_ok()).then_some(())
-    });
+    eventually("frozen", rollouts_are_new_for(ctx) + Duration::from_secs(20), || (!tries(ctx).is_ok()).then_some(()));
     let said = tries(ctx).fails(403);
     assert!(said.contains("the lowest version that runs is not known"), "{said}");
     assert_eq!(ctx.runs_rollout(&["--once"]).0, 0);
@@ -254,12 +252,8 @@ fn rights(ctx: &TestContext<'_>) {
         policy(ctx).iter().for_each(|path| drop(ctx.call(Method::DELETE, path, None)));
         // What is there is patched.
         let start = ["rollout", "start", "-f", &file, &who];
-        let calls: [&[&str]; 4] = [
-            &start,
-            &start,
-            &["rollout", "plan", "-f", &file, "--server", &who],
-            &["rollout", "clean", &ctx.ns, &who],
-        ];
+        let calls: [&[&str]; 4] =
+            [&start, &start, &["rollout", "plan", "-f", &file, "--server", &who], &["rollout", "clean", &ctx.ns, &who]];
         let failed = calls.iter().map(|args| ctx.command(args)).find(|(code, _, _)| *code != 0);
         failed.unwrap_or_default()
     };

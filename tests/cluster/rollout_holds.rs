@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 
 use crate::scenario::Scenario;
 use crate::support::client::Answer;
+use crate::support::ctx::TestContext;
 use crate::support::process::eventually;
 use crate::support::proxy::{Fate, Proxy};
 use crate::support::rolling::Controllers;
 use crate::support::sample::{ENGINE, Sample};
-use crate::support::ctx::TestContext;
 use crate::support::side_by_side::{A, B, SideBySide, UNKNOWN};
 
 static ENGINES: [&Sample; 1] = [&ENGINE];
@@ -243,8 +243,7 @@ fn created(ctx: &TestContext<'_>) {
         ctx.create(new, &object).ok();
         ctx.report(name, true);
     }
-    ctx
-        .eventually(|| note(ctx, "late-0", HELD).as_str().is_some_and(|text| text.contains(&ctx.ns)).then_some(()));
+    ctx.eventually(|| note(ctx, "late-0", HELD).as_str().is_some_and(|text| text.contains(&ctx.ns)).then_some(()));
     let asks = json!({"metadata": {"labels": {ctx.label_key(): B}}});
     for name in ["late-0", "late-1", "late-2"] {
         let answer = ctx.patch(new, name, &asks);

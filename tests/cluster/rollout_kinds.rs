@@ -11,12 +11,12 @@ use hyper::Method;
 use serde_json::{Value, json};
 
 use crate::scenario::Scenario;
+use crate::support::ctx::{MERGE, TestContext};
+use crate::support::fake_operators::FakeOperators;
 use crate::support::installations::{Belongings, LABEL, REPLICAS};
 use crate::support::process::{SOON, eventually};
 use crate::support::proxy::{Fate, Proxy};
 use crate::support::sample::{MATTERMOST, Sample};
-use crate::support::ctx::{MERGE, TestContext};
-use crate::support::fake_operators::FakeOperators;
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("installations_migrate_without_downtime", whole)
@@ -27,18 +27,12 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         .of(&MATTERMOSTS)
         .needs("kube-controller-manager")
         .alone(),
-    Scenario::new("replacement_reverts_from_anywhere", back)
-        .of(&MATTERMOSTS)
-        .needs("kube-controller-manager")
-        .alone(),
+    Scenario::new("replacement_reverts_from_anywhere", back).of(&MATTERMOSTS).needs("kube-controller-manager").alone(),
     Scenario::new("replacement_blockers_precede_changes", refused)
         .of(&MATTERMOSTS)
         .needs("kube-controller-manager")
         .alone(),
-    Scenario::new("replacement_rights_are_exact", guarded)
-        .of(&MATTERMOSTS)
-        .needs("kube-controller-manager")
-        .alone(),
+    Scenario::new("replacement_rights_are_exact", guarded).of(&MATTERMOSTS).needs("kube-controller-manager").alone(),
     Scenario::new("unstable_object_is_undone_alone", never_stable)
         .of(&MATTERMOSTS)
         .needs("kube-controller-manager")
@@ -51,10 +45,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         .of(&MATTERMOSTS)
         .needs("kube-controller-manager")
         .alone(),
-    Scenario::new("dependents_block_deletion", belongs)
-        .of(&MATTERMOSTS)
-        .needs("kube-controller-manager")
-        .alone(),
+    Scenario::new("dependents_block_deletion", belongs).of(&MATTERMOSTS).needs("kube-controller-manager").alone(),
     Scenario::new("refused_replacement_deletes_nothing", refused_successor)
         .of(&MATTERMOSTS)
         .needs("kube-controller-manager")
@@ -122,7 +113,13 @@ pub(crate) fn is_replaced(ctx: &TestContext<'_>, fake_operators: &FakeOperators,
 
 /// The same, of one of many.
 #[track_caller]
-fn is_replaced_among(ctx: &TestContext<'_>, fake_operators: &FakeOperators, others: &Belongings, name: &str, before: &Before) {
+fn is_replaced_among(
+    ctx: &TestContext<'_>,
+    fake_operators: &FakeOperators,
+    others: &Belongings,
+    name: &str,
+    before: &Before,
+) {
     let uid = before.object["metadata"]["uid"].as_str().unwrap();
     let gone = ctx.call(Method::GET, &format!("{}/{name}", ctx.installations()), None);
     assert_eq!(gone.code, 404, "{name} is gone");
@@ -155,7 +152,11 @@ fn is_replaced_among(ctx: &TestContext<'_>, fake_operators: &FakeOperators, othe
     }
     assert_eq!(others.of(uid), Vec::<String>::new(), "nothing belongs to what is gone");
     assert!(others.saved.iter().all(|one| one["metadata"]["labels"]["pointsman.dev/workflow"] != uid), "{name}");
-    assert!(fake_operators.fewest(name) >= REPLICAS, "{} Pods of {name} were ready at a time", fake_operators.fewest(name));
+    assert!(
+        fake_operators.fewest(name) >= REPLICAS,
+        "{} Pods of {name} were ready at a time",
+        fake_operators.fewest(name)
+    );
 }
 
 /// S30.
@@ -189,10 +190,11 @@ pub(crate) fn killed_after_each_write(
     let deadline = Instant::now() + Duration::from_secs(400);
     while !ends() && writes.len() < most {
         assert!(Instant::now() < deadline, "{writes:#?} {:#}", status(ctx, name));
-        let proxy = Proxy::start(&ctx.test_cluster.api.client, |_, method, path| match is_write(method.as_str(), path) {
-            true => Fate::HeldAfter,
-            false => Fate::Pass,
-        });
+        let proxy =
+            Proxy::start(&ctx.test_cluster.api.client, |_, method, path| match is_write(method.as_str(), path) {
+                true => Fate::HeldAfter,
+                false => Fate::Pass,
+            });
         let kubeconfig = ctx.through(proxy.port);
         let mut process = run_through(ctx, name, &kubeconfig);
         let written =
@@ -230,8 +232,7 @@ fn killed(ctx: &TestContext<'_>) {
     ctx.serves(&fake_operators, name);
     let was = before(ctx, name);
     starts(ctx, &ctx.ns, &json!({}));
-    let writes =
-        killed_after_each_write(ctx, &ctx.ns, usize::MAX, || status(ctx, &ctx.ns)["phase"] == "Complete");
+    let writes = killed_after_each_write(ctx, &ctx.ns, usize::MAX, || status(ctx, &ctx.ns)["phase"] == "Complete");
     let deletes = writes.iter().filter(|write| write.starts_with("DELETE") && write.contains("/deployments/")).count();
     assert_eq!(deletes, 1, "the Deployment is deleted once: {writes:#?}");
     is_replaced(ctx, &fake_operators, name, &was);
@@ -312,7 +313,13 @@ pub(crate) fn is_as_before(ctx: &TestContext<'_>, fake_operators: &FakeOperators
 }
 
 #[track_caller]
-fn is_as_before_among(ctx: &TestContext<'_>, fake_operators: &FakeOperators, others: &Belongings, name: &str, was: &Before) {
+fn is_as_before_among(
+    ctx: &TestContext<'_>,
+    fake_operators: &FakeOperators,
+    others: &Belongings,
+    name: &str,
+    was: &Before,
+) {
     let object = ctx.call_get(&format!("{}/{name}", ctx.installations()));
     assert_eq!(object["spec"], was.object["spec"], "{name}");
     assert_eq!(object["metadata"]["annotations"], was.object["metadata"]["annotations"], "{name}");
@@ -336,7 +343,11 @@ fn is_as_before_among(ctx: &TestContext<'_>, fake_operators: &FakeOperators, oth
         assert!(others.of(uid).contains(&format!("{plural} {name}")), "{plural}: {:?}", others.of(uid));
     }
     assert!(others.saved.iter().all(|one| one["metadata"]["labels"]["pointsman.dev/workflow"] != uid), "{name}");
-    assert!(fake_operators.fewest(name) >= REPLICAS, "{} Pods of {name} were ready at a time", fake_operators.fewest(name));
+    assert!(
+        fake_operators.fewest(name) >= REPLICAS,
+        "{} Pods of {name} were ready at a time",
+        fake_operators.fewest(name)
+    );
 }
 
 /// S33 and S35.

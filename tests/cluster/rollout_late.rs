@@ -9,13 +9,13 @@ use serde_json::{Value, json};
 
 use crate::rollout_kinds::{before, goes, is_as_before, starts, status};
 use crate::scenario::Scenario;
+use crate::support::ctx::TestContext;
+use crate::support::fake_operators::FakeOperators;
 use crate::support::process::{Process, SOON, eventually};
 use crate::support::proxy::{Fate, Proxy};
 use crate::support::rolling::Controllers;
 use crate::support::sample::{ENGINE, MATTERMOST, Sample};
-use crate::support::ctx::TestContext;
 use crate::support::side_by_side::A;
-use crate::support::fake_operators::FakeOperators;
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("late_move_is_reverted", moved).of(&ENGINES).newest(),

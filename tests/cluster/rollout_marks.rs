@@ -4,9 +4,9 @@
 use serde_json::{Value, json};
 
 use crate::scenario::Scenario;
+use crate::support::ctx::TestContext;
 use crate::support::rolling::Controllers;
 use crate::support::sample::{ENGINE, Sample};
-use crate::support::ctx::TestContext;
 use crate::support::side_by_side::{A, B, SideBySide};
 
 static ENGINES: [&Sample; 1] = [&ENGINE];
@@ -150,9 +150,7 @@ fn texts(ctx: &TestContext<'_>) {
     ctx.commanded(&["rollout", "start", "-f", &file]);
     let mut running = ctx.rollouts_on("one");
     ctx.rollout_says("which no rollout has written");
-    ctx.eventually(|| {
-        (ctx.versions().get(B) == Some(&2) && ctx.rollout_status()["phase"] == "Waiting").then_some(())
-    });
+    ctx.eventually(|| (ctx.versions().get(B) == Some(&2) && ctx.rollout_status()["phase"] == "Waiting").then_some(()));
     assert_eq!((mark(ctx, "e-1"), mark(ctx, "e-3")), (json!("[\"mine\"]"), json!(large)), "nobody's data is lost");
     // What it says to do is done.
     let shown = ctx.does(&["objects"]);

@@ -12,18 +12,16 @@ use hyper::Method;
 use serde_json::json;
 
 use crate::scenario::Scenario;
+use crate::support::ctx::TestContext;
 use crate::support::process::Process;
 use crate::support::rolling::Controllers;
 use crate::support::sample::{ENGINE, Sample};
-use crate::support::ctx::TestContext;
 use crate::support::side_by_side::{A, B};
 
 static ENGINES: [&Sample; 1] = [&ENGINE];
 
 pub(crate) const SCENARIOS: &[Scenario] =
-    &[Scenario::new("rollout_follows_probes_and_prometheus", asked)
-        .of(&ENGINES)
-        .newest()];
+    &[Scenario::new("rollout_follows_probes_and_prometheus", asked).of(&ENGINES).newest()];
 
 const QUERY: &str = "sum(rate(es_5xx[5m]))";
 

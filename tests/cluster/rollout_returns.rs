@@ -9,28 +9,22 @@ use serde_json::{Value, json};
 use crate::rollout_kinds::{
     Before, apps, before, core, goes, is_replaced, killed_after_each_write, runs, starts, status,
 };
-use crate::rollout_rights::{applied, installs, is_whole, leaves, phase, fake_operators};
+use crate::rollout_rights::{applied, fake_operators, installs, is_whole, leaves, phase};
 use crate::scenario::Scenario;
+use crate::support::ctx::{MERGE, TestContext};
+use crate::support::fake_operators::FakeOperators;
 use crate::support::installations::{LABEL, REPLICAS};
 use crate::support::process::{SOON, eventually};
 use crate::support::rights::{Right, Story, rights_of};
 use crate::support::sample::{MATTERMOST, Sample};
-use crate::support::ctx::{MERGE, TestContext};
-use crate::support::fake_operators::FakeOperators;
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("installations_undo_after_completion", again)
         .of(&MATTERMOSTS)
         .needs("kube-controller-manager")
         .alone(),
-    Scenario::new("killed_late_undo_finishes_alike", killed)
-        .of(&MATTERMOSTS)
-        .needs("kube-controller-manager")
-        .alone(),
-    Scenario::new("late_undo_rights_are_exact", rights)
-        .of(&MATTERMOSTS)
-        .needs("kube-controller-manager")
-        .alone(),
+    Scenario::new("killed_late_undo_finishes_alike", killed).of(&MATTERMOSTS).needs("kube-controller-manager").alone(),
+    Scenario::new("late_undo_rights_are_exact", rights).of(&MATTERMOSTS).needs("kube-controller-manager").alone(),
 ];
 
 static MATTERMOSTS: [&Sample; 1] = [&MATTERMOST];
@@ -64,7 +58,11 @@ fn is_there_again(ctx: &TestContext<'_>, fake_operators: &FakeOperators, name: &
     let uid = object["metadata"]["uid"].as_str().unwrap();
     assert!(ctx.belonging(uid).contains(&format!("deployments {name}")), "{:?}", ctx.belonging(uid));
     assert_eq!(ctx.items(&apps(ctx, "controllerrevisions")), Vec::<Value>::new(), "nothing that was saved is left");
-    assert!(fake_operators.fewest(name) >= REPLICAS, "{} Pods of {name} were ready at a time", fake_operators.fewest(name));
+    assert!(
+        fake_operators.fewest(name) >= REPLICAS,
+        "{} Pods of {name} were ready at a time",
+        fake_operators.fewest(name)
+    );
     assert_eq!(fake_operators.seen.lock().unwrap().contested, Vec::<String>::new(), "one operator acts at a time");
 }
 
@@ -142,8 +140,7 @@ fn killed(ctx: &TestContext<'_>) {
     let (code, text, errors) = runs(ctx, &ctx.ns);
     assert_eq!(code, 0, "{text}{errors}");
     goes(ctx, &ctx.ns, "Undo");
-    let writes =
-        killed_after_each_write(ctx, &ctx.ns, usize::MAX, || status(ctx, &ctx.ns)["phase"] == "Aborted");
+    let writes = killed_after_each_write(ctx, &ctx.ns, usize::MAX, || status(ctx, &ctx.ns)["phase"] == "Aborted");
     for (verb, what) in [("POST", "/clusterinstallations"), ("DELETE", "/deployments/"), ("DELETE", "/mattermosts/")] {
         let times = writes.iter().filter(|write| write.starts_with(verb) && write.contains(what)).count();
         assert_eq!(times, 1, "{verb} {what}: {writes:#?}");

@@ -7,28 +7,22 @@ use std::time::Duration;
 use hyper::Method;
 use serde_json::{Value, json};
 
-use crate::rollout_workflows::ended;
-use crate::rollout_kinds::goes;
-use crate::scenario::Scenario;
 use crate::mutations::{FINISHED, NAMES, NEEDS_COMPLETE, commands};
+use crate::rollout_kinds::goes;
+use crate::rollout_workflows::ended;
+use crate::scenario::Scenario;
 use crate::support::apiserver::ApiServer;
+use crate::support::ctx::{CRDS, MERGE, TestContext};
 use crate::support::garden::Landscape;
 use crate::support::process::{SOON, eventually};
 use crate::support::rights::{Right, Story, rights_of};
 use crate::support::rolling::Controllers;
 use crate::support::sample::{ENGINE, MATTERMOST, SHOOT, Sample};
-use crate::support::ctx::{CRDS, MERGE, TestContext};
 use crate::support::side_by_side::{A, B};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario::new("workflow_rights_are_exact", workflow)
-        .of(&MATTERMOSTS)
-        .needs("kube-controller-manager")
-        .alone(),
-    Scenario::new("undo_rights_are_exact", goes_back)
-        .of(&MATTERMOSTS)
-        .needs("kube-controller-manager")
-        .alone(),
+    Scenario::new("workflow_rights_are_exact", workflow).of(&MATTERMOSTS).needs("kube-controller-manager").alone(),
+    Scenario::new("undo_rights_are_exact", goes_back).of(&MATTERMOSTS).needs("kube-controller-manager").alone(),
     Scenario::new("guarded_owners_need_printed_rights", guarded)
         .of(&MATTERMOSTS)
         .needs("kube-controller-manager")
@@ -260,10 +254,7 @@ pub(crate) fn is_whole(ctx: &TestContext<'_>, name: &str) {
     let is_saved = saved
         .iter()
         .any(|one| one["metadata"]["annotations"]["pointsman.dev/saved"] == format!("deployments.apps {name}"));
-    assert!(
-        is_saved || is_there(ctx, &format!("{}/{name}", ctx.deployments())),
-        "the Deployment of {name} is there"
-    );
+    assert!(is_saved || is_there(ctx, &format!("{}/{name}", ctx.deployments())), "the Deployment of {name} is there");
     assert!(is_there(ctx, &format!("/api/v1/namespaces/{}/services/{name}", ctx.ns)));
 }
 
@@ -287,11 +278,7 @@ fn has_moved(ctx: &TestContext<'_>, name: &str) -> bool {
     works(ctx);
     let is_through = phase(ctx, name) == "Complete";
     if is_through {
-        assert_eq!(
-            ctx.get("v1beta1", name).ok()["metadata"]["labels"]["late"],
-            "yes",
-            "{name} has what was set late"
-        );
+        assert_eq!(ctx.get("v1beta1", name).ok()["metadata"]["labels"]["late"], "yes", "{name} has what was set late");
     }
     is_through
 }

@@ -13,21 +13,18 @@ use serde_json::json;
 
 use crate::scenario::Scenario;
 use crate::support::client::Client;
+use crate::support::ctx::{JSON, MERGE, TestContext};
 use crate::support::metrics::sum;
 use crate::support::process::Process;
 use crate::support::proxy::{Fate, Proxy, status};
 use crate::support::rolling::{self, Over};
 use crate::support::sample::{ENGINE, Sample};
-use crate::support::ctx::{JSON, MERGE, TestContext};
 use crate::support::side_by_side::{A, B};
 
 static ENGINES: [&Sample; 1] = [&ENGINE];
 
 pub(crate) const SCENARIOS: &[Scenario] =
-    &[Scenario::new("fleet_needs_one_write_per_object", frugal)
-        .of(&ENGINES)
-        .newest()
-        .alone()];
+    &[Scenario::new("fleet_needs_one_write_per_object", frugal).of(&ENGINES).newest().alone()];
 
 /// What the runner has asked, and when.
 type Asked = Arc<Mutex<Vec<(Instant, String)>>>;

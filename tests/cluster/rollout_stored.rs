@@ -7,8 +7,8 @@ use serde_json::json;
 
 use crate::controllers::{Phase, new_controller, rollouts};
 use crate::scenario::Scenario;
-use crate::support::sample::{ENGINE, Sample};
 use crate::support::ctx::TestContext;
+use crate::support::sample::{ENGINE, Sample};
 
 static ENGINES: [&Sample; 1] = [&ENGINE];
 

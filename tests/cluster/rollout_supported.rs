@@ -16,9 +16,7 @@ use crate::scenario::Scenario;
 use crate::support::ctx::{MERGE, TestContext};
 
 pub(crate) const SCENARIOS: &[Scenario] =
-    &[Scenario::new("start_needs_supported_version", supported)
-        .of(&HOSTS)
-        .newest()];
+    &[Scenario::new("start_needs_supported_version", supported).of(&HOSTS).newest()];
 
 /// A registry of images, played: it answers for the tags that it has.
 struct Registry {

@@ -11,9 +11,9 @@ use serde_json::{Value, json};
 
 use crate::access::each_right;
 use crate::scenario::Scenario;
+use crate::support::ctx::{CRDS, MERGE, TestContext};
 use crate::support::rolling::Controllers;
 use crate::support::sample::{HOST, Sample};
-use crate::support::ctx::{CRDS, MERGE, TestContext};
 
 pub(crate) static HOSTS: [&Sample; 1] = [&HOST];
 
@@ -21,12 +21,8 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("version_states_follow_objects", standing).of(&HOSTS),
     Scenario::new("versions_come_from_pods_and_node", watched).of(&HOSTS).newest(),
     Scenario::new("start_needs_all_checks", checked).of(&HOSTS),
-    Scenario::new("failing_cluster_check_pauses_rollout", during)
-        .of(&HOSTS)
-        .newest(),
-    Scenario::new("version_and_start_rights_are_exact", rights)
-        .of(&HOSTS)
-        .newest(),
+    Scenario::new("failing_cluster_check_pauses_rollout", during).of(&HOSTS).newest(),
+    Scenario::new("version_and_start_rights_are_exact", rights).of(&HOSTS).newest(),
 ];
 
 pub(crate) const OLD: &str = "v1.16.4";
@@ -432,10 +428,7 @@ fn strangers(ctx: &TestContext<'_>) {
     let other = format!("{}-other", ctx.ns);
     ctx.post("/api/v1/namespaces", &json!({"metadata": {"name": other}})).ok();
     for namespace in [&other, &ctx.ns] {
-        ctx.post(
-            &format!("/api/v1/namespaces/{namespace}/serviceaccounts"),
-            &json!({"metadata": {"name": "default"}}),
-        );
+        ctx.post(&format!("/api/v1/namespaces/{namespace}/serviceaccounts"), &json!({"metadata": {"name": "default"}}));
         let labels = if *namespace == other { json!({"component": "kube-apiserver"}) } else { json!({}) };
         let containers = json!([{"name": "kube-apiserver", "image": format!("k8s/kube-apiserver:{OLD}")}]);
         let metadata = json!({"name": "stranger", "labels": labels});

@@ -8,9 +8,9 @@ use hyper::Method;
 use serde_json::{Value, json};
 
 use crate::scenario::Scenario;
+use crate::support::ctx::{MERGE, TestContext};
 use crate::support::rolling::Controllers;
 use crate::support::sample::{ENGINE, Sample};
-use crate::support::ctx::{MERGE, TestContext};
 use crate::support::side_by_side::{A, B};
 
 static ENGINES: [&Sample; 1] = [&ENGINE];

@@ -15,15 +15,13 @@ use crate::rollout_kinds::goes;
 use crate::rollout_versions::{HOSTS, NAMES, NEW, OLD, application, begins, node, patch, runs};
 use crate::scenario::Scenario;
 use crate::support::client::Answer;
+use crate::support::ctx::{MERGE, TestContext};
 use crate::support::process::{Process, eventually};
 use crate::support::proxy::{Fate, Proxy};
-use crate::support::ctx::{MERGE, TestContext};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("cluster_upgrade_follows_its_states", whole).of(&HOSTS).newest(),
-    Scenario::new("resume_reruns_failed_job_unless_repaired", failed)
-        .of(&HOSTS)
-        .newest(),
+    Scenario::new("resume_reruns_failed_job_unless_repaired", failed).of(&HOSTS).newest(),
     Scenario::new("unacknowledged_job_runs_once", unanswered).of(&HOSTS).newest(),
     Scenario::new("abort_leaves_no_host_locked", aborted).of(&HOSTS).newest(),
     Scenario::new("gate_waits_for_its_part", bound).of(&HOSTS).newest(),

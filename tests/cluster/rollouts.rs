@@ -10,12 +10,12 @@ use serde_json::{Value, json};
 
 use crate::scenario::Scenario;
 use crate::support::client::Heard;
+use crate::support::ctx::{MERGE, TestContext};
 use crate::support::pointsman::Pointsman;
 use crate::support::process::{Process, SOON};
 use crate::support::proxy::{Fate, Proxy, status};
 use crate::support::rolling::{Controllers, Over};
 use crate::support::sample::{ENGINE, Sample};
-use crate::support::ctx::{MERGE, TestContext};
 use crate::support::side_by_side::{A, B, C, SideBySide};
 
 static ENGINES: [&Sample; 1] = [&ENGINE];
@@ -144,8 +144,7 @@ fn never_healthy(ctx: &TestContext<'_>) {
     let counts = &ctx.rollout_status()["counts"];
     assert_eq!((&counts["failed"], &counts["pending"]), (&json!(3), &json!(17)), "{counts}");
     let message = status["message"].as_str().unwrap();
-    for said in
-        [&format!("{}/e-00", ctx.ns), "to 2.17.0", "not healthy within 5s", "engine-controller has not written"]
+    for said in [&format!("{}/e-00", ctx.ns), "to 2.17.0", "not healthy within 5s", "engine-controller has not written"]
     {
         assert!(message.contains(said), "{said}: {message}");
     }
@@ -601,9 +600,7 @@ fn told(ctx: &TestContext<'_>) {
     assert_eq!(code, 0, "{text}{errors}");
     assert_eq!(ctx.rollout_writes(), ["e-00", "e-04", "e-02", "e-01", "e-03"]);
     assert!(
-        ctx
-            .refused(&["rollout", "prioritize", &ctx.ns, &title("e-01")])
-            .contains("is Complete: nothing more is moved")
+        ctx.refused(&["rollout", "prioritize", &ctx.ns, &title("e-01")]).contains("is Complete: nothing more is moved")
     );
     ctx.forgets_rollout();
 }
@@ -827,9 +824,7 @@ fn taken_back(ctx: &TestContext<'_>) {
     let servers = SideBySide::start(ctx, &[A, B], &[]);
     servers.register("deny");
     let _controllers = Controllers::start(ctx, |name, version| Some(name != "e-04" || version != B));
-    ctx.starts_rollout(
-        &json!({"waves": [{"name": "all", "maxInFlight": 1}], "timeout": "6s", "onFailure": "UndoAll"}),
-    );
+    ctx.starts_rollout(&json!({"waves": [{"name": "all", "maxInFlight": 1}], "timeout": "6s", "onFailure": "UndoAll"}));
     let ((code, text, errors), heard) = servers.answered(|| ctx.runs_rollout(&[]));
     assert_eq!(code, 1, "{text}{errors}");
     assert!(text.contains("Aborted: every object with the mark of its move is what it was before"), "{text}");

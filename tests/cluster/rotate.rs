@@ -14,18 +14,15 @@ use crate::load::{MANY, under_load};
 use crate::scenario::Scenario;
 use crate::support::acting::{Told, run};
 use crate::support::balancer::Balancer;
+use crate::support::ctx::{CRDS, MERGE, TestContext};
 use crate::support::pki::Authority;
 use crate::support::pointsman::{Pointsman, Setup, write_pair};
 use crate::support::process::free_port;
 use crate::support::sample::{Sample, WIDGET};
-use crate::support::ctx::{CRDS, MERGE, TestContext};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("authority_rotation_fails_no_call", rotated).of(&WIDGETS).newest().failing().alone(),
-    Scenario::new("rotation_survives_kill_at_any_call", killed)
-        .of(&WIDGETS)
-        .newest()
-        .failing(),
+    Scenario::new("rotation_survives_kill_at_any_call", killed).of(&WIDGETS).newest().failing(),
     Scenario::new("needed_authority_is_trusted_again", needed).of(&WIDGETS).newest().failing(),
     Scenario::new("cert_manager_bundles_are_kept", injected).of(&WIDGETS).newest(),
 ];
@@ -74,7 +71,8 @@ pub(crate) fn ca_file(ctx: &TestContext<'_>, name: &str, authority: &Authority) 
 }
 
 pub(crate) fn args(ctx: &TestContext<'_>, more: &[&str]) -> Vec<String> {
-    let own = ["rotate-ca".to_owned(), ctx.server(), format!("--kubeconfig={}", ctx.test_cluster.api.kubeconfig.display())];
+    let own =
+        ["rotate-ca".to_owned(), ctx.server(), format!("--kubeconfig={}", ctx.test_cluster.api.kubeconfig.display())];
     own.into_iter().chain(more.iter().map(|arg| (*arg).to_owned())).collect()
 }
 

@@ -13,21 +13,15 @@ use serde_json::{Value, json};
 use crate::rotate::{HOOKS, Replica, assert_trusted, ca_file, names, register, rotate, trust, unregister};
 use crate::scenario::Scenario;
 use crate::support::acting::run;
+use crate::support::ctx::{CRDS, MERGE, TestContext};
 use crate::support::pki::Authority;
 use crate::support::pointsman::{Pointsman, Setup, write_pair};
 use crate::support::process::free_port;
 use crate::support::sample::{Sample, WIDGET};
-use crate::support::ctx::{CRDS, MERGE, TestContext};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario::new("expired_authority_is_not_trusted_alone", out_of_date)
-        .of(&WIDGETS)
-        .newest()
-        .failing(),
-    Scenario::new("shared_service_webhooks_are_rotated", shared)
-        .of(&WIDGETS)
-        .newest()
-        .failing(),
+    Scenario::new("expired_authority_is_not_trusted_alone", out_of_date).of(&WIDGETS).newest().failing(),
+    Scenario::new("shared_service_webhooks_are_rotated", shared).of(&WIDGETS).newest().failing(),
     Scenario::new("rotation_keeps_concurrent_changes", meanwhile).of(&WIDGETS).newest().failing(),
     Scenario::new("only_ready_endpoints_are_probed", endpoints).of(&WIDGETS).newest().failing(),
 ];
@@ -83,7 +77,8 @@ fn shared(ctx: &TestContext<'_>) {
     });
     let (mut beside, mut garbage) = (mine.clone(), mine);
     beside["name"] = json!(format!("beside.{}", ctx.group));
-    beside["clientConfig"]["caBundle"] = json!(STANDARD.encode(format!("{}{}", ctx.test_cluster.authority.pem, other.pem)));
+    beside["clientConfig"]["caBundle"] =
+        json!(STANDARD.encode(format!("{}{}", ctx.test_cluster.authority.pem, other.pem)));
     garbage["name"] = json!(format!("garbage.{}", ctx.group));
     garbage["failurePolicy"] = json!("Ignore");
     garbage["clientConfig"]["caBundle"] = json!(STANDARD.encode("-----BEGIN CERTIFICATE-----\n*\n"));

@@ -1,8 +1,8 @@
 //! What can be asked of a test_cluster, and on which beds it is asked.
 
-use crate::support::test_cluster::{Plan, Route};
-use crate::support::sample::{MATERIALIZE, Sample, WIDGET};
 use crate::support::ctx::TestContext;
+use crate::support::sample::{MATERIALIZE, Sample, WIDGET};
+use crate::support::test_cluster::{Plan, Route};
 
 /// Something that must hold.
 #[derive(Clone, Copy)]

@@ -16,11 +16,11 @@ use serde_json::{Value, json};
 use crate::reviews::{self, Version};
 use crate::scenario::PLANS;
 use crate::support::assets::Assets;
-use crate::support::test_cluster::TestCluster;
+use crate::support::ctx::{APPLY, JSON, TestContext};
 use crate::support::metrics::sum;
 use crate::support::process::{Process, SOON, eventually, free_port};
 use crate::support::sample::MATERIALIZE;
-use crate::support::ctx::{APPLY, JSON, TestContext};
+use crate::support::test_cluster::TestCluster;
 
 /// Prints the tables. Returns whether there was something to measure with.
 pub(crate) fn main(objects: usize) -> bool {

@@ -11,11 +11,11 @@ use serde_json::{Value, json};
 
 use crate::scenario::Scenario;
 use crate::support::acting::run;
+use crate::support::ctx::{CRDS, MERGE, TestContext};
 use crate::support::pki::Authority;
 use crate::support::process::{Process, SOON};
 use crate::support::proxy::{Fate, Proxy};
 use crate::support::sample::{ENGINE, Sample, WIDGET};
-use crate::support::ctx::{CRDS, MERGE, TestContext};
 use crate::support::side_by_side::{A, B, SideBySide};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[

@@ -10,9 +10,9 @@ use std::process::{Command, Stdio};
 
 use crate::documents::program;
 use crate::scenario::Scenario;
+use crate::support::ctx::TestContext;
 use crate::support::pointsman::{Pointsman, Setup};
 use crate::support::sample::{Sample, WIDGET};
-use crate::support::ctx::TestContext;
 use crate::typed_blocks::{TypedBlock, page, typed_blocks};
 
 pub(crate) const SCENARIOS: &[Scenario] =

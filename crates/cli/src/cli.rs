@@ -12,9 +12,9 @@ use crate::commands::{
 };
 use crate::exit::ended;
 use crate::logging::LogArgs;
-use crate::usage_error::{hints_for_tips, misread};
 use crate::plugin;
 use crate::terminal::{escaped_lines, in_colour, steers};
+use crate::usage_error::{hints_for_tips, misread};
 
 /// Converts Kubernetes custom resources between API versions without losing data.
 #[derive(Debug, Parser)]
@@ -78,7 +78,7 @@ enum Command {
 
 /// What is left to do after the command line was read.
 #[derive(Debug)]
-pub enum Asked {
+pub enum ParsedCommand {
     /// Nothing: a command ran, and said where it failed.
     Done(ExitCode),
     /// Serve. Nothing is logged yet: see [`LogArgs::start`].
@@ -88,19 +88,19 @@ pub enum Asked {
 /// Reads the flags of this process and does what they ask for. Where they are wrong or ask for help, that is said, and
 /// the code is 2 or 0. `remarks` is for commands that are given authorities to trust.
 #[must_use]
-pub fn run(remarks: AuthorityRemarks) -> Asked {
+pub fn run(remarks: AuthorityRemarks) -> ParsedCommand {
     if let Some(answered) = completion::answer(Cli::command) {
-        return Asked::Done(ended(answered, &mut io::stderr()));
+        return ParsedCommand::Done(ended(answered, &mut io::stderr()));
     }
     let Cli { log, command } = match read() {
         Ok(read) => read,
-        Err(error) => return Asked::Done(said(&misread(error, &Cli::command()))),
+        Err(error) => return ParsedCommand::Done(said(&misread(error, &Cli::command()))),
     };
     if let Command::Serve(args) = command {
-        return Asked::Serve(log, args);
+        return ParsedCommand::Serve(log, args);
     }
     let result = log.start(Box::new(|| Box::new(io::stderr())), Box::new(|_| true)).and_then(|()| command.run(remarks));
-    Asked::Done(ended(result, &mut io::stderr()))
+    ParsedCommand::Done(ended(result, &mut io::stderr()))
 }
 
 /// The command line, by the name that was typed.

@@ -5,14 +5,13 @@ mod commands;
 mod exit;
 mod hint;
 mod logging;
-mod usage_error;
 mod plugin;
 mod terminal;
+mod usage_error;
 
 pub use cli::{ParsedCommand, run};
 pub use commands::{
-    AuthorityRemarks, DevAnswers, FactFollower, FactStatus, LimitArgs, ServeArgs, ServedDefinitions, ServedKinds,
-    Usage,
+    AuthorityRemarks, DevAnswers, FactFollower, FactStatus, LimitArgs, ServeArgs, ServedDefinitions, ServedKinds, Usage,
 };
 pub use exit::ended;
 pub use hint::hinted;

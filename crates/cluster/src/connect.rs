@@ -10,8 +10,8 @@ use kube::config::{InferConfigError, KubeConfigOptions, Kubeconfig, KubeconfigEr
 use kube::{Client, Config};
 use pointsman_core::did_you_mean;
 
-use super::error_chain::chain;
 use super::cluster::Cluster;
+use super::error_chain::chain;
 
 /// Which cluster is meant.
 #[derive(Clone, Debug, Default)]

@@ -9,7 +9,6 @@ mod admission_documents;
 mod annotations;
 mod bundle_faults;
 mod call_error;
-mod error_chain;
 mod cluster;
 mod connect;
 mod conversion;
@@ -18,22 +17,23 @@ mod crd_state;
 mod disable;
 mod dry_run;
 mod enable;
+mod error_chain;
 mod event_lines;
 mod examine;
 mod facts;
-mod object_list;
 mod migrate;
+mod object_list;
 mod outage_retry;
 mod ownership;
 mod pages;
-mod retry_budget;
 mod retry_after;
+mod retry_budget;
 mod rollout;
 mod rotate;
-mod superset;
 mod status;
 mod stop_signal;
 mod stopwatch;
+mod superset;
 mod tls_connector;
 mod web;
 
@@ -46,19 +46,19 @@ pub use converting_crds::{UnknownCrd, unknown_crds};
 pub use crd_state::CrdState;
 pub use disable::{DisableError, DisableEvent, DisableOptions, DisableStep, Disabled, disable};
 pub use dry_run::DryRun;
-pub use enable::{EnableError, EnableEvent, EnableOptions, EnableStep, Enabled, DesiredCrd, enable};
+pub use enable::{DesiredCrd, EnableError, EnableEvent, EnableOptions, EnableStep, Enabled, enable};
 pub use examine::{
     DocumentOptions, Examined, ExaminedDocuments, RegisteredFinding, RunningServer, examine, examine_documents,
 };
 pub use facts::{FactEvent, FactState, follow_facts, next_pause, with_one_watch};
-pub use object_list::live;
 pub use migrate::{
-    ForgetOptions, Forgotten, MigrationStrategy, MigrateError, MigrateEvent, MigrateOptions, Migrated, RewrittenObjects, FailedWrite,
-    forget, migrate,
+    FailedWrite, ForgetOptions, Forgotten, MigrateError, MigrateEvent, MigrateOptions, Migrated, MigrationStrategy,
+    RewrittenObjects, forget, migrate,
 };
+pub use object_list::live;
 pub use ownership::{ObjectConversion, VersionCounts};
 pub use rollout::{
-    Cleaned, RolloutClock, RolloutError, RolloutEvent, RolloutOptions, FleetSnapshot, SnapshotOptions, SurveyOptions,
+    Cleaned, FleetSnapshot, RolloutClock, RolloutError, RolloutEvent, RolloutOptions, SnapshotOptions, SurveyOptions,
     change_rollout, clean_rollout, forward_again, get_rollout, list_rollouts, run_rollout, run_rollouts,
     running_versions, set_in_rollout, set_next, start_rollout, survey_rollout, unfreezable, unknown_zone,
 };

@@ -15,7 +15,7 @@ use super::dev_page::DevPage;
 use super::last_errors::LastErrors;
 use super::metrics::{ADMIN, Metrics};
 use pointsman_transport::connections::{
-    ConnectionSlots, AcceptedConnection, EvictionRules, Handler, IdleTimeouts, Lifecycle, Phase, Stream, serve,
+    AcceptedConnection, ConnectionSlots, EvictionRules, Handler, IdleTimeouts, Lifecycle, Phase, Stream, serve,
 };
 
 /// The admin listener. Whoever reaches it reads the names of objects in `/errors`, and nothing else of them.

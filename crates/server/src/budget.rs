@@ -27,8 +27,8 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
 
-use super::reservations::{MemoryReservations, Pools};
 use super::metrics::Metrics;
+use super::reservations::{MemoryReservations, Pools};
 use pointsman_core::webhook::{Endpoint, weight};
 use pointsman_transport::connections::Requests;
 
@@ -52,7 +52,11 @@ impl Budget {
         let sixteenth = bytes / 16;
         let own = sixteenth * 3 / (connections as u64).max(1);
         let pools = Pools { own, small: sixteenth, common: common(bytes) };
-        Self(Arc::new(SharedBudget { metrics, claims: Mutex::new(MemoryReservations::new(pools, grace)), freed: Notify::new() }))
+        Self(Arc::new(SharedBudget {
+            metrics,
+            claims: Mutex::new(MemoryReservations::new(pools, grace)),
+            freed: Notify::new(),
+        }))
     }
 
     /// The largest body that can be decided, if it is one long string.

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use super::throttled_warning::ThrottledWarning;
 use super::metrics::Metrics;
+use super::throttled_warning::ThrottledWarning;
 use pointsman_core::webhook::Conversions;
 
 /// Looks whether what decides should decide otherwise from now on, and sees to it: usually by swapping what the

@@ -20,8 +20,8 @@ use super::routes::Routes;
 use super::spans::RequestTracer;
 use pointsman_transport::certificates::{ends, is_allowed};
 use pointsman_transport::connections::{
-    ConnectionSlots, AcceptedConnection, EvictionRules, Handler, HandshakeFailure, IdleTimeouts, Lifecycle, Phase, Requests,
-    Stream, serve,
+    AcceptedConnection, ConnectionSlots, EvictionRules, Handler, HandshakeFailure, IdleTimeouts, Lifecycle, Phase,
+    Requests, Stream, serve,
 };
 
 /// The webhook listener.

@@ -10,12 +10,12 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use arc_swap::ArcSwap;
 use tokio::time::{sleep, timeout};
 
-use super::error_chain::chain;
-use super::throttled_warning::ThrottledWarning;
 use super::current_tls::CurrentTls;
+use super::error_chain::chain;
 use super::metrics::Metrics;
 use super::options::Options;
 use super::serve_error::ServeError;
+use super::throttled_warning::ThrottledWarning;
 use pointsman_transport::certificates::{
     CertPaths, CertificateError, CertificateFiles, ClientCa, ExpiryWarnings, FileEvents, FileReader, LoadedFiles,
     ServingKeyPair, server_config,

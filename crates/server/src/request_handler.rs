@@ -12,10 +12,10 @@ use hyper::body::Bytes;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 
-use super::body::{INLINE, BufferedBody};
+use super::body::{BufferedBody, INLINE};
 use super::budget::MemoryReservation;
 use super::metrics::InFlight;
-use pointsman_core::webhook::{BadReview, Endpoint, Reply, HandleError, weight};
+use pointsman_core::webhook::{BadReview, Endpoint, HandleError, Reply, weight};
 
 /// What is asked to decide: usually `move |endpoint, body, is_awaited| webhook.handle_while(endpoint, &body, …)`.
 #[derive(Clone)]
@@ -102,7 +102,12 @@ impl RequestHandler {
         }
     }
 
-    fn contained(&self, endpoint: Endpoint, bytes: Bytes, is_awaited: &dyn Fn() -> bool) -> Result<Reply, HandlerError> {
+    fn contained(
+        &self,
+        endpoint: Endpoint,
+        bytes: Bytes,
+        is_awaited: &dyn Fn() -> bool,
+    ) -> Result<Reply, HandlerError> {
         // Unwind safe: the core is shared and never changed, so there is nothing that a panic could leave half done.
         match catch_unwind(AssertUnwindSafe(|| (self.deciding)(endpoint, bytes, is_awaited))) {
             Ok(Ok(reply)) => Ok(reply),

@@ -16,16 +16,16 @@ use super::body_limits::BodyLimits;
 use super::budget::{Budget, MemoryReservation};
 use super::client::Peer;
 use super::current_tls::CurrentTls;
-use super::request_handler::{RequestHandler, HandlerError};
 use super::labels::webhook_name;
 use super::log::Log;
 use super::metrics::{GivenUp, InFlight, Metrics};
 use super::options::Options;
-use super::request_head::RequestHead;
 use super::refusal::Refusal;
+use super::request_handler::{HandlerError, RequestHandler};
+use super::request_head::RequestHead;
 use super::spans::RequestSpan;
 use pointsman_core::webhook::{Endpoint, Reply};
-use pointsman_transport::connections::{Lifecycle, Phase, InFlightGuard};
+use pointsman_transport::connections::{InFlightGuard, Lifecycle, Phase};
 
 /// What all requests share.
 #[derive(Debug)]

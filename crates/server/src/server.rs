@@ -12,7 +12,6 @@ use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::admin::{ADMIN_CONNECTIONS, Admin, AdminTold};
 use super::budget::Budget;
-use super::request_handler::RequestHandler;
 use super::descriptors::Descriptors;
 use super::last_errors::LastErrors;
 use super::line_limits::LineLimits;
@@ -22,6 +21,7 @@ use super::log_queue::LogQueue;
 use super::metrics::Metrics;
 use super::options::Options;
 use super::reload::Reloader;
+use super::request_handler::RequestHandler;
 use super::routes::Routes;
 use super::serve_error::ServeError;
 use super::shutdown::Shutdown;

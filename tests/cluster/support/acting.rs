@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::test_cluster::Route;
+use super::ctx::{CRDS, TestContext};
 use super::process::Process;
 use super::proxy::{Fate, Proxy};
-use super::ctx::{CRDS, TestContext};
+use super::test_cluster::Route;
 
 /// Exit code, stdout and stderr.
 pub(crate) type Told = (i32, String, String);

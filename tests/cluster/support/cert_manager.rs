@@ -10,8 +10,8 @@ use base64::engine::general_purpose::STANDARD;
 use hyper::Method;
 use serde_json::{Value, json};
 
-use super::process::{Process, free_port};
 use super::ctx::TestContext;
+use super::process::{Process, free_port};
 
 /// Its CRDs.
 pub(crate) fn install(ctx: &TestContext<'_>) {

@@ -11,12 +11,12 @@ use hyper::Method;
 use pointsman_core::definition::Kind;
 use serde_json::{Value, json};
 
-use super::test_cluster::{TestCluster, Route, Running};
 use super::client::Answer;
 use super::metrics;
 use super::pointsman::{Pointsman, Setup, write_pair};
 use super::process::{SOON, eventually, free_port};
 use super::sample::Sample;
+use super::test_cluster::{Route, Running, TestCluster};
 
 pub(crate) struct TestContext<'a> {
     pub(crate) test_cluster: &'a TestCluster,
@@ -36,7 +36,13 @@ pub(crate) struct TestContext<'a> {
 }
 
 impl<'a> TestContext<'a> {
-    pub(crate) fn new(test_cluster: &'a TestCluster, sample: &'static Sample, name: &str, group: Option<&str>, log: PathBuf) -> Self {
+    pub(crate) fn new(
+        test_cluster: &'a TestCluster,
+        sample: &'static Sample,
+        name: &str,
+        group: Option<&str>,
+        log: PathBuf,
+    ) -> Self {
         let ns = name.to_owned();
         let group = group.map_or_else(|| group_of(&ns), str::to_owned);
         let dir = test_cluster.dir.path().join(&ns);

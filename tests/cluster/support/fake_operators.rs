@@ -13,8 +13,8 @@ use hyper::Method;
 use serde_json::{Value, json};
 
 use super::client::{Client, Heard};
-use super::installations::{LABEL, REPLICAS};
 use super::ctx::{CRDS, MERGE, TestContext};
+use super::installations::{LABEL, REPLICAS};
 
 /// What goes on beside a rollout, and what was seen of it.
 pub(crate) struct FakeOperators {

@@ -10,8 +10,8 @@ use hyper::Method;
 use serde_json::{Value, json};
 
 use super::apiserver::ApiServer;
-use super::pointsman::Pointsman;
 use super::ctx::{CRDS, MERGE, TestContext};
+use super::pointsman::Pointsman;
 use crate::mutations::{NAMES, configuration, example, metric};
 
 /// A cluster with shoots.
@@ -180,8 +180,7 @@ impl<'s> Landscape<'s> {
             let path = format!("/apis/pointsman.dev/v1/stagedrollouts/{name}");
             let over = json!({"status": {"phase": "Complete"}}).to_string();
             self.ctx.call(Method::PATCH, &format!("{path}/status"), Some((MERGE, over)));
-            self.ctx
-                .eventually(|| matches!(self.ctx.call(Method::DELETE, &path, None).code, 200 | 404).then_some(()));
+            self.ctx.eventually(|| matches!(self.ctx.call(Method::DELETE, &path, None).code, 200 | 404).then_some(()));
         }
         self.ctx.call(Method::DELETE, &format!("{CRDS}/controlplanes.extensions.gardener.cloud"), None);
         self.shoot.stop();

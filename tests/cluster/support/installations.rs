@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use hyper::Method;
 use serde_json::{Value, json};
 
-use super::sample::gone;
 use super::ctx::{CRDS, JSON, MERGE, TestContext};
 use super::fake_operators::FakeOperators;
+use super::sample::gone;
 
 /// What there is in a namespace beside installations, at a time.
 pub(crate) struct Belongings {

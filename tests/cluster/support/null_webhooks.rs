@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 
 use pointsman_core::webhook::{Endpoint, Outcome, Reply};
-use pointsman_server::{CertPaths, RequestHandler, Options};
+use pointsman_server::{CertPaths, Options, RequestHandler};
 
 /// Serves until it is killed, in a process of its own as every server.
 pub(crate) fn serve(port: u16, certs: &Path) {

@@ -5,8 +5,8 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use super::test_cluster::Route;
 use super::ctx::TestContext;
+use super::test_cluster::Route;
 
 impl TestContext<'_> {
     /// What a command prints about this kind, as one JSON document.

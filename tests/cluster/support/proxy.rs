@@ -16,7 +16,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
-use super::client::{Client, ReconcileResult, RUNTIME, whole};
+use super::client::{Client, Passed, RUNTIME, whole};
 
 /// What becomes of a call.
 pub(crate) enum Fate {
@@ -98,7 +98,7 @@ impl Drop for Proxy {
 }
 
 impl Between {
-    async fn answer(&self, request: Request<Incoming>) -> io::Result<Response<ReconcileResult>> {
+    async fn answer(&self, request: Request<Incoming>) -> io::Result<Response<Passed>> {
         let path = request.uri().path_and_query().unwrap().to_string();
         let number = {
             let mut calls = self.calls.lock().unwrap();

@@ -9,8 +9,8 @@ use hyper::Method;
 use serde_json::{Value, json};
 
 use super::client::Client;
-use super::process::{Process, SOON, eventually};
 use super::ctx::{JSON, TestContext};
+use super::process::{Process, SOON, eventually};
 
 /// A verb of RBAC on a resource.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]

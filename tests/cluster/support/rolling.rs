@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 
 use super::acting::Told;
 use super::client::Heard;
-use super::process::{Process, SOON};
 use super::ctx::{MERGE, TestContext};
+use super::process::{Process, SOON};
 use super::side_by_side::{A, B};
 
 /// What a controller finds out about an object: its name and version in, whether it is healthy out. Nothing where

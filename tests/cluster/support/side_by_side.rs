@@ -5,9 +5,9 @@ use std::fs;
 
 use serde_json::{Value, json};
 
+use super::ctx::TestContext;
 use super::pointsman::{Pointsman, Setup, write_pair};
 use super::process::{SOON, eventually};
-use super::ctx::TestContext;
 
 pub(crate) const A: &str = "2.16.0";
 pub(crate) const B: &str = "2.17.0";

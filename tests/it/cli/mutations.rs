@@ -80,8 +80,16 @@ fn each_mutation_prints_a_webhook() {
     );
     let error = pointsman(&[&args[..], &["--kind", "daemonsets"]].concat()).refusal(2);
     assert!(error.contains("no definition of mutations is called \"daemonsets\"; known are control-plane"), "{error}");
-    let error =
-        pointsman(&["webhooks", "mutations", "--kinds", KINDS[1], "--kind", "Deployment", "--service", "n/p-{version}"]);
+    let error = pointsman(&[
+        "webhooks",
+        "mutations",
+        "--kinds",
+        KINDS[1],
+        "--kind",
+        "Deployment",
+        "--service",
+        "n/p-{version}",
+    ]);
     assert!(error.refusal(2).contains("mutations have no controller version"));
 }
 

@@ -218,10 +218,15 @@ pub(crate) fn read(file: &Path, source: Source) -> Result<KnownDefinition, defin
     })?;
     let Source { name, text, .. } = source;
     Ok(match found {
-        Definition::Kind(kind) => KnownDefinition::Kind(Box::new(LoadedKind { kind: *kind, file: Some(name), text, files })),
-        Definition::Mutations(mutated) => {
-            KnownDefinition::Mutations(Box::new(LoadedMutations { mutated, file: name, text, path: file.to_path_buf() }))
+        Definition::Kind(kind) => {
+            KnownDefinition::Kind(Box::new(LoadedKind { kind: *kind, file: Some(name), text, files }))
         }
+        Definition::Mutations(mutated) => KnownDefinition::Mutations(Box::new(LoadedMutations {
+            mutated,
+            file: name,
+            text,
+            path: file.to_path_buf(),
+        })),
     })
 }
 

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use pointsman_core::webhook::{KnownFacts, PatchOperation, FactValue, Webhook};
+use pointsman_core::webhook::{FactValue, KnownFacts, PatchOperation, Webhook};
 use pointsman_core::{did_you_mean, pointer_names};
 
 use super::json_patch::patched;

@@ -4,7 +4,7 @@ use super::options::{DisableError, DisableEvent, DisableOptions};
 use crate::call_error::CallError;
 use crate::cluster::{Cluster, DRY, Extent, PatchForm};
 use crate::crd_state::CrdState;
-use crate::migrate::{MigrationTarget, MigrateEvent, RewriteRun, RewrittenObjects, Speed};
+use crate::migrate::{MigrateEvent, MigrationTarget, RewriteRun, RewrittenObjects, Speed};
 
 /// Translates entries of managedFields that name another version than the one that stays, which is stored. It comes
 /// before the conversion is led to nobody: a write of such an object by anybody would lose all entries then, and

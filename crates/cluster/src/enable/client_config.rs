@@ -172,7 +172,11 @@ mod tests {
                 {"name": "new", "clientConfig": {"service": {"name": "s"}}},
             ])
         );
-        assert_eq!(ClientConfigChange::of(&configuration("4", patch["webhooks"].clone()), &ours), None, "it is led here now");
+        assert_eq!(
+            ClientConfigChange::of(&configuration("4", patch["webhooks"].clone()), &ours),
+            None,
+            "it is led here now"
+        );
     }
 
     #[test]
@@ -180,7 +184,8 @@ mod tests {
         let url = |url: &str| configuration("1", json!([{"name": "a", "clientConfig": {"url": url}}]));
         let service = configuration("1", json!([{"name": "a", "clientConfig": {"service": {"name": "s"}}}]));
         assert!(
-            ClientConfigChange::of(&url("https://a"), &service).is_some() && ClientConfigChange::of(&service, &url("https://a")).is_some()
+            ClientConfigChange::of(&url("https://a"), &service).is_some()
+                && ClientConfigChange::of(&service, &url("https://a")).is_some()
         );
         assert_eq!(ClientConfigChange::of(&url("https://a"), &url("https://b")), None);
         assert_eq!(

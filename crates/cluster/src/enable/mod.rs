@@ -10,5 +10,5 @@ mod registration;
 mod restore;
 mod steps;
 
-pub use options::{EnableError, EnableEvent, EnableOptions, EnableStep, Enabled, DesiredCrd};
+pub use options::{DesiredCrd, EnableError, EnableEvent, EnableOptions, EnableStep, Enabled};
 pub use steps::enable;

@@ -9,7 +9,7 @@ use super::bundle::remarks;
 use super::client_config::ClientConfigChange;
 use super::creatable::{collection, creatable};
 use super::leftovers::replacing;
-use super::options::{EnableError, EnableEvent, EnableOptions, EnableStep, Enabled, DesiredCrd};
+use super::options::{DesiredCrd, EnableError, EnableEvent, EnableOptions, EnableStep, Enabled};
 use super::refusals::refusal;
 use super::registration::Registering;
 use super::restore::undo;
@@ -19,8 +19,8 @@ use crate::cluster::{Cluster, DRY, Extent, MANAGER, PatchForm, title};
 use crate::conversion::{ClientStanza, SelfTest, endpoints};
 use crate::crd_state::{CrdState, REPLACED_WITHIN};
 use crate::dry_run::DryRun;
-use crate::superset::says;
 use crate::stopwatch::Stopwatch;
+use crate::superset::says;
 
 /// Points the conversion of a CRD to our webhook: every endpoint is asked first what an API server would ask, trusting
 /// only what the API server will trust. Then the CRD is applied as a whole (objects of a version that is served before
@@ -219,7 +219,11 @@ async fn try_out(
 
 /// Where a webhook configuration stands one of whose webhooks is to have the other address, if that may be why it could
 /// not be applied.
-async fn leads(cluster: &Cluster, document: &Value, error: &CallError) -> Result<Option<(String, ClientConfigChange)>, CallError> {
+async fn leads(
+    cluster: &Cluster,
+    document: &Value,
+    error: &CallError,
+) -> Result<Option<(String, ClientConfigChange)>, CallError> {
     let may_be = error.code() == Some(422) || !error.conflicts().is_empty();
     if document.get("webhooks").is_none() || !may_be {
         return Ok(None);

@@ -8,8 +8,8 @@ use serde_json::Value;
 use tokio::time::{Instant, sleep};
 
 use super::fact_event::FactEvent;
-use super::pace::next_pause;
 use super::fact_state::Seen;
+use super::pace::next_pause;
 use crate::call_error::CallError;
 use crate::cluster::{Cluster, Extent};
 use crate::pages::{items, next_page};

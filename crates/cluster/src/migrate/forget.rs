@@ -1,8 +1,8 @@
 //! Taking away what was kept for a version that nobody is offered any more, and nothing is stored in.
 
-use super::target::MigrationTarget;
 use super::options::{ForgetOptions, Forgotten, MigrateError, MigrateEvent};
 use super::pass::{RewriteRun, Speed};
+use super::target::MigrationTarget;
 use crate::annotations::KEPT;
 use crate::cluster::Cluster;
 use crate::crd_state::CrdState;

@@ -4,20 +4,20 @@ use pointsman_core::did_you_mean;
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use super::target::MigrationTarget;
 use super::mark::{ANNOTATION, Mark, unmark};
 use super::old_policies::delete_old_policies;
 use super::options::{MigrateError, MigrateEvent, MigrateOptions, Migrated};
 use super::pass::{RewriteRun, Speed};
 use super::retry::patiently;
 use super::storage_version_migration::delegated;
+use super::target::MigrationTarget;
 use crate::call_error::CallError;
 use crate::cluster::{Cluster, Extent, PatchForm};
 use crate::crd_state::CrdState;
 use crate::pages::{Pages, behind, items};
 use crate::retry_budget::RetryBudget;
-use crate::superset::says;
 use crate::stop_signal::until_stopped;
+use crate::superset::says;
 
 /// Rewrites every object of a CRD that is stored in another version than the storage version, and says so in the CRD's
 /// `status.storedVersions`, so that the other versions need not be served, or known, any longer. `name` is
@@ -77,7 +77,8 @@ async fn steps(
     delete_old_policies(cluster, &crd, say).await;
     let was_delegated = delegated(cluster, &crd, options.means, say).await?;
     let speed = Speed { page: options.page, max_in_flight: options.max_in_flight };
-    let mut run = RewriteRun::new(cluster, crd, MigrationTarget::stored(mark), &speed, &mut migrated.objects, say, stop);
+    let mut run =
+        RewriteRun::new(cluster, crd, MigrationTarget::stored(mark), &speed, &mut migrated.objects, say, stop);
     run.conversion.clone_from(&options.conversion);
     let ended = run.rounds().await;
     let (is_done, began) = (ended.is_ok() && !run.objects.interrupted && run.objects.failures.is_empty(), run.crd);

@@ -1,6 +1,5 @@
 //! Rewriting what is stored, so that all of it is in the storage version.
 
-mod target;
 mod forget;
 mod mark;
 mod migration;
@@ -11,14 +10,16 @@ mod pace;
 mod pass;
 mod retry;
 mod storage_version_migration;
+mod target;
 mod write;
 
-pub(crate) use target::MigrationTarget;
 pub(crate) use mark::Mark;
 pub(crate) use pass::{RewriteRun, Speed};
+pub(crate) use target::MigrationTarget;
 
 pub use forget::forget;
 pub use migration::migrate;
 pub use options::{
-    ForgetOptions, Forgotten, MigrationStrategy, MigrateError, MigrateEvent, MigrateOptions, Migrated, RewrittenObjects, FailedWrite,
+    FailedWrite, ForgetOptions, Forgotten, MigrateError, MigrateEvent, MigrateOptions, Migrated, MigrationStrategy,
+    RewrittenObjects,
 };

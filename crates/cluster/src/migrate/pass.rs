@@ -7,9 +7,9 @@ use serde_json::Value;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::target::{MigrationTarget, Listed};
-use super::options::{MigrateError, MigrateEvent, RewrittenObjects, FailedWrite};
+use super::options::{FailedWrite, MigrateError, MigrateEvent, RewrittenObjects};
 use super::pace::Pace;
+use super::target::{Listed, MigrationTarget};
 use super::write::{MigrationWriter, Written};
 use crate::cluster::{Cluster, Extent};
 use crate::crd_state::CrdState;
@@ -70,7 +70,8 @@ impl<'r> RewriteRun<'r> {
         say: &'r mut dyn FnMut(MigrateEvent),
         stop: &'r dyn Fn() -> bool,
     ) -> Self {
-        let (page, pace, patience) = (PageSize::new(speed.page), Pace::new(speed.max_in_flight), RetryBudget::default());
+        let (page, pace, patience) =
+            (PageSize::new(speed.page), Pace::new(speed.max_in_flight), RetryBudget::default());
         let (dry_run, conversion, counted, in_a_row, looked) = (false, None, false, 0, None);
         Self {
             cluster,

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use super::options::{MigrationStrategy, MigrateError, MigrateEvent};
+use super::options::{MigrateError, MigrateEvent, MigrationStrategy};
 use super::retry::patiently;
 use crate::call_error::CallError;
 use crate::cluster::Cluster;
@@ -30,7 +30,9 @@ pub(super) async fn delegated(
     }
     let Some(version) = patiently(say, async || offered(cluster).await).await? else {
         return match means {
-            MigrationStrategy::StorageVersionMigration => Err(MigrateError::NoMigrator { address: cluster.address().to_owned() }),
+            MigrationStrategy::StorageVersionMigration => {
+                Err(MigrateError::NoMigrator { address: cluster.address().to_owned() })
+            }
             _ => Ok(false),
         };
     };

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tokio::time::sleep;
 
-use super::target::{Listed, ObjectChange};
 use super::object_patch::{stored_anew, translation, without};
+use super::target::{Listed, ObjectChange};
 use crate::call_error::CallError;
 use crate::cluster::{Cluster, Extent, PatchForm};
 use crate::crd_state::CrdState;

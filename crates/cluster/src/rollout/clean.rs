@@ -1,46 +1,45 @@
-//! Takes away what a rollout has left behind.
+//! Removes traces of a rollout.
 
 use pointsman_core::definition::Kind;
 use pointsman_core::rollout::{
-    ObjectPatch, Rollout, LookupResults, RolloutStatus, answered_rollout, made_question, unmarked,
+    LookupResults, ObjectPatch, Rollout, RolloutStatus, answered_rollout, made_question, unmarked,
 };
 use serde_json::Value;
 
-use super::object_steps::write_beside;
-use super::remote_lookups::RemoteLookups;
 use super::error::RolloutError;
 use super::fleet::Fleet;
 use super::freeze::thaw;
 use super::lookups::{Compiled, look_up_more};
+use super::object_steps::write_beside;
+use super::remote_lookups::RemoteLookups;
 use super::status_store::get_rollout;
-use super::writes::{WriteOutcome, WriteMode, write};
+use super::writes::{WriteMode, WriteOutcome, write};
 use crate::cluster::Cluster;
 
-/// What a rollout had left, and has left no more.
+/// Removed traces of a rollout.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Cleaned {
-    /// Objects with an annotation.
+    /// Objects that had an annotation.
     pub objects: usize,
     /// Objects that were held.
     pub let_go: usize,
-    /// Whether something was frozen.
+    /// True if a freeze was removed.
     pub thawed: bool,
 }
 
 impl Cleaned {
-    /// Whether there was nothing.
+    /// True if there were no traces.
     #[must_use]
     pub fn is_nothing(self) -> bool {
         self.objects == 0 && self.let_go == 0 && !self.thawed
     }
 }
 
-/// Takes the annotation of a rollout that is over off its objects, and off what they have become, by one write each,
-/// and away what freezes for it. What it still holds it lets go first, by another one. Nobody can take them back then.
-/// Returns what there was.
+/// Removes the annotations of a finished rollout from its objects and their replacements, by one write each, and its
+/// freeze. Releases held objects first, by another write. Afterwards an undo is impossible. Returns the removed traces.
 ///
 /// # Errors
-/// [`RolloutError`], such as a rollout that is not over.
+/// [`RolloutError`], such as an unfinished rollout.
 pub async fn clean_rollout(cluster: &Cluster, kind: &Kind, name: &str) -> Result<Cleaned, RolloutError> {
     let document = get_rollout(cluster, name).await?;
     let status = RolloutStatus::of(&document);
@@ -50,7 +49,8 @@ pub async fn clean_rollout(cluster: &Cluster, kind: &Kind, name: &str) -> Result
     let rollout = answered_rollout(&document, kind)?;
     let mut fleet = Fleet::list(cluster, kind, &rollout, &status).await?;
     let mut let_go = 0;
-    let held: Vec<ObjectPatch> = fleet.objects.iter().filter_map(|object| ObjectPatch::let_go(&rollout, object)).collect();
+    let held: Vec<ObjectPatch> =
+        fleet.objects.iter().filter_map(|object| ObjectPatch::let_go(&rollout, object)).collect();
     for one in held {
         if let Some(now) = written(write(cluster, &fleet, &one, WriteMode::Write).await?, &one.title())? {
             fleet.wrote(&now, &rollout);
@@ -67,13 +67,8 @@ pub async fn clean_rollout(cluster: &Cluster, kind: &Kind, name: &str) -> Result
     made.map(|made| Cleaned { objects: cleaned + made, let_go, thawed })
 }
 
-/// The same of what its objects have become.
-async fn clean_made(
-    cluster: &Cluster,
-    kind: &Kind,
-    rollout: &Rollout,
-    fleet: &Fleet,
-) -> Result<usize, RolloutError> {
+/// The same for replacements.
+async fn clean_made(cluster: &Cluster, kind: &Kind, rollout: &Rollout, fleet: &Fleet) -> Result<usize, RolloutError> {
     let Some(question) = made_question(rollout) else { return Ok(0) };
     let mut answers = LookupResults::default();
     look_up_more(cluster, Compiled { kind, mutated: &[] }, &[question], &mut answers).await?;
@@ -82,14 +77,14 @@ async fn clean_made(
         let landed = write_beside(cluster, &[], &mut elsewhere, &one).await?;
         match written(landed, &one.title()) {
             Ok(now) => cleaned += usize::from(now.is_some()),
-            // One that somebody keeps as it is holds up no other.
+            // An object that cannot be written blocks no other.
             Err(error) => failed = failed.or(Some(error)),
         }
     }
     failed.map_or(Ok(cleaned), Err)
 }
 
-/// What was written: the object as it is then; nothing where it is gone, or was written by somebody else.
+/// The written object; `None` if it is deleted or changed by another client.
 fn written(landed: WriteOutcome, title: &str) -> Result<Option<Box<Value>>, RolloutError> {
     match landed {
         WriteOutcome::Written(now) => Ok(Some(now)),

@@ -1,4 +1,4 @@
-//! Where resources are.
+//! Paths of collections.
 
 use pointsman_core::rollout::LookupRequest;
 use serde_json::Value;
@@ -6,8 +6,8 @@ use serde_json::Value;
 use crate::call_error::CallError;
 use crate::cluster::Cluster;
 
-/// Where the objects of a resource are, of a plural and a group: in this version, or else in the one that the API
-/// server prefers; in a namespace, or else in all of them, or in none.
+/// The path of a resource, given plural and group: in this version, or the preferred one; in a namespace, or across
+/// namespaces or cluster-scoped.
 pub(super) async fn collection(
     cluster: &Cluster,
     (plural, group): (&str, &str),
@@ -19,14 +19,13 @@ pub(super) async fn collection(
     Ok(format!("{group}{within}/{plural}"))
 }
 
-/// Where the objects are that somebody asks for.
+/// The path for a lookup.
 pub(super) async fn asked_for(cluster: &Cluster, question: &LookupRequest) -> Result<String, CallError> {
     let resource = (question.plural.as_str(), question.group.as_str());
     collection(cluster, resource, question.version.as_deref(), question.namespace.as_deref()).await
 }
 
-/// The object at a path; nothing where there is none of that name. Of a resource that there is not, an API server says
-/// something else, and that is an error.
+/// The object at a path; `None` if the name does not exist. A missing resource is an error.
 pub(super) async fn named(cluster: &Cluster, path: &str) -> Result<Option<Value>, CallError> {
     match cluster.get(path).await {
         Ok(object) => Ok(Some(object)),

@@ -1,4 +1,4 @@
-//! Whether the controllers run that a rollout needs, by the Leases that they hold.
+//! Checks that the controllers of a rollout run, by their Leases.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -10,28 +10,28 @@ use super::clock::RolloutClock;
 use crate::call_error::CallError;
 use crate::cluster::Cluster;
 
-/// The Leases of controllers, as far as they were looked at.
+/// Observed Leases of controllers.
 #[derive(Debug, Default)]
 pub(super) struct ControllerLeases {
-    /// What was seen of each last, and when that was new.
+    /// The last observation of each Lease.
     seen: BTreeMap<String, LeaseSeen>,
     looked: Option<Instant>,
     shut: Option<String>,
 }
 
-/// A Lease as it was seen last.
+/// The last observation of a Lease.
 #[derive(Debug)]
 struct LeaseSeen {
     version: String,
-    /// When this version of it was seen first, by our clock: theirs may be another one.
+    /// First observation of this version, on the local clock, which may differ from the holder's.
     since: Instant,
-    /// How long ago it was renewed by then, as its holder has it.
+    /// Age of the renewal at that time, on the holder's clock.
     late: Duration,
 }
 
 impl ControllerLeases {
-    /// Says which controller does not run that has to, and why that is thought; nothing where all do. It looks every
-    /// few seconds at most.
+    /// The controller that must run and does not, with the reason; `None` if all run. Reads Leases at most every few
+    /// seconds.
     pub(super) async fn shut(
         &mut self,
         cluster: &Cluster,
@@ -57,7 +57,7 @@ impl ControllerLeases {
         Ok(shut)
     }
 
-    /// Why a Lease is not held, as client-go has it: whoever does not renew it in time has lost it
+    /// The reason why a Lease is not held, by the rule of client-go: a holder that does not renew in time has lost it
     /// (`client-go tools/leaderelection/leaderelection.go`).
     fn not_held(&mut self, path: &str, lease: &Value, clock: RolloutClock) -> Option<String> {
         let text = |path: &str| lease.pointer(path).and_then(Value::as_str).unwrap_or_default();
@@ -73,7 +73,7 @@ impl ControllerLeases {
             late: Duration::ZERO,
         });
         if seen.version != version {
-            // What is seen to change was renewed just now; of what is seen for the first time only its holder knows.
+            // An observed change means a renewal now; at the first observation, only the holder's time is available.
             let late = wall(text("/spec/renewTime")).filter(|_| first).map(|at| clock.now().wall.saturating_sub(at));
             *seen = LeaseSeen {
                 version: version.to_owned(),
@@ -86,9 +86,8 @@ impl ControllerLeases {
     }
 }
 
-/// How often they are looked at: a controller renews its own every 2 s, and has lost it after 15 s
-/// (client-go's defaults).
+/// Interval of reads: a controller renews its Lease every 2 s, and loses it after 15 s (client-go's defaults).
 const SELDOM: Duration = Duration::from_secs(5);
 
-/// Seconds, where a Lease does not say.
+/// Seconds, if not in the Lease.
 const DURATION: u64 = 15;

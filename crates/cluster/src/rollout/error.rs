@@ -1,74 +1,74 @@
-//! Why a rollout cannot be read, written or run.
+//! Errors of reading, writing or running a rollout.
 
 use pointsman_core::rollout::BadRollout;
 
 use crate::call_error::CallError;
 
-/// Why a rollout cannot be read, written or run. Whoever runs it can be started again: it goes on where it was.
+/// An error of reading, writing or running a rollout. The runner can be started again, and continues where it stopped.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RolloutError {
-    /// A call failed, and would fail again.
+    /// A call failed permanently.
     #[error(transparent)]
     Call(#[from] CallError),
-    /// The fleet cannot be read in the version that the definition speaks of.
+    /// The fleet is not served in the version that the definition requires.
     #[error("{crd} does not serve {version}, by which the definition looks at objects: it serves {}", served.join(", "))]
     NotServed {
         /// The CRD.
         crd: String,
-        /// What the definition speaks of.
+        /// The required version.
         version: String,
-        /// What is served.
+        /// The served versions.
         served: Vec<String>,
     },
-    /// The StagedRollout says something that cannot be so.
+    /// The StagedRollout is invalid.
     #[error(transparent)]
     Bad(#[from] BadRollout),
-    /// There is no such StagedRollout.
+    /// The StagedRollout does not exist.
     #[error("there is no rollout {name} in this cluster{meant}")]
     NoRollout {
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// The one that was meant, where that can be told.
+        /// A suggestion, if similar.
         meant: String,
     },
-    /// The cluster does not know StagedRollouts.
+    /// The CRD of StagedRollouts is not installed.
     #[error("this cluster does not know StagedRollouts")]
     NoRollouts,
-    /// Somebody else runs it.
+    /// Another process runs it.
     #[error("rollout {name} is run by {by}")]
     Held {
         /// The StagedRollout.
         name: String,
-        /// Who.
+        /// The other process.
         by: String,
     },
-    /// Somebody else has taken it over.
+    /// Another process has taken over.
     #[error("lost rollout {name} to {to}: nothing more was written here")]
     Lost {
         /// The StagedRollout.
         name: String,
-        /// Who.
+        /// The other process.
         to: String,
     },
-    /// It was written by others each time.
+    /// Conflicts with other writers in every attempt.
     #[error("rollout {0} was changed by others each time it was to be written: try again")]
     Raced(String),
-    /// It is not over.
+    /// It has not finished.
     #[error("rollout {name} is {phase}: what it has left on objects is needed until it is over")]
     NotOver {
         /// The StagedRollout.
         name: String,
-        /// What it has come to.
+        /// Its phase.
         phase: String,
     },
-    /// What somebody asks for cannot be.
+    /// The request is invalid.
     #[error("{0}")]
     Asked(String),
 }
 
 impl RolloutError {
-    /// The call that failed, where it is one.
+    /// The failed call, if any.
     #[must_use]
     pub fn call(&self) -> Option<&CallError> {
         match self {
@@ -77,7 +77,7 @@ impl RolloutError {
         }
     }
 
-    /// What somebody can do about it, where that is known.
+    /// The remedy, if known.
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {

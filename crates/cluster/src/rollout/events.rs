@@ -1,4 +1,4 @@
-//! Events: what `kubectl describe` says of a rollout, and of the objects that failed.
+//! Kubernetes Events, shown by `kubectl describe` for a rollout and for failed objects.
 
 use pointsman_core::definition::Kind;
 use pointsman_core::rollout::{OF_WAVE, RolloutPhase, RolloutStatus, answered_rollout, rfc3339, steps_not_compared};
@@ -8,10 +8,10 @@ use super::clock::RolloutClock;
 use crate::call_error::CallError;
 use crate::cluster::Cluster;
 
-/// Tells what is new in the status of a StagedRollout. Events that cannot be written are not: the status says it all.
+/// Writes Events about changes of a status. Failed writes are ignored, since the status contains everything.
 ///
 /// # Errors
-/// Whoever runs it may not write events.
+/// Missing permissions for Events.
 pub(super) async fn tell_events(
     cluster: &Cluster,
     kind: &Kind,
@@ -39,9 +39,9 @@ pub(super) async fn tell_events(
     Ok(())
 }
 
-/// Something to be told.
+/// An Event to write.
 struct RolloutNews<'s> {
-    /// Of what it is about.
+    /// The name of the object.
     name: &'s str,
     regarding: Value,
     reason: String,
@@ -49,7 +49,7 @@ struct RolloutNews<'s> {
     warns: bool,
 }
 
-/// What a status says that the document does not say yet.
+/// The changes between the document and a status.
 fn events<'s>(kind: &Kind, document: &'s Value, status: &'s RolloutStatus) -> Vec<RolloutNews<'s>> {
     let before = RolloutStatus::of(document);
     let text = |path: &str| document.pointer(path).and_then(Value::as_str).unwrap_or_default();
@@ -81,7 +81,7 @@ fn events<'s>(kind: &Kind, document: &'s Value, status: &'s RolloutStatus) -> Ve
     all
 }
 
-/// What the objects of a rollout are: of the kind, or of one that becomes it.
+/// The kind of the rollout's objects: of the definition, or its source kind.
 fn object_kind(kind: &Kind, document: &Value) -> (String, String) {
     let source = answered_rollout(document, kind).ok().and_then(|rollout| {
         let (api_version, of) = rollout.source_kind()?;
@@ -91,19 +91,19 @@ fn object_kind(kind: &Kind, document: &Value) -> (String, String) {
     source.unwrap_or_else(|| (format!("{}/{version}", kind.group()), kind.kind().to_owned()))
 }
 
-/// As many bytes at most, cut between characters.
+/// The longest prefix of at most this many bytes, cut between characters.
 fn cut(text: &str, bytes: usize) -> &str {
     let end = (0..=bytes.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
     text.get(..end.unwrap_or_default()).unwrap_or_default()
 }
 
-/// Who reports: a qualified name.
+/// The reporting controller: a qualified name.
 const CONTROLLER: &str = "pointsman.dev/rollout";
-/// Where events of what has no namespace are.
+/// The namespace of Events about cluster-scoped objects.
 const OF_CLUSTER: &str = "default";
 /// Bytes. Source: `kubernetes pkg/apis/core/validation/events.go`, `ReportingInstanceLengthLimit`.
 const INSTANCE: usize = 128;
-/// Bytes. The same, `NoteLengthLimit`.
+/// Bytes. Same source, `NoteLengthLimit`.
 const NOTE: usize = 1024;
 
 #[cfg(test)]

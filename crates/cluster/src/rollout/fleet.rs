@@ -1,10 +1,10 @@
-//! A fleet, as it is in the cluster: listed once, and watched from then on.
+//! The fleet in the cluster: listed once, then watched.
 
 use std::collections::{BTreeSet, HashMap};
 use std::time::{Duration, Instant};
 
 use pointsman_core::definition::Kind;
-use pointsman_core::rollout::{ObjectPatch, FleetObject, Rollout, RolloutStatus};
+use pointsman_core::rollout::{FleetObject, ObjectPatch, Rollout, RolloutStatus};
 use serde_json::Value;
 use tokio::time::Instant as Deadline;
 
@@ -15,30 +15,29 @@ use crate::cluster::{Cluster, Extent};
 use crate::crd_state::CrdState;
 use crate::pages::{Pages, items};
 
-/// A fleet that was listed, with what was heard of its objects since.
+/// A listed fleet with later observations.
 pub(super) struct Fleet {
     crd: CrdState,
     version: String,
     pub(super) objects: Vec<FleetObject>,
-    /// What was heard last of each object, by uid.
+    /// The last observation of each object, by uid.
     heard: HashMap<String, Heard>,
-    /// Uids of what is part of it whatever the StagedRollout selects: what is under way back, and what was written
+    /// Uids of objects that belong to the fleet regardless of the selector: objects in rollback, and objects written
     /// since.
     kept: BTreeSet<String>,
     watch: FleetWatch,
 }
 
-/// What was heard last of an object.
+/// The last observation of an object.
 struct Heard {
-    /// Its resourceVersion: whatever is older says nothing new.
+    /// Its resourceVersion: older observations are ignored.
     revision: u64,
     at: Instant,
 }
 
 impl Fleet {
-    /// Lists all of it, page by page, each object given up for the little that a rollout looks at. The list is as of
-    /// now: no cache is asked for what it may not know yet. What the status has under way back is part of it in any
-    /// case.
+    /// Lists the fleet page by page, and reduces each object to the inspected members. The list is consistent, not from
+    /// a cache. Includes objects in rollback by the status.
     pub(super) async fn list(
         cluster: &Cluster,
         kind: &Kind,
@@ -48,7 +47,7 @@ impl Fleet {
         let kept = status.under_way_back();
         let (mut objects, mut heard, mut until) = (Vec::new(), HashMap::new(), None);
         let take = &mut |page: &Value| {
-            // Of the first page: what came to be while the others were read is told again.
+            // Of the first page: the watch reports changes during later pages.
             until.get_or_insert_with(|| text(page, "resourceVersion").to_owned());
             for answer in items(page) {
                 if let Some(object) = seen(answer, rollout, &kept) {
@@ -64,7 +63,7 @@ impl Fleet {
         Ok(Self { crd, version, objects, heard, kept, watch })
     }
 
-    /// Lets go of what was only looked at as long as it was under way, and is not any more by this status.
+    /// Drops objects kept only for their rollback, once the status no longer lists them.
     pub(super) fn keep(&mut self, status: &RolloutStatus) {
         self.kept = status.under_way_back();
         let (objects, heard, kept) = (&mut self.objects, &mut self.heard, &self.kept);
@@ -77,15 +76,15 @@ impl Fleet {
         });
     }
 
-    /// Where an object is.
+    /// The path of an object.
     pub(super) fn path(&self, namespace: Option<&str>, name: &str) -> String {
         self.crd.object(&self.version, namespace, name)
     }
 
-    /// Listens for so long to what becomes of it. Returns whether all was told: else it has to be listed again.
+    /// Watches for `patience`. Returns false if events were lost: the fleet must be listed again.
     ///
     /// # Errors
-    /// It cannot be watched.
+    /// The watch is refused.
     pub(super) async fn listen(
         &mut self,
         cluster: &Cluster,
@@ -100,15 +99,15 @@ impl Fleet {
                 FleetNews::Nothing => return Ok(true),
                 FleetNews::Lost => return Ok(false),
             }
-            // There may be more than anybody can listen to.
+            // Events may arrive faster than they are processed.
             if Deadline::now() >= deadline {
                 return Ok(true);
             }
         }
     }
 
-    /// Reads some objects again, by uid, unless the watch or an answer has told lately how they are: what is decided by
-    /// them is decided by what they are now. Returns whether anything is known now that was not before.
+    /// Reads some objects again, by uid, unless a recent observation exists: their decisions need current data. Returns
+    /// true if an object changed.
     pub(super) async fn reread(
         &mut self,
         cluster: &Cluster,
@@ -134,10 +133,10 @@ impl Fleet {
         Ok(is_new)
     }
 
-    /// Reads an object again whose write found another state than the one that was read.
+    /// Reads an object again after a stale write.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The object cannot be read.
     pub(super) async fn read_again(
         &mut self,
         cluster: &Cluster,
@@ -157,14 +156,14 @@ impl Fleet {
         Ok(if version(self) == before { Again::SameVersion } else { Again::OtherVersion })
     }
 
-    /// Takes in an object as it was answered to a write of it.
+    /// Records the response to a write of an object.
     pub(super) fn wrote(&mut self, answer: &Value, rollout: &Rollout) {
         self.watch.owes(revision(answer));
         self.kept.insert(text(answer, "uid").to_owned());
         self.take(answer, rollout);
     }
 
-    /// Takes in an object as it was told, unless something newer is known of it.
+    /// Records an observation, unless a newer one is known.
     fn take(&mut self, answer: &Value, rollout: &Rollout) {
         let (uid, heard) = (text(answer, "uid"), Heard::now(answer));
         if self.heard.get(uid).is_some_and(|known| known.revision > heard.revision) {
@@ -185,18 +184,18 @@ impl Fleet {
     }
 }
 
-/// How an object is that was read again.
+/// The state of an object that was read again.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Again {
-    /// It has the version label that it had.
+    /// Its version label is unchanged.
     SameVersion,
-    /// Another client has set its label.
+    /// Another client changed its label.
     OtherVersion,
-    /// It is there no more, or another one has its name.
+    /// Deleted, or replaced by another object of its name.
     Gone,
 }
 
-/// An object as a rollout sees it, of which these are part whatever it selects.
+/// Parses an object of the fleet, including kept objects that are not selected.
 fn seen(answer: &Value, rollout: &Rollout, kept: &BTreeSet<String>) -> Option<FleetObject> {
     match kept.contains(text(answer, "uid")) {
         true => FleetObject::of_under_way(answer, rollout),
@@ -210,21 +209,21 @@ impl Heard {
     }
 }
 
-/// A number wherever etcd is below; where it is none, the last word counts.
+/// A number with etcd as storage; otherwise zero, and the latest observation counts.
 fn revision(answer: &Value) -> u64 {
     text(answer, "resourceVersion").parse().unwrap_or_default()
 }
 
-/// A member of the metadata.
+/// A metadata member.
 fn text<'v>(document: &'v Value, name: &str) -> &'v str {
     document.get("metadata").and_then(|metadata| metadata.get(name)).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// Lists every object of a kind, page by page, as of now, in the version that `read_in` names for the version that is
-/// stored and those that are served. Returns the CRD, and that version.
+/// Lists all objects of a kind, page by page and consistently, in the version that `read_in` selects from the storage
+/// version and served versions. Returns the CRD, and that version.
 ///
 /// # Errors
-/// [`RolloutError::NotServed`]: none of those that are served will do; or the cluster cannot be asked.
+/// [`RolloutError::NotServed`] if no suitable version is served, or the error of an API call.
 pub(super) async fn list_objects(
     cluster: &Cluster,
     kind: &Kind,
@@ -234,7 +233,7 @@ pub(super) async fn list_objects(
     list_resource(cluster, (kind.plural(), kind.group()), kind, read_in, take).await
 }
 
-/// The same of objects of a plural and a group: of the kind, or of one whose objects become of it.
+/// The same for a plural and group: of the kind, or of its source kind.
 async fn list_resource(
     cluster: &Cluster,
     (plural, group): (&str, &str),
@@ -253,8 +252,8 @@ async fn list_resource(
     Ok((crd, version))
 }
 
-/// As kubectl's `--chunk-size`.
+/// Same as the default `--chunk-size` of kubectl.
 const PAGE: u32 = 500;
 
-/// What was heard within this is as good as what an answer would say by the time it is read.
+/// An observation of this age is as good as a new read.
 const LATELY: Duration = Duration::from_secs(2);

@@ -1,4 +1,4 @@
-//! What becomes of a fleet after it was listed: one watch, begun anew wherever it ends, breaks or falls silent.
+//! Watches a fleet after it was listed: one watch that is restarted when it ends, fails or falls silent.
 
 use std::time::{Duration, Instant};
 
@@ -12,49 +12,49 @@ use crate::event_lines::EventLines;
 /// A watch of a collection.
 pub(super) struct FleetWatch {
     collection: String,
-    /// The resourceVersion up to which all is known.
+    /// The resourceVersion of the last event.
     until: String,
     lines: Option<EventLines>,
-    /// When anything was heard last, be it that there is nothing new.
+    /// The last event, including bookmarks.
     heard: Instant,
-    /// When anything of what is there was told last.
+    /// The last event about existing state.
     told: Option<Instant>,
-    /// What was written and is still to be heard of: its resourceVersion, and since when that is waited for.
+    /// A write whose event is pending: its resourceVersion, and the start of the wait.
     owed: Option<(u64, Instant)>,
 }
 
-/// What a watch tells.
+/// A watch event.
 pub(super) enum FleetNews {
-    /// An object, as it is now.
+    /// The current object.
     Is(Value),
-    /// An object that is no more, as it was last.
+    /// A deleted object, in its last state.
     Gone(Value),
-    /// Nothing, for as long as was listened.
+    /// No event in time.
     Nothing,
-    /// It cannot be told what came after all that is known: it has to be listed again.
+    /// Events were lost: the fleet must be listed again.
     Lost,
 }
 
 impl FleetWatch {
-    /// Of what comes after this resourceVersion. It is opened by whoever listens first.
+    /// Watches after this resourceVersion. Opens at the first use.
     pub(super) fn after(collection: String, until: String) -> Self {
         Self { collection, until, lines: None, heard: Instant::now(), told: None, owed: None }
     }
 
-    /// Something was written, which has to be heard of.
+    /// Records a write whose event must arrive.
     pub(super) fn owes(&mut self, revision: u64) {
         self.owed.get_or_insert_with(|| (revision, Instant::now()));
     }
 
-    /// Whether anything was told within so long: whatever is told comes after all that was before it.
+    /// True if an event arrived within this time: an event implies all earlier ones.
     pub(super) fn has_told(&self, within: Duration) -> bool {
         self.told.is_some_and(|told| told.elapsed() < within)
     }
 
-    /// The next that is told.
+    /// The next event.
     ///
     /// # Errors
-    /// It cannot be watched.
+    /// The watch is refused.
     pub(super) async fn next(&mut self, cluster: &Cluster, deadline: Deadline) -> Result<FleetNews, CallError> {
         loop {
             if self.is_deaf() {
@@ -77,7 +77,7 @@ impl FleetWatch {
             let news = match timeout_at(deadline, lines.next()).await {
                 Err(_) => return Ok(FleetNews::Nothing),
                 Ok(Ok(Some(event))) => self.hear(event),
-                // It goes on where it broke, after what is left of the time: whoever ends it may be busy.
+                // Continues from the last event after the remaining time, since the server may be overloaded.
                 Ok(Ok(None) | Err(CallError::NoAnswer { .. })) => {
                     self.lines = None;
                     sleep_until(deadline).await;
@@ -94,7 +94,7 @@ impl FleetWatch {
         }
     }
 
-    /// Whether what should have been heard by now was not: the connection may have broken unheard.
+    /// True if an expected event is missing: the connection may be broken silently.
     fn is_deaf(&self) -> bool {
         self.heard.elapsed() > SILENT || self.owed.is_some_and(|(_, since)| since.elapsed() > LATE)
     }
@@ -103,7 +103,7 @@ impl FleetWatch {
         let object = event.get_mut("object").map(Value::take).unwrap_or_default();
         let what = event.get("type").and_then(Value::as_str);
         if !matches!(what, Some("ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK")) {
-            // Whatever it is, a list says what is so.
+            // For any other event, a list gives the state.
             self.lines = None;
             return Some(FleetNews::Lost);
         }
@@ -115,7 +115,7 @@ impl FleetWatch {
         }
     }
 
-    /// All is told up to this object.
+    /// Records the progress of the watch.
     fn is_told(&mut self, object: &Value) {
         if let Some(version) = object.pointer("/metadata/resourceVersion").and_then(Value::as_str) {
             version.clone_into(&mut self.until);
@@ -127,14 +127,14 @@ impl FleetWatch {
     }
 }
 
-/// Bytes of an event at most: several times what etcd takes of an object.
+/// Maximum bytes of an event: several times the limit of etcd per object.
 const LINE: usize = 8 << 20;
 
-/// An API server says every minute at least how far it has told (`bookmarkFrequency`): what is silent for longer may
-/// have broken unheard.
+/// An API server sends a bookmark at least every minute (`bookmarkFrequency`): a longer silence may be a broken
+/// connection.
 const SILENT: Duration = Duration::from_secs(90);
 
-/// What was written is told within a moment.
+/// The event of a write normally arrives within a second.
 const LATE: Duration = Duration::from_secs(10);
 
 #[cfg(test)]

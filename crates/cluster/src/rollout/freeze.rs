@@ -1,4 +1,4 @@
-//! What a rollout freezes, as it is in the cluster: the policy that the API server holds it by.
+//! The freeze of a rollout in the cluster: the admission policy that enforces it.
 
 use pointsman_core::did_you_mean;
 use pointsman_core::registration::{FreezeDocuments, freeze};
@@ -9,11 +9,11 @@ use crate::call_error::CallError;
 use crate::cluster::{Cluster, Extent};
 use crate::pages::items;
 
-/// What of all that a rollout freezes the API server can never be asked about, each in a sentence: it serves no such
-/// resource, or has it in no namespace.
+/// Frozen resources that the API server cannot enforce, one sentence each: it does not serve them, or they are
+/// cluster-scoped.
 ///
 /// # Errors
-/// The API server does not say what it serves.
+/// Discovery failed.
 pub async fn unfreezable(cluster: &Cluster, rollout: &Rollout) -> Result<Vec<String>, CallError> {
     if rollout.frozen().next().is_none() {
         return Ok(Vec::new());
@@ -25,7 +25,7 @@ pub async fn unfreezable(cluster: &Cluster, rollout: &Rollout) -> Result<Vec<Str
     Ok(unmatched(rollout, &served))
 }
 
-/// A resource that is served: its name with its group, and whether it is in namespaces.
+/// A served resource: name with group, and whether it is namespaced.
 type ServedResource = (String, bool);
 
 fn unmatched(rollout: &Rollout, served: &[ServedResource]) -> Vec<String> {
@@ -50,7 +50,7 @@ fn unmatched(rollout: &Rollout, served: &[ServedResource]) -> Vec<String> {
     wrong.collect()
 }
 
-/// Of an `APIGroupDiscoveryList`.
+/// The resources of an `APIGroupDiscoveryList`.
 fn resources(list: &Value) -> Vec<ServedResource> {
     let text = |value: &Value, path: &str| value.pointer(path).and_then(Value::as_str).unwrap_or_default().to_owned();
     let each = |value: &Value, name: &str| value.get(name).and_then(Value::as_array).cloned().unwrap_or_default();
@@ -67,7 +67,7 @@ fn resources(list: &Value) -> Vec<ServedResource> {
     all
 }
 
-/// Puts it into force. It is wholly ours, so that whoever else applied it has applied what we printed.
+/// Applies the policy. pointsman owns all of its fields, so conflicts are forced.
 pub(super) async fn apply_freeze(cluster: &Cluster, documents: &FreezeDocuments) -> Result<(), CallError> {
     for document in [&documents.policy, &documents.binding] {
         cluster.apply(document, true).await?;
@@ -83,7 +83,7 @@ pub(super) async fn try_freeze(cluster: &Cluster, documents: &FreezeDocuments) -
     Ok(())
 }
 
-/// Why what a rollout freezes is not frozen by what is there; nothing where it is, or where it freezes nothing.
+/// The reason why the freeze is not in force; `None` if it is, or without freeze.
 pub(super) async fn unfrozen(cluster: &Cluster, rollout: &Rollout) -> Result<Option<String>, CallError> {
     let Some(documents) = freeze(rollout, None) else { return Ok(None) };
     let [policy, binding] = paths(&documents);
@@ -91,7 +91,7 @@ pub(super) async fn unfrozen(cluster: &Cluster, rollout: &Rollout) -> Result<Opt
     Ok(documents.unmet(policy.as_ref(), binding.as_ref()))
 }
 
-/// Takes it away. Returns whether there was any.
+/// Deletes the policy. Returns true if it existed.
 pub(super) async fn thaw(cluster: &Cluster, rollout: &Rollout) -> Result<bool, CallError> {
     let Some(documents) = freeze(rollout, None) else { return Ok(false) };
     let [policy, binding] = paths(&documents);
@@ -99,7 +99,7 @@ pub(super) async fn thaw(cluster: &Cluster, rollout: &Rollout) -> Result<bool, C
     Ok(binding || policy)
 }
 
-/// Where the policy and its binding are.
+/// The paths of policy and binding.
 fn paths(documents: &FreezeDocuments) -> [String; 2] {
     ["validatingadmissionpolicies", "validatingadmissionpolicybindings"]
         .map(|plural| format!("/apis/admissionregistration.k8s.io/v1/{plural}/{}", documents.name))
@@ -118,7 +118,7 @@ mod tests {
             "{{apiVersion: pointsman.dev/v1, kind: StagedRollout, metadata: {{name: a}}, \
              spec: {{kind: any, to: 2.17.0, waves: [{{name: a}}], freeze: [{freeze}]}}}}"
         );
-        // Not every kind says what a healthy object looks like.
+        // Some kinds lack health conditions.
         let kinds = Kind::embedded().unwrap();
         kinds.iter().find_map(|kind| read_rollout("rollout.yaml", &text, kind).ok()).unwrap()
     }

@@ -1,12 +1,12 @@
-//! Asks whom a rollout has to ask beside the cluster, all at once.
+//! Sends HTTP probes of a rollout, concurrently.
 
 use pointsman_core::definition::{HttpAddress, quoted_in_address};
-use pointsman_core::rollout::{LookupResults, ProbeResult, ProbeKind, HttpProbe};
+use pointsman_core::rollout::{HttpProbe, LookupResults, ProbeKind, ProbeResult};
 use tokio::task::JoinSet;
 
 use crate::web::{BodyWanted, WebClient};
 
-/// Who is asked, and by what.
+/// Sends probes.
 #[derive(Default)]
 pub(super) struct HttpProber {
     client: WebClient,
@@ -15,12 +15,12 @@ pub(super) struct HttpProber {
 }
 
 impl HttpProber {
-    /// Whom a cluster has.
+    /// With the Prometheus of the cluster.
     pub(super) fn with(prometheus: Option<&HttpAddress>) -> Self {
         Self { client: WebClient::default(), prometheus: prometheus.cloned() }
     }
 
-    /// Asks everybody, and tells what came. What hangs holds up nobody else.
+    /// Sends all probes and records the responses. A slow probe does not delay others.
     pub(super) async fn ask(&self, questions: &[HttpProbe], answers: &mut LookupResults) {
         let mut asking = JoinSet::new();
         for question in questions.iter().cloned() {
@@ -31,7 +31,7 @@ impl HttpProber {
             });
         }
         while let Some(asked) = asking.join_next().await {
-            // One that panicked is not answered, and so does not hold.
+            // A panicked probe has no response, and is unmet.
             if let Ok((question, answer)) = asked {
                 answers.heard(&question, answer);
             }
@@ -50,5 +50,5 @@ async fn ask(client: &WebClient, prometheus: Option<&HttpAddress>, asks: &ProbeK
     }
 }
 
-/// What whoever asks does next.
+/// The hint for the operator.
 const UNKNOWN: &str = "nobody says where Prometheus is: give --prometheus URL, or set POINTSMAN_PROMETHEUS";

@@ -1,5 +1,5 @@
-//! The Lease that keeps two runners of a rollout apart. What holds if it does not is in the core: whatever is moved was
-//! reserved before, so that two of them together move no more than one.
+//! The Lease that separates runners of a rollout. Safety does not depend on it: objects are recorded as in flight
+//! before a move, so two runners together move no more than one.
 
 use std::pin::pin;
 use std::time::{Duration, Instant, SystemTime};
@@ -19,17 +19,17 @@ pub(super) struct RolloutLease {
     path: String,
     holder: String,
     clock: RolloutClock,
-    /// When it was renewed last, where it is held.
+    /// The last renewal, if held.
     renewed: Option<Since>,
-    /// What was seen of somebody else's, and since when.
+    /// The last observed state of another holder, and the time.
     seen: Option<(String, Instant)>,
-    /// For how many seconds without a renewal it is held.
+    /// Seconds without renewal until it expires.
     lasts: u64,
-    /// The same as it was written last.
+    /// The last written value of that.
     written: u64,
 }
 
-/// A moment, by two clocks.
+/// A time on two clocks.
 #[derive(Clone, Copy, Debug)]
 struct Since(Instant, SystemTime);
 
@@ -38,18 +38,18 @@ impl Since {
         Self(Instant::now(), SystemTime::now())
     }
 
-    /// How long ago that is at most: the one clock stands still while a machine sleeps, and the other one jumps.
+    /// The maximum age: the monotonic clock stops while a machine sleeps, and the wall clock jumps.
     fn at_most(self) -> Duration {
-        // One that was set back says nothing.
+        // A wall clock that was set back is ignored.
         self.0.elapsed().max(self.1.elapsed().unwrap_or_default())
     }
 }
 
-/// What came of a try to hold it.
+/// The result of an attempt to hold it.
 pub(super) enum LeaseState {
-    /// It is held.
+    /// Held by this process.
     Held,
-    /// Somebody else holds it, and whether they are known to be alive: it was renewed since it was looked at first.
+    /// Held by another process. `is_alive` is true if it was renewed since the first observation.
     By { holder: String, is_alive: bool },
 }
 
@@ -60,25 +60,24 @@ impl RolloutLease {
         Self { rollout, path, holder, clock, renewed: None, seen: None, lasts: DURATION, written: DURATION }
     }
 
-    /// Says whether who holds it asks for what must not come after the next one has begun. Then nobody takes over
-    /// before an API server can have forgotten whatever a holder has asked for that was frozen, or cut off: what came
-    /// later would stand beside what the next one has taken back. It is renewed with that before anything else is
-    /// written.
+    /// Sets whether the holder sends requests that must not take effect after a takeover. If so, the Lease outlasts any
+    /// request of a suspended or disconnected holder: a late effect would contradict the next holder's work. The new
+    /// duration is written before anything else.
     pub(super) fn outlasts_calls(&mut self, asks: bool) {
         self.lasts = if asks { DURATION + LONGEST_CALL } else { DURATION };
     }
 
-    /// Whether it was renewed a moment ago, so that nobody else can have taken over.
+    /// True if it was renewed just now, so that no takeover is possible.
     pub(super) fn is_fresh(&self) -> bool {
         self.written == self.lasts && self.renewed.is_some_and(|renewed| renewed.at_most() < RENEW)
     }
 
-    /// Whether it was taken, and neither lost nor let go since.
+    /// True if it was acquired, and neither lost nor released since.
     pub(super) fn is_held(&self) -> bool {
         self.renewed.is_some()
     }
 
-    /// Takes the Lease, or renews it. `before` is when that was begun: what takes long counts from its beginning.
+    /// Acquires or renews the Lease. Its time starts before the call, so a slow call shortens it.
     pub(super) async fn hold(&mut self, cluster: &Cluster) -> Result<LeaseState, RolloutError> {
         let before = Since::now();
         let one = format!("{}/pointsman-rollout-{}", self.path, self.rollout);
@@ -95,7 +94,7 @@ impl RolloutLease {
         let lasts = found.pointer("/spec/leaseDurationSeconds").and_then(Value::as_u64);
         let is_alive = self.seen.as_ref().is_some_and(|(seen, _)| *seen != version);
         if by != self.holder {
-            // Also where they have let it go since: what was planned is of before.
+            // Even if it was released since: earlier plans are stale.
             self.was_lost(if by.is_empty() { "somebody else, who is through" } else { &by })?;
         }
         if by != self.holder && !by.is_empty() && !self.has_expired(version, lasts) {
@@ -109,7 +108,7 @@ impl RolloutLease {
         self.held(answer, before)
     }
 
-    /// That somebody else has it, or had it, where it was held.
+    /// The error of a held Lease that another process has or had.
     fn was_lost(&mut self, to: &str) -> Result<(), RolloutError> {
         match self.renewed.take() {
             Some(_) => Err(RolloutError::Lost { name: self.rollout.clone(), to: to.to_owned() }),
@@ -117,11 +116,11 @@ impl RolloutLease {
         }
     }
 
-    /// Does something that may take longer than a Lease lasts, and renews it meanwhile.
+    /// Runs a long operation, and renews the Lease meanwhile.
     ///
     /// # Errors
-    /// Somebody else has taken over, or what the work says. That it cannot be renewed is no error yet: it may be in a
-    /// moment, and nothing is written without it.
+    /// Another process has taken over, or the error of the operation. A failed renewal is no error yet: a later one may
+    /// succeed, and no write happens without the Lease.
     pub(super) async fn beside<T, E: Into<RolloutError>>(
         &mut self,
         cluster: &Cluster,
@@ -133,7 +132,9 @@ impl RolloutLease {
                 return done.map_err(Into::into);
             }
             match self.hold(cluster).await {
-                Ok(LeaseState::By { holder: to, .. }) => return Err(RolloutError::Lost { name: self.rollout.clone(), to }),
+                Ok(LeaseState::By { holder: to, .. }) => {
+                    return Err(RolloutError::Lost { name: self.rollout.clone(), to });
+                }
                 Err(lost @ RolloutError::Lost { .. }) => return Err(lost),
                 Ok(LeaseState::Held) | Err(_) => {}
             }
@@ -156,7 +157,7 @@ impl RolloutLease {
                 (self.renewed, self.seen, self.written) = (Some(before), None, self.lasts);
                 Ok(LeaseState::Held)
             }
-            // Somebody else was quicker: the next look says who.
+            // A conflict: the next read shows the holder.
             Err(error) if error.code() == Some(409) => {
                 Ok(LeaseState::By { holder: "somebody else".to_owned(), is_alive: false })
             }
@@ -164,8 +165,8 @@ impl RolloutLease {
         }
     }
 
-    /// Whether somebody else's was not renewed for as long as it says. Their clock may be another one than ours, so
-    /// that it counts from when it was seen first.
+    /// True if another holder has not renewed for the Lease's duration. Measures from the first observation, since
+    /// clocks may differ.
     fn has_expired(&mut self, version: String, lasts: Option<u64>) -> bool {
         let lasts = lasts.unwrap_or(DURATION).clamp(DURATION, DURATION + LONGEST_CALL);
         match &self.seen {
@@ -177,7 +178,7 @@ impl RolloutLease {
         }
     }
 
-    /// Lets go, so that the next one need not wait. Where that fails, it expires.
+    /// Releases the Lease, so that the next holder need not wait. If this fails, it expires.
     pub(super) async fn release(&mut self, cluster: &Cluster) {
         if self.renewed.take().is_none() {
             return;
@@ -197,10 +198,10 @@ impl RolloutLease {
     }
 }
 
-/// Seconds without a renewal after which somebody else takes over, as Kubernetes' own controllers have it.
+/// Seconds without renewal until another process takes over, same as in Kubernetes controllers.
 const DURATION: u64 = 15;
 
-/// Renewed that often, and before any write that comes later. Below 10 s, after which no call is made without it.
+/// Renewal interval, also checked before later writes. Less than 10 s, after which no call is made without renewal.
 const RENEW: Duration = Duration::from_secs(3);
 
 #[cfg(test)]
@@ -209,7 +210,7 @@ mod tests {
     use crate::rollout::tests::beside::{against, says};
     use crate::web::tests::{Manner, SmallServer, answer};
 
-    /// It is what whoever holds it says, within bounds: nobody is kept off for ever.
+    /// Uses the duration in the holder's Lease, within bounds, so that none blocks forever.
     #[test]
     fn foreign_lease_expires_on_time() {
         let mut lease = RolloutLease::new("a", "default", "me", RolloutClock::start());
@@ -231,7 +232,7 @@ mod tests {
         }
     }
 
-    /// A laptop that slept, whose steady clock stood still, and one whose clock was set.
+    /// A suspended laptop, whose monotonic clock stopped, and one whose clock was set.
     #[test]
     fn suspended_holder_rechecks_lease() {
         let long = Duration::from_secs(100);
@@ -246,7 +247,7 @@ mod tests {
         }
     }
 
-    /// Whoever held it meanwhile may be through, and have let it go: what was planned before is not written any more.
+    /// An intermediate holder may have finished and released the Lease: earlier plans are stale.
     #[test]
     fn released_lease_counts_as_lost() {
         for (holder, is_lost) in [("me", false), ("", true), ("you", true)] {

@@ -1,16 +1,16 @@
-//! What time it is elsewhere.
+//! Local times in time zones.
 
 use std::collections::BTreeMap;
 
 use jiff::{Timestamp, tz::TimeZone};
-use pointsman_core::rollout::{Rollout, LocalTime, ClockReading};
+use pointsman_core::rollout::{ClockReading, LocalTime, Rollout};
 
-/// The local times in the zones of a rollout's windows. A zone that is not known has none.
+/// The local times in the zones of a rollout's windows. Unknown zones are missing.
 pub(super) fn local_times(rollout: &Rollout, now: ClockReading) -> BTreeMap<String, LocalTime> {
     rollout.zones().filter_map(|zone| Some((zone.to_owned(), local_time(zone, now.wall)?))).collect()
 }
 
-/// The first zone of a rollout's windows that is not known.
+/// The first unknown zone of a rollout's windows.
 #[must_use]
 pub fn unknown_zone(rollout: &Rollout) -> Option<&str> {
     rollout.zones().find(|zone| local_time(zone, 0).is_none())
@@ -35,7 +35,7 @@ mod tests {
         assert_eq!(at("Asia/Tokyo"), Some((0, 8 * 60 + 30)));
         assert_eq!(at("America/St_Johns"), Some((6, 20 * 60)));
         assert_eq!(at("Asia/Tokio"), None);
-        // The same time of the day in summer is another one in London.
+        // Summer time in London.
         assert_eq!(local_time("Europe/London", 1_782_000_000).unwrap().minute, 60);
     }
 }

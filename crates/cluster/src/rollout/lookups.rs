@@ -1,49 +1,48 @@
-//! What a rollout has to know beside its fleet, looked up in the cluster or asked of others.
+//! Lookups of a rollout outside of its fleet, in the cluster and by HTTP.
 
 use std::time::{Duration, Instant};
 
 use pointsman_core::definition::{HttpAddress, Kind, MutatedKind};
 use pointsman_core::registration::lacking;
 use pointsman_core::rollout::{
-    Rollout, LookupResults, LookupRequest, RolloutStatus, LookupTarget, asks_for_crd, rollout_questions,
-    web_questions,
+    LookupRequest, LookupResults, LookupTarget, Rollout, RolloutStatus, asks_for_crd, rollout_questions, web_questions,
 };
 use serde_json::Value;
 
-use super::object_steps::{replaces, owners, referring, seen};
 use super::collection::{asked_for, named};
 use super::http_prober::HttpProber;
+use super::object_steps::{owners, referring, replaces, seen};
 use crate::call_error::{CallError, RIGHTS};
 use crate::cluster::{Cluster, Extent};
 use crate::crd_state::CrdState;
 use crate::pages::{Pages, RetryPolicy};
 
-/// What was looked up last.
+/// The last lookup results.
 #[derive(Default)]
 pub(super) struct LookupCache {
     outside: HttpProber,
     answers: LookupResults,
     looked: Option<Instant>,
-    /// How much that was: more is asked once a rollout turns forward again.
+    /// The number of lookups: it grows when a rollout moves forward again.
     asked: usize,
 }
 
 impl LookupCache {
-    /// Nothing yet. `prometheus` is that of the cluster.
+    /// Empty. `prometheus` is the Prometheus of the cluster.
     pub(super) fn nothing(prometheus: Option<&HttpAddress>) -> Self {
         Self { outside: HttpProber::with(prometheus), ..Self::default() }
     }
 
-    /// What was looked up is of before: the next answers are of a new look.
+    /// Invalidates the results.
     pub(super) fn forget(&mut self) {
         self.looked = None;
     }
 
-    /// Looks everything up: before the rollout begins each time, since a look may be the last one before the first
-    /// move; then now and then. What cannot be read is told, and does not hold.
+    /// Performs all lookups: in every pass before the rollout begins, since the first move may follow; later from time
+    /// to time. A failed lookup is recorded as unmet.
     ///
     /// # Errors
-    /// The API server cannot be asked now, and may be in a moment.
+    /// The API server is temporarily unavailable.
     pub(super) async fn answers(
         &mut self,
         cluster: &Cluster,
@@ -64,7 +63,7 @@ impl LookupCache {
     }
 }
 
-/// Looks up what is asked, and what the CRD of a kind lacks, where that is asked as well.
+/// Performs lookups, and compares the CRD with the definition if requested.
 async fn look_up(
     cluster: &Cluster,
     kind: &Kind,
@@ -81,18 +80,17 @@ async fn look_up(
     Ok(answers)
 }
 
-/// The definitions that questions are answered by.
+/// The definitions needed by lookups.
 #[derive(Clone, Copy)]
 pub(super) struct Compiled<'k> {
     pub(super) kind: &'k Kind,
     pub(super) mutated: &'k [MutatedKind],
 }
 
-/// Looks up Jobs and other objects, which tell what comes next of what is under way. What cannot be read is told, and
-/// holds it up.
+/// Looks up Jobs and other objects that determine the next steps. A failed lookup blocks its object.
 ///
 /// # Errors
-/// The API server cannot be asked now, and may be in a moment.
+/// The API server is temporarily unavailable.
 pub(super) async fn look_up_more(
     cluster: &Cluster,
     known: Compiled<'_>,
@@ -105,8 +103,7 @@ pub(super) async fn look_up_more(
         let (alike, next): (Vec<_>, Vec<_>) = others.partition(|other| is_answered_beside(first, other));
         let asked: Vec<&LookupRequest> = std::iter::once(*first).chain(alike).collect();
         let why = match look(cluster, known, &asked, answers).await {
-            // Somebody behind the API server does not answer, such as a webhook that converts: that holds up the object
-            // that is asked about, and no other.
+            // A backend of the API server fails, such as a conversion webhook: blocks only the requested object.
             Err(error) if error.code().is_some_and(|code| code >= 500) => Some(error.to_string()),
             answer => read(answer)?.err(),
         };
@@ -118,20 +115,17 @@ pub(super) async fn look_up_more(
     Ok(())
 }
 
-/// Whether one look at the same lists answers both: a fleet in one namespace would be listed once for each of its
-/// objects.
+/// True if one list answers both lookups: otherwise a fleet in one namespace would be listed once per object.
 fn is_answered_beside(one: &LookupRequest, other: &LookupRequest) -> bool {
     let is_list = match (&one.wanted, &other.wanted) {
         (LookupTarget::Referring(_), LookupTarget::Referring(_)) => true,
-        (LookupTarget::Owned(_), LookupTarget::Owned(_)) => {
-            (&one.plural, &one.group) == (&other.plural, &other.group)
-        }
+        (LookupTarget::Owned(_), LookupTarget::Owned(_)) => (&one.plural, &one.group) == (&other.plural, &other.group),
         _ => false,
     };
     is_list && one.namespace == other.namespace && one.cluster == other.cluster
 }
 
-/// What cannot be read, in words. What may be read in a moment is asked again, and is no answer.
+/// The error text of a permanent failure. Temporary failures are returned as errors for a retry.
 fn read<T>(answer: Result<T, CallError>) -> Result<Result<T, String>, CallError> {
     match answer {
         Err(error) if error.passes() => Err(error),
@@ -158,7 +152,7 @@ async fn look(
         _ => {}
     }
     match objects(cluster, asked, answers).await {
-        // Nothing can be of a resource that there is not.
+        // A missing resource has no objects.
         Err(error) if error.code() == Some(404) && is_metadata(&question.wanted) => {
             asked.iter().for_each(|question| answers.saw(question, &[]));
             Ok(())
@@ -171,7 +165,7 @@ fn is_metadata(wanted: &LookupTarget) -> bool {
     matches!(wanted, LookupTarget::Metadata(_) | LookupTarget::Owned(_))
 }
 
-/// Looks up objects, and tells a page of them after the other.
+/// Reads objects, page by page.
 async fn objects(cluster: &Cluster, asked: &[&LookupRequest], answers: &mut LookupResults) -> Result<(), CallError> {
     let Some(question) = asked.first() else { return Ok(()) };
     let all = asked_for(cluster, question).await?;
@@ -183,7 +177,7 @@ async fn objects(cluster: &Cluster, asked: &[&LookupRequest], answers: &mut Look
         LookupTarget::Labelled(labels) => (labels.as_str(), Extent::Objects),
         LookupTarget::Metadata(labels) => (labels.as_str(), Extent::MetadataOfAll),
         LookupTarget::Owned(_) => ("", Extent::MetadataOfAll),
-        // They are answered otherwise.
+        // Handled elsewhere.
         LookupTarget::Replaced { .. } | LookupTarget::Referring(_) | LookupTarget::Mutated { .. } => return Ok(()),
     };
     let mut take = |mut list: Value| {
@@ -200,14 +194,14 @@ async fn objects(cluster: &Cluster, asked: &[&LookupRequest], answers: &mut Look
     pages.all(&mut |_, _| {}, &mut take).await
 }
 
-/// Those of a list with an owner reference to something of a name.
+/// The objects with an owner reference to this name.
 fn owned(items: &[Value], name: &str) -> Vec<Value> {
     let is_its = |item: &&Value| owners(item).any(|owner| owner.get("name").and_then(Value::as_str) == Some(name));
     items.iter().filter(is_its).cloned().collect()
 }
 
-/// How often it is looked up while objects are moved: as often as the Leases of controllers.
+/// Interval of lookups while objects are moved: same as for controller Leases.
 const SELDOM: Duration = Duration::from_secs(5);
 
-/// Objects of a page.
+/// Objects per page.
 const PAGE: u32 = 500;

@@ -1,11 +1,11 @@
-//! What steps of workflows do to other objects than the one that a rollout is about, and what they look up of these.
+//! Lookups and writes of workflow steps for objects other than the rollout's object.
 
 use pointsman_core::definition::{Kind, MutatedKind};
 use pointsman_core::rollout::{
-    ConversionOutcome, ObjectCall, ObjectWrite, Propagation, ROLLOUT_MANAGER, LookupResults, LookupRequest, MutationState, FactLookup,
-    LookupTarget, is_patched, seen_by_mutation,
+    ConversionOutcome, FactLookup, LookupRequest, LookupResults, LookupTarget, MutationState, ObjectCall, ObjectWrite,
+    Propagation, ROLLOUT_MANAGER, is_patched, seen_by_mutation,
 };
-use pointsman_core::webhook::{ReplaceError, Facts, OtherKind, Webhook};
+use pointsman_core::webhook::{Facts, OtherKind, ReplaceError, Webhook};
 use serde_json::{Value, json};
 
 use super::collection::{asked_for, collection, named};
@@ -19,7 +19,7 @@ use crate::pages::{Pages, RetryPolicy, items};
 /// Writes another object.
 ///
 /// # Errors
-/// Whoever runs this may not do so.
+/// Missing permissions.
 pub(super) async fn write_beside(
     cluster: &Cluster,
     mutated: &[MutatedKind],
@@ -32,12 +32,16 @@ pub(super) async fn write_beside(
             let options = delete_options(uid, Some(resource_version), *propagation);
             Ok(elsewhere.write(of, write, &options).await)
         }
-        // No step does anything else there.
+        // Steps only delete there.
         _ => Ok(WriteOutcome::Refused(format!("nothing is {} elsewhere", write.told()))),
     }
 }
 
-async fn write_at_home(cluster: &Cluster, mutated: &[MutatedKind], write: &ObjectWrite) -> Result<WriteOutcome, CallError> {
+async fn write_at_home(
+    cluster: &Cluster,
+    mutated: &[MutatedKind],
+    write: &ObjectWrite,
+) -> Result<WriteOutcome, CallError> {
     let all = match place_of(cluster, write).await {
         Ok(all) => all,
         Err(error) if error.code() == Some(404) => return Ok(WriteOutcome::Refused(error.message())),
@@ -58,14 +62,14 @@ async fn write_at_home(cluster: &Cluster, mutated: &[MutatedKind], write: &Objec
         }
         ObjectCall::Readmit(mutation) => match sent_once_more(cluster, &format!("{one}?{manager}")).await {
             Ok(object) => return Ok(readmitted(mutated, write, mutation, &object)),
-            // A webhook that fails for this object fails for this object, and holds up no other.
+            // A failing webhook blocks only this object.
             Err(error) if error.code().is_some_and(|code| code >= 500) => {
                 return Ok(WriteOutcome::NotYet(format!("{}: {error}", write.title())));
             }
             Err(error) => Err(error),
         },
         ObjectCall::Tell(patch) => {
-            // It is said in the StagedRollout as well, and holds up nothing.
+            // The StagedRollout contains the message as well, so an error blocks nothing.
             return match tell(cluster, &one, (&write.uid, patch)).await {
                 Err(error) if error.is_of_missing_rights() => Err(error),
                 landed => Ok(landed.unwrap_or(WriteOutcome::Stale)),
@@ -84,8 +88,8 @@ async fn write_at_home(cluster: &Cluster, mutated: &[MutatedKind], write: &Objec
     landed(write, answer)
 }
 
-/// What came of a change, by the metadata that an API server answers with: a policy may undo it in the same write,
-/// and it would be written again and again.
+/// The outcome of a patch, given the metadata of the response: a policy may revert the patch in the same write, and it
+/// would be repeated endlessly.
 fn kept(write: &ObjectWrite, patch: &Value, now: &Value) -> WriteOutcome {
     let is_of_metadata =
         |one: &Value| one.get("path").and_then(Value::as_str).is_some_and(|path| path.starts_with("/metadata/"));
@@ -99,17 +103,17 @@ fn kept(write: &ObjectWrite, patch: &Value, now: &Value) -> WriteOutcome {
     }
 }
 
-/// Why an object is not made, by a dry run: it is refused, or would not say what it is. Nobody would know it again
-/// then, and both of the two would stay.
+/// The reason not to create an object, from a dry run: it is refused, or would be stored without its identifying
+/// annotations. Such an object would be unknown to the rollout, and both objects would stay.
 ///
-/// Nothing where it may be made, where none is to be, where what is made stands in the place of something that was
-/// deleted for it, which was tried before that, and where a webhook knows no dry runs.
+/// `None` if it may be created, if no object is created, for a successor that was tried before the deletion, and if a
+/// webhook does not support dry runs.
 ///
 /// # Errors
-/// Whoever runs this may not do so.
+/// Missing permissions.
 pub(super) async fn try_made(cluster: &Cluster, write: &ObjectWrite) -> Result<Option<WriteOutcome>, CallError> {
     let ObjectCall::Create(object) = &write.call else { return Ok(None) };
-    // Where that cannot be said, it is asked once more as it is made, and told.
+    // An error here recurs at the creation, and is reported then.
     let Ok(all) = place_of(cluster, write).await else { return Ok(None) };
     match cluster.post(&format!("{all}?fieldManager={ROLLOUT_MANAGER}&dryRun=All"), object).await {
         Ok(now) => {
@@ -121,8 +125,12 @@ pub(super) async fn try_made(cluster: &Cluster, write: &ObjectWrite) -> Result<O
     }
 }
 
-/// Makes an object.
-async fn made(cluster: &Cluster, write: &ObjectWrite, (all, object): (&str, &Value)) -> Result<WriteOutcome, CallError> {
+/// Creates an object.
+async fn made(
+    cluster: &Cluster,
+    write: &ObjectWrite,
+    (all, object): (&str, &Value),
+) -> Result<WriteOutcome, CallError> {
     match cluster.post(&format!("{all}?fieldManager={ROLLOUT_MANAGER}"), object).await {
         Ok(now) => Ok(match write.call.unkept(&now) {
             None => WriteOutcome::Written(Box::default()),
@@ -135,8 +143,8 @@ async fn made(cluster: &Cluster, write: &ObjectWrite, (all, object): (&str, &Val
     }
 }
 
-/// Takes away at once what was made a moment ago, and does not say what it is though it would have by a dry run. Its
-/// controller may have written it since. Returns what came of that, in words.
+/// Deletes an object that was just created and stored without its identifying annotations, contrary to the dry run.
+/// Ignores later writes of its controller. Returns the result as text.
 async fn taken_away(cluster: &Cluster, one: &str, now: &Value) -> String {
     let uid = now.pointer("/metadata/uid").and_then(Value::as_str).unwrap_or_default();
     match cluster.delete_with(one, &delete_options(uid, None, Propagation::Background)).await {
@@ -145,7 +153,7 @@ async fn taken_away(cluster: &Cluster, one: &str, now: &Value) -> String {
     }
 }
 
-/// Where an object is written.
+/// The collection of an object.
 pub(super) async fn place_of(cluster: &Cluster, write: &ObjectWrite) -> Result<String, CallError> {
     let resource = (write.plural.as_str(), write.group.as_str());
     collection(cluster, resource, version_of(write), write.namespace.as_deref()).await
@@ -162,20 +170,20 @@ fn version_of(write: &ObjectWrite) -> Option<&str> {
     }
 }
 
-/// What became of a call.
+/// The outcome of a call.
 fn landed(write: &ObjectWrite, answer: Result<(), CallError>) -> Result<WriteOutcome, CallError> {
     match answer {
         Ok(()) => Ok(WriteOutcome::Written(Box::default())),
-        // What is there is another one than the one that was seen: it has to be looked at again.
+        // The object changed since it was read: it must be read again.
         Err(error) if error.code() == Some(409) => Ok(WriteOutcome::Stale),
-        // A namespace, or a kind, that is not there.
+        // The namespace or kind does not exist.
         Err(error) if error.code() == Some(404) && write.call.makes() => Ok(WriteOutcome::Refused(error.message())),
         Err(error) => refused_alone(error),
     }
 }
 
-/// Tells an object something in its status, if it is the one that is meant. A status may hold more than the patch says,
-/// and an API server looks at the uid of no patch of a status: so it is read, and no other one is written.
+/// Writes a message to the status of an object, if its uid matches. A status patch cannot have preconditions on the
+/// uid, so the object is read first.
 async fn tell(cluster: &Cluster, path: &str, (uid, patch): (&str, &Value)) -> Result<WriteOutcome, CallError> {
     let found = cluster.read(path, Extent::Metadata).await?;
     let text = |name: &str| found.pointer(name).and_then(Value::as_str);
@@ -194,7 +202,7 @@ async fn tell(cluster: &Cluster, path: &str, (uid, patch): (&str, &Value)) -> Re
     Ok(WriteOutcome::Written(Box::default()))
 }
 
-/// Sends an object once more, with nothing. Kinds of a CRD know no strategic patches.
+/// Sends an empty patch. Custom resources do not support strategic merge patches.
 async fn sent_once_more(cluster: &Cluster, path: &str) -> Result<Value, CallError> {
     let nothing = json!({});
     match cluster.patch(path, PatchForm::Strategic, &nothing, Extent::Objects).await {
@@ -205,7 +213,7 @@ async fn sent_once_more(cluster: &Cluster, path: &str) -> Result<Value, CallErro
     }
 }
 
-/// What came of it: a server that has not heard of a fact yet leaves an object as it is.
+/// The outcome of an empty patch: a server that has not received a fact yet leaves the object unchanged.
 fn readmitted(mutated: &[MutatedKind], write: &ObjectWrite, mutation: &str, object: &Value) -> WriteOutcome {
     match seen_by_mutation(mutated, (&write.plural, &write.group), mutation, object) {
         MutationState::Seen => WriteOutcome::Written(Box::default()),
@@ -215,7 +223,7 @@ fn readmitted(mutated: &[MutatedKind], write: &ObjectWrite, mutation: &str, obje
     }
 }
 
-/// Finds out whether a stage has seen an object.
+/// Checks whether a mutation has processed an object.
 pub(super) async fn seen(
     cluster: &Cluster,
     mutated: &[MutatedKind],
@@ -230,7 +238,7 @@ pub(super) async fn seen(
     Ok(())
 }
 
-/// Finds out what an object becomes, by the definition of its kind.
+/// Converts an object to the target kind.
 pub(super) async fn replaces(
     cluster: &Cluster,
     kind: &Kind,
@@ -261,7 +269,9 @@ pub(super) async fn replaces(
     let to = other_kind(kind, question);
     let became = match Webhook::convert_by(kind, &source.to_string(), to, &facts) {
         Ok(converted) => match serde_json::from_str(&converted.text) {
-            Ok(object) => ConversionOutcome::Object(object, source.pointer("/metadata/generation").and_then(Value::as_i64)),
+            Ok(object) => {
+                ConversionOutcome::Object(object, source.pointer("/metadata/generation").and_then(Value::as_i64))
+            }
             Err(error) => ConversionOutcome::Refused(error.to_string()),
         },
         Err(ReplaceError::Refused { message }) => ConversionOutcome::Refused(message),
@@ -271,7 +281,7 @@ pub(super) async fn replaces(
     Ok(())
 }
 
-/// As which kind an object is wanted: the other one of two, of which one becomes the other.
+/// The target kind of a conversion: the other kind of the pair.
 fn other_kind<'k>(kind: &'k Kind, question: &LookupRequest) -> OtherKind<'k> {
     let own = OtherKind { group: kind.group(), kind: kind.kind(), version: None };
     let is_own = (question.plural.as_str(), question.group.as_str()) == (kind.plural(), kind.group());
@@ -279,14 +289,14 @@ fn other_kind<'k>(kind: &'k Kind, question: &LookupRequest) -> OtherKind<'k> {
     source.map_or(own, |one| OtherKind { group: one.source_group(), kind: one.source_kind(), version: None })
 }
 
-/// Whether a Secret has a key. Nothing where there is no such Secret.
+/// True if a Secret has a key. `None` without the Secret.
 async fn holds(cluster: &Cluster, namespace: &str, fact: &FactLookup) -> Result<Option<bool>, CallError> {
     let Some(name) = &fact.secret else { return Ok(Some(false)) };
     let secret = cluster.find(&format!("/api/v1/namespaces/{namespace}/secrets/{name}")).await?;
     Ok(secret.map(|secret| secret.get("data").and_then(|data| data.get(&fact.key)).is_some()))
 }
 
-/// Tells what belongs to objects of a namespace, of whatever resource: one look for all of them.
+/// Lists dependents of objects in a namespace, of every resource, with one pass for all objects.
 pub(super) async fn referring(
     cluster: &Cluster,
     asked: &[&LookupRequest],
@@ -315,7 +325,7 @@ pub(super) async fn referring(
             }
         };
         if let Err(error) = pages.all(&mut |_, _| {}, &mut take).await {
-            // One that nobody serves now, such as an aggregated API that is down, holds up these objects and no other.
+            // An unavailable resource, such as an aggregated API that is down, blocks only these objects.
             let hint = if error.is_of_missing_rights() { format!(": {RIGHTS}") } else { String::new() };
             let why = format!("{resource} cannot be listed: {error}{hint}");
             asked.iter().for_each(|question| answers.cannot_read(question, why.clone()));
@@ -331,7 +341,7 @@ pub(super) fn owners(object: &Value) -> impl Iterator<Item = &Value> {
     object.pointer("/metadata/ownerReferences").and_then(Value::as_array).into_iter().flatten()
 }
 
-/// Every resource in namespaces that can be listed, each in one version, and where it is.
+/// Every namespaced resource that supports `list`, in one version, with its API path.
 async fn namespaced(cluster: &Cluster) -> Result<Result<Vec<(String, String)>, String>, CallError> {
     let mut all = Vec::new();
     for root in ["/api", "/apis"] {
@@ -342,8 +352,8 @@ async fn namespaced(cluster: &Cluster) -> Result<Result<Vec<(String, String)>, S
             let mut known: Vec<&str> = Vec::new();
             for version in versions {
                 let of = version.get("version").and_then(Value::as_str).unwrap_or_default();
-                // One that is served by somebody who does not answer now may be listed without its resources.
-                // Source: `k8s.io/api apidiscovery/v2/types.go`, `DiscoveryFreshness`.
+                // A version of an unavailable server may be listed without resources. Source: `k8s.io/api
+                // apidiscovery/v2/types.go`, `DiscoveryFreshness`.
                 if version.get("freshness").and_then(Value::as_str).is_some_and(|fresh| fresh != "Current") {
                     return Ok(Err(format!("{name}/{of} is not served now: what belongs to it there is not known")));
                 }
@@ -365,5 +375,5 @@ async fn namespaced(cluster: &Cluster) -> Result<Result<Vec<(String, String)>, S
     Ok(Ok(all))
 }
 
-/// Objects of a page.
+/// Objects per page.
 const PAGE: u32 = 500;

@@ -1,4 +1,4 @@
-//! Connections to other clusters, one for each Secret that says how one is reached.
+//! Connections to other clusters, one per Secret with a kubeconfig.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,28 +14,28 @@ use crate::call_error::{CallError, RIGHTS};
 use crate::cluster::Cluster;
 use crate::connect::connect_by_text;
 
-/// The connections. Copies share them.
+/// The connections. Clones share them.
 #[derive(Clone, Default)]
 pub(super) struct OtherClusters {
-    /// Each as its Secret was when that was read last.
+    /// By Secret, with its last resourceVersion.
     all: Arc<Mutex<BTreeMap<OtherCluster, (String, Cluster)>>>,
 }
 
 impl OtherClusters {
-    /// Closes connections that nobody needs any more.
+    /// Closes connections that are no longer needed.
     pub(super) fn keep(&self, needed: &BTreeSet<&OtherCluster>) {
         self.lock().retain(|of, _| needed.contains(of));
     }
 
-    /// A cluster that was reached before.
+    /// A cluster with an existing connection.
     pub(super) fn known(&self, of: &OtherCluster) -> Option<Cluster> {
         self.lock().get(of).map(|(_, cluster)| cluster.clone())
     }
 
-    /// The cluster that a Secret leads to. A Secret that has changed leads there anew.
+    /// The cluster of a Secret. A changed Secret opens a new connection.
     ///
     /// # Errors
-    /// Why it is not reached.
+    /// The cluster is unreachable, with the reason.
     pub(super) async fn reached(&self, own: &Cluster, of: &OtherCluster) -> Result<Cluster, String> {
         let path = format!("/api/v1/namespaces/{}/secrets/{}", of.namespace, of.secret);
         let Some(secret) = in_time(own.find(&path)).await? else {
@@ -60,25 +60,25 @@ impl OtherClusters {
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<OtherCluster, (String, Cluster)>> {
-        // Whoever panicked has left a map that is whole.
+        // The map is consistent after a panic.
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// What a call answers, in the words of whoever does not answer.
+/// The result of a call within the time limit.
 ///
 /// # Errors
-/// Why there is no answer.
+/// The error as text.
 pub(super) async fn in_time<T>(call: impl Future<Output = Result<T, CallError>>) -> Result<T, String> {
     timeout(LONGEST, call).await.map_err(|_| late())?.map_err(|error| said(&error))
 }
 
-/// Says that there was no answer.
+/// The message of a timeout.
 pub(super) fn late() -> String {
     format!("no answer within {} s", LONGEST.as_secs())
 }
 
-/// What was said, and what can be done where that is a matter of rights.
+/// The error, with a remedy for missing permissions.
 pub(super) fn said(error: &CallError) -> String {
     match error.code() {
         Some(401) => format!("{error}: its credentials are dead: put others into the Secret"),
@@ -87,5 +87,5 @@ pub(super) fn said(error: &CallError) -> String {
     }
 }
 
-/// How long a call may take: who answers at all does so in a second.
+/// Time limit of a call; typical responses take less than a second.
 pub(super) const LONGEST: Duration = Duration::from_secs(10);

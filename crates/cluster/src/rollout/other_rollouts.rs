@@ -1,4 +1,4 @@
-//! Other rolls over the same objects.
+//! Other rollouts over the same objects.
 
 use pointsman_core::definition::Kind;
 use pointsman_core::rollout::{FleetObject, RolloutStatus, answered_rollout};
@@ -8,8 +8,7 @@ use super::error::RolloutError;
 use super::status_store::list_rollouts;
 use crate::cluster::Cluster;
 
-/// Other rollouts that are under way over some of these objects: their names, and the objects. A cluster that does not
-/// know StagedRollouts has none.
+/// Active rollouts over some of these objects: names and objects. Empty if the CRD is not installed.
 pub(super) async fn others<'o>(
     cluster: &Cluster,
     kind: &Kind,
@@ -17,7 +16,7 @@ pub(super) async fn others<'o>(
     objects: impl Iterator<Item = &'o FleetObject> + Clone,
 ) -> Result<Vec<(String, Vec<String>)>, RolloutError> {
     let name = |document: &Value| document.pointer("/metadata/name").cloned();
-    // Each may call the kind by another of its names.
+    // Each may use another name of the kind.
     let of = |other: &Value| other.pointer("/spec/kind").and_then(Value::as_str).is_some_and(|of| kind.is_called(of));
     let mut others = Vec::new();
     let own = answered_rollout(document, kind).ok();
@@ -31,10 +30,10 @@ pub(super) async fn others<'o>(
         }
         let Ok(rollout) = answered_rollout(&other, kind) else { continue };
         if own.as_ref().is_some_and(|own| own.source() != rollout.source()) {
-            // One is about objects of the kind, and the other about those that become such ones.
+            // One selects objects of the kind, and the other objects of its source kind.
             continue;
         }
-        // One that is only held still, and not chosen, is let go.
+        // Held objects that are no longer selected are excluded: this rollout releases them.
         let is_own = |object: &&FleetObject| own.as_ref().is_none_or(|own| object.is_chosen_by(own));
         let shared = objects.clone().filter(is_own).filter(|object| object.is_chosen_by(&rollout));
         let shared: Vec<String> = shared.map(FleetObject::title).collect();

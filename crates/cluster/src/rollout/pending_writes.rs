@@ -1,87 +1,87 @@
-//! Writes that were sent and not answered: an API server may still be working on them.
+//! Unacknowledged writes: requests without response that an API server may still process.
 //!
-//! Each names the state that it is of, and lands on no other one. But what is undone, or deleted, may be in that state
-//! again, and what was found undone has never left it: a write that comes late then does what was just taken back, or
-//! hands something to an object that is gone meanwhile. What is made late would stand beside whatever was done. So a
-//! runner that was not answered does nothing else before it sees that its write has landed, or cannot any more; and one
-//! that ends before that keeps its Lease, which nobody takes over in that time.
+//! Each write has preconditions on a state. But a reverted or deleted object may return to that state, or may never
+//! have left it. A late write would then repeat a reverted change, or transfer dependents to a deleted object. A late
+//! creation would add an unexpected object. So a runner does nothing else until its write is observed, or its effect
+//! has become impossible. A runner that ends earlier keeps its Lease for that time, which delays other runners.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use pointsman_core::rollout::{
-    ObjectPatch, JobWrite, LONGEST_CALL, ClockReading, ObjectCall, ObjectWrite, ROLLOUT_MANAGER, RolloutStatus, is_patched,
-    patched_uid, rfc3339,
+    ClockReading, JobWrite, LONGEST_CALL, ObjectCall, ObjectPatch, ObjectWrite, ROLLOUT_MANAGER, RolloutStatus,
+    is_patched, patched_uid, rfc3339,
 };
 use serde_json::Value;
 
-use super::object_steps::place_of;
 use super::clock::RolloutClock;
 use super::fleet::Fleet;
+use super::object_steps::place_of;
 use super::writes::jobs_of;
 use crate::cluster::Cluster;
 
-/// A write that was not answered.
+/// A write without response.
 #[derive(Debug)]
 pub(super) struct UnacknowledgedWrite {
-    /// What it is about, as people call it.
+    /// The object, for messages.
     title: String,
     effect: Effect,
-    /// When it was sent last.
+    /// The last time of the request.
     sent: Instant,
-    /// When it can come no more, by the clock on the wall, in words.
+    /// Wall clock time after which it cannot take effect, as text.
     sure: String,
 }
 
-/// By what it is seen that a write has landed.
+/// The observation that confirms a write.
 #[derive(Debug)]
 enum Effect {
     Made(Creation),
-    /// The object at the path is as the patch makes it.
+    /// The object at the path equals the result of the patch.
     Changed {
         path: String,
         patch: Value,
     },
-    /// The object with the uid is gone from the path, or about to go, or was written since it was seen.
+    /// The object with this uid is deleted, terminating, or changed since it was read.
     Deleted {
         path: String,
         uid: String,
         version: String,
     },
-    /// Where it is cannot be said now, so that nobody looks.
+    /// The path is unknown, so no observation is possible.
     Unseen,
 }
 
-/// What is made.
+/// An object that is created.
 #[derive(Debug)]
 struct Creation {
-    /// Where it is made.
+    /// The path of the collection.
     all: String,
     name: String,
     body: Value,
-    /// Something was deleted for it, so that it is sent again at once. It is the same then, and stands there once.
+    /// An object was deleted for it, so the request is repeated at once. Names make this idempotent.
     is_urgent: bool,
-    /// It was sent again: what is there may be that, and this one come after that is gone.
+    /// The request was repeated: the observed object may result from the repetition, and the first request may still
+    /// take effect after its deletion.
     was_repeated: bool,
 }
 
 impl UnacknowledgedWrite {
-    /// A Job, which was sent then.
+    /// For a Job.
     pub(super) fn job(job: &JobWrite, sent: (Instant, RolloutClock)) -> Self {
         let (all, name, body) = (jobs_of(job), job.name.clone(), job.body.clone());
         let made = Creation { all, name, body, is_urgent: false, was_repeated: false };
         Self::new(format!("job {}/{}", job.namespace, job.name), Effect::Made(made), sent)
     }
 
-    /// A write of an object of the fleet.
+    /// For a write of a fleet object.
     pub(super) fn of_fleet(fleet: &Fleet, one: &ObjectPatch, sent: (Instant, RolloutClock)) -> Self {
         let path = fleet.path(one.namespace.as_deref(), &one.name);
         Self::new(one.title(), Effect::Changed { path, patch: one.patch.clone() }, sent)
     }
 
-    /// A write of another object. Nothing where nothing depends on when it lands.
+    /// For a write of another object. `None` if its time is irrelevant.
     pub(super) async fn object(cluster: &Cluster, one: &ObjectWrite, sent: (Instant, RolloutClock)) -> Option<Self> {
-        // What another cluster does not answer holds up nobody here.
+        // Another cluster's response blocks nothing here.
         if matches!(one.call, ObjectCall::Tell(_) | ObjectCall::Readmit(_)) || one.cluster.is_some() {
             return None;
         }
@@ -93,7 +93,7 @@ impl UnacknowledgedWrite {
         Self { title, effect, sent, sure: sure(sent, clock) }
     }
 
-    /// What is said of it.
+    /// The message about it.
     pub(super) fn told(&self) -> String {
         let (asked, landed) = match self.effect {
             Effect::Made(_) => ("was asked for, and nobody has said whether it is made", "it is there"),
@@ -105,12 +105,12 @@ impl UnacknowledgedWrite {
         format!("{title} {asked}: nothing is done before {landed}, or cannot come any more, at {sure}")
     }
 
-    /// Whether no API server works on it any more.
+    /// True if no API server processes it any more.
     fn is_late(&self) -> bool {
         self.sent.elapsed() >= LONGEST
     }
 
-    /// Whether nothing comes of it any more: it has landed, or never will, or too much time is over.
+    /// True if its outcome is certain: observed, impossible, or expired.
     async fn is_over(&mut self, cluster: &Cluster, clock: RolloutClock) -> bool {
         if self.is_late() {
             return true;
@@ -120,13 +120,13 @@ impl UnacknowledgedWrite {
             Effect::Changed { path, .. } | Effect::Deleted { path, .. } => path.clone(),
             Effect::Unseen => return false,
         };
-        // Who does not answer now has not answered what was asked before, either.
+        // Without a response now, the earlier request is uncertain as well.
         let Ok(found) = cluster.find(&path).await else { return false };
         let text = |place: &str| found.as_ref().and_then(|object| object.pointer(place)?.as_str());
         let (uid, version) = (text("/metadata/uid"), text("/metadata/resourceVersion"));
         match &mut self.effect {
             Effect::Unseen => false,
-            // Another one by this name, or in another state, is not touched, whenever it comes.
+            // Preconditions protect a new object of this name, and any other state.
             Effect::Deleted { uid: of, version: at, .. } => {
                 uid != Some(of) || version != Some(at) || found.as_ref().is_some_and(goes)
             }
@@ -153,7 +153,7 @@ impl UnacknowledgedWrite {
 }
 
 impl Effect {
-    /// Of a write in this place.
+    /// From a write in this collection.
     fn of(one: &ObjectWrite, all: String) -> Self {
         let path = format!("{all}/{}", one.name);
         match &one.call {
@@ -171,7 +171,7 @@ impl Effect {
 }
 
 impl Creation {
-    /// Asks for it once more. Whether nobody has said what came of that.
+    /// Repeats the request. Returns true if the response is missing again.
     async fn again(&mut self, cluster: &Cluster) -> bool {
         self.was_repeated = true;
         let again = cluster.post(&format!("{}?fieldManager={ROLLOUT_MANAGER}", self.all), &self.body).await;
@@ -179,26 +179,26 @@ impl Creation {
     }
 }
 
-/// Whether an object is being deleted.
+/// True if an object is terminating.
 fn goes(object: &Value) -> bool {
     object.pointer("/metadata/deletionTimestamp").is_some()
 }
 
-/// When what was sent then can come no more, by the clock on the wall.
+/// The wall clock time after which a request cannot take effect.
 fn sure(sent: Instant, clock: RolloutClock) -> String {
     let left = LONGEST.saturating_sub(sent.elapsed()).as_secs();
     rfc3339(clock.now().wall.saturating_add(left))
 }
 
-/// Those that may still come, and whose time that was.
+/// All unacknowledged writes, and the resulting wait.
 #[derive(Default)]
 pub(super) struct PendingWrites {
     all: Vec<UnacknowledgedWrite>,
-    /// They were waited for, and that nobody could do anything meanwhile is not noted yet.
+    /// True if a wait happened whose end is not recorded in the status yet.
     is_waited_for: bool,
-    /// What was waited for last.
+    /// The last awaited write.
     last: String,
-    /// For what objects got their time anew: not again and again for what is never answered.
+    /// Writes whose wait has restarted timeouts, so that repeated failures of one write do not restart them endlessly.
     granted: BTreeSet<String>,
 }
 
@@ -213,12 +213,12 @@ impl PendingWrites {
         self.all.is_empty()
     }
 
-    /// Whether one may still come, or the rollout is still to be told that none does.
+    /// True if a write is pending, or its end is not recorded in the status yet.
     pub(super) fn is_waited_for(&self) -> bool {
         self.is_waited_for
     }
 
-    /// Forgets those of which nothing comes any more. None is forgotten where it is cut off.
+    /// Removes writes with certain outcome. Safe to cancel.
     pub(super) async fn settle(&mut self, cluster: &Cluster, clock: RolloutClock) {
         let mut at = 0;
         while let Some(one) = self.all.get_mut(at) {
@@ -230,13 +230,12 @@ impl PendingWrites {
         }
     }
 
-    /// Forgets those that no API server works on any more, without a look at what is there.
+    /// Removes expired writes, without observation.
     pub(super) fn forget_late(&mut self) {
         self.all.retain(|one| !one.is_late());
     }
 
-    /// What the status says now: what is waited for, or that the rollout goes on, and others have their time again, as
-    /// they could do nothing meanwhile.
+    /// The status now: the pending write, or a continuation with restarted timeouts after the forced wait.
     pub(super) fn told(&self, before: &RolloutStatus, now: ClockReading) -> RolloutStatus {
         match self.all.first() {
             Some(one) => before.awaiting(&one.told(), now),
@@ -245,7 +244,7 @@ impl PendingWrites {
         }
     }
 
-    /// The status says so.
+    /// Records that the status is written.
     pub(super) fn was_told(&mut self) {
         if self.all.is_empty() {
             self.granted.insert(self.last.clone());
@@ -254,5 +253,5 @@ impl PendingWrites {
     }
 }
 
-/// As long as an API server works on a call.
+/// Longest time that an API server works on a request.
 const LONGEST: Duration = Duration::from_secs(LONGEST_CALL);

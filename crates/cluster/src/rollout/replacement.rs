@@ -1,8 +1,9 @@
-//! Whether an object may go for another one in its place: asked before anything is deleted.
+//! Checks before an object is deleted for a replacement.
 
 use pointsman_core::definition::quoted_in_address;
 use pointsman_core::rollout::{
-    PreconditionObject, ObjectCall, ObjectWrite, ROLLOUT_MANAGER, Replacement, ReplacementObject, not_left_behind, rfc3339,
+    ObjectCall, ObjectWrite, PreconditionObject, ROLLOUT_MANAGER, Replacement, ReplacementObject, not_left_behind,
+    rfc3339,
 };
 use serde_json::{Value, json};
 
@@ -13,11 +14,11 @@ use crate::call_error::CallError;
 use crate::cluster::{Cluster, Extent, PatchForm};
 use crate::pages::items;
 
-/// Why an object does not go yet for another one: that is gone meanwhile, or would not be let through, or what belongs
-/// to the old one would go with it. Nothing where none of these is so.
+/// The reason to delay the deletion: the replacement is missing or would be refused, or dependents would be deleted
+/// too. `None` if the deletion is safe.
 ///
 /// # Errors
-/// Whoever runs this may not ask for that.
+/// Missing permissions.
 pub(super) async fn makes_no_way(
     cluster: &Cluster,
     all: &str,
@@ -38,8 +39,8 @@ pub(super) async fn makes_no_way(
     }
 }
 
-/// Why an object does not go for one that was there as that was planned: that one is gone since, or is about to go, or
-/// says no longer what it stands for.
+/// The reason to delay a deletion in favour of an existing object: that object is missing, terminating or not
+/// annotated.
 async fn stands_no_more(
     cluster: &Cluster,
     write: &ObjectWrite,
@@ -78,7 +79,7 @@ async fn stands_no_more(
             Some(why) => Some(WriteOutcome::NotYet(told(why))),
             None => PreconditionObject::unwritten(&written, resource_version).map(told).map(WriteOutcome::Refused),
         }),
-        // It is another one by now, or none.
+        // It was replaced or deleted.
         Err(error) if matches!(error.code(), Some(404 | 409 | 422)) => {
             Ok(Some(WriteOutcome::NotYet(cannot("written", &error.message()))))
         }
@@ -86,7 +87,7 @@ async fn stands_no_more(
     }
 }
 
-/// Why what belongs to an object would not be left behind now.
+/// The reason why dependents would not remain now.
 async fn left_behind(
     cluster: &Cluster,
     (write, uid): (&ObjectWrite, &str),
@@ -94,7 +95,7 @@ async fn left_behind(
 ) -> Result<Option<String>, CallError> {
     let (plural, group) = &successor.owned;
     let owned = collection(cluster, (plural, group), None, write.namespace.as_deref()).await?;
-    // From what is stored, and not from a cache.
+    // Read from etcd, not from a cache.
     let path = format!("{owned}?labelSelector={}", quoted_in_address(&successor.labels));
     let found = cluster.read(&path, Extent::MetadataOfAll).await?;
     if items(&found).next().is_none() {
@@ -103,8 +104,7 @@ async fn left_behind(
     Ok(not_left_behind(items(&found), uid, &now(cluster).await?))
 }
 
-/// What time it is, by the clock that an API server writes into objects: that tells best how old these are. Where
-/// nobody may ask for it, the time here.
+/// The time of the API server, on the clock that also sets timestamps in objects. Without permission, the local time.
 /// Source: `kubernetes pkg/registry/authentication/selfsubjectreview/rest.go`, `Create`.
 async fn now(cluster: &Cluster) -> Result<String, CallError> {
     const REVIEWS: &str = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
@@ -117,14 +117,13 @@ async fn now(cluster: &Cluster) -> Result<String, CallError> {
     Ok(told.unwrap_or_else(|| rfc3339(RolloutClock::start().now().wall)))
 }
 
-/// Asks, by a dry run, whether an object would be let through whose name another one still has. Nothing where it would.
+/// Checks with a dry run whether an object would be accepted under a name that is still in use. `None` if so.
 ///
-/// An API server validates an object, and has all who admit it judge it, before it looks whether there is one of that
-/// name: "already exists" is a yes.
+/// The API server runs validation and admission before it checks the name, so "already exists" means acceptance.
 /// Source: `k8s.io/apiserver/pkg/registry/generic/registry/store.go`, `Store.create`.
 ///
 /// # Errors
-/// Whoever runs this may not make such objects.
+/// Missing permissions.
 pub(super) async fn try_successor(
     cluster: &Cluster,
     collection: &str,
@@ -136,7 +135,7 @@ pub(super) async fn try_successor(
     match error.code() {
         Some(409) if message.contains("already exists") => Ok(None),
         Some(403) if has_room_once_the_old_one_is_gone(&message) => Ok(None),
-        // Its namespace is not there, or its resource.
+        // Its namespace or resource does not exist.
         Some(404) => Ok(Some(WriteOutcome::Refused(nothing_deleted(&message)))),
         _ => Ok(Some(match refused(error)? {
             WriteOutcome::Refused(why) => WriteOutcome::Refused(nothing_deleted(&why)),
@@ -149,8 +148,8 @@ fn nothing_deleted(why: &str) -> String {
     format!("what is to be made in its place is refused, so that nothing was deleted: {why}")
 }
 
-/// Whether a quota says no that counts the old one as well, and is not over its limit by more than that.
-/// Source: `kubernetes staging/src/k8s.io/apiserver/pkg/admission/plugin/resourcequota/controller.go`, `checkRequest`.
+/// True for a quota error that disappears with the deletion of the old object. Source: `kubernetes
+/// staging/src/k8s.io/apiserver/pkg/admission/plugin/resourcequota/controller.go`, `checkRequest`.
 fn has_room_once_the_old_one_is_gone(message: &str) -> bool {
     let Some((_, rest)) = message.split_once("exceeded quota: ") else { return false };
     let part = |name: &str| {
@@ -164,7 +163,7 @@ fn has_room_once_the_old_one_is_gone(message: &str) -> bool {
     }
 }
 
-/// What quotas call Deployments.
+/// The quota resource of Deployments.
 const COUNTED: &str = "count/deployments.apps";
 
 #[cfg(test)]

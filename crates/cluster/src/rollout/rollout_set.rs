@@ -1,4 +1,4 @@
-//! Runs all rollouts of a cluster, each beside the others.
+//! Runs all rollouts of a cluster concurrently.
 
 use std::collections::BTreeMap;
 use std::future::poll_fn;
@@ -17,13 +17,13 @@ use super::runner::{AGAIN, LOOK, RolloutEvent, RolloutOptions, run_beside};
 use super::status_store::list_rollouts;
 use crate::cluster::Cluster;
 
-/// Runs every rollout of a cluster whose kind is known, also those that come later, until `stop` says so; or, with
-/// `once`, until each of those that are there is over or waits for others. `kind` says which kind a StagedRollout is
-/// about, or that it is nobody's here. What is wrong with one of them ends no other. Returns how they ended last, by
-/// name; nothing for one that could not be run.
+/// Runs every rollout of a cluster with a known kind, including later ones, until `stop` returns true. With `once`,
+/// runs until each existing rollout has finished or waits for others. `kind` returns the kind of a StagedRollout, or an
+/// error for an unknown one. A failing rollout does not affect others. Returns the last status by name, or `None` for a
+/// failed run.
 ///
 /// # Errors
-/// RunningRollouts cannot be listed.
+/// StagedRollouts cannot be listed.
 pub async fn run_rollouts<'a>(
     cluster: &'a Cluster,
     kind: &dyn Fn(&Value) -> Result<&'a Kind, String>,
@@ -90,17 +90,17 @@ async fn run_one(
 
 type RunningRollout<'a> = Pin<Box<dyn Future<Output = Result<RolloutStatus, RolloutError>> + 'a>>;
 
-/// RunningRollouts that are run.
+/// Rollouts in this process.
 #[derive(Default)]
 struct RunningRollouts<'a> {
     running: Vec<(String, RunningRollout<'a>)>,
     ended: Vec<(String, Result<RolloutStatus, RolloutError>)>,
-    /// What each StagedRollout was, by uid, when it was begun or left alone last, when that was, and its name.
+    /// The resourceVersion at the last start or skip, the time and the name, by uid.
     known: BTreeMap<String, (String, Instant, String)>,
 }
 
 impl<'a> RunningRollouts<'a> {
-    /// Does something, and runs the rollouts meanwhile.
+    /// Awaits a future while the rollouts run.
     async fn beside<T>(&mut self, work: impl Future<Output = T>) -> T {
         let mut work = pin!(work);
         let (running, ended) = (&mut self.running, &mut self.ended);
@@ -117,8 +117,8 @@ impl<'a> RunningRollouts<'a> {
         .await
     }
 
-    /// Whether a rollout has to be run: nobody does here, and something has changed since that was last so. What is
-    /// refused, or does not turn after its end, may wait for another rollout to end.
+    /// True if a rollout must be started: it does not run here, and has changed since its last run. A refused rollout,
+    /// or one that cannot change direction after its end, may wait for the end of another one.
     fn is_to_run(&self, document: &Value) -> bool {
         let name = name_of(document);
         if self.running.iter().any(|(running, _)| *running == name) {
@@ -135,7 +135,7 @@ impl<'a> RunningRollouts<'a> {
         self.running.push((name_of(document), run));
     }
 
-    /// Leaves a rollout alone, and says so when it is met first.
+    /// Skips a rollout; calls `say` at the first time.
     fn leave(&mut self, document: &Value, say: impl FnOnce()) {
         if !self.known.contains_key(text(document, "/metadata/uid")) {
             say();
@@ -143,7 +143,8 @@ impl<'a> RunningRollouts<'a> {
         self.know(document);
     }
 
-    /// Begins a rollout anew that somebody else has taken over: they may end, and leave nothing that changes.
+    /// Forgets a rollout that another process runs, so that it is tried again: that process may end without a visible
+    /// change.
     fn forget(&mut self, name: &str) {
         self.known.retain(|_, (_, _, known)| known != name);
     }
@@ -154,7 +155,8 @@ impl<'a> RunningRollouts<'a> {
     }
 }
 
-/// Whether a rollout may wait for another one to end: it is refused, or is over and is to turn, or to look once more.
+/// True if a rollout may wait for the end of another one: it is refused, or has finished and must change direction or
+/// recheck.
 fn may_wait(document: &Value) -> bool {
     let status = RolloutStatus::of(document);
     let asked = document.pointer("/spec/direction").and_then(|asked| serde_json::from_value(asked.clone()).ok());
@@ -175,7 +177,7 @@ fn text<'v>(document: &'v Value, path: &str) -> &'v str {
     document.pointer(path).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// How often rollouts that came, or that somebody turned, are looked for.
+/// Interval of lists, to find new rollouts and changes of direction.
 const SEEK: Duration = Duration::from_secs(5);
 
 #[cfg(test)]
@@ -193,9 +195,9 @@ mod tests {
             ("Aborted", json!("2026-01-01T00:00:00Z"), "Undo", json!(null), true),
             ("Complete", json!("2026-01-01T00:00:00Z"), "Forward", json!(null), false),
             ("Aborted", json!("2026-01-01T00:00:00Z"), "Undo", json!("Undo"), false),
-            // It went back by itself.
+            // It was undone by itself.
             ("Failed", json!("2026-01-01T00:00:00Z"), "Undo", json!("Forward"), false),
-            // Nothing of it was moved, and so nothing is to be taken back.
+            // It moved no object, so an undo has no effect.
             ("Aborted", json!(null), "Forward", json!("Undo"), false),
         ] {
             let rollout = json!({

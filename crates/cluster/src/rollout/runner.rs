@@ -1,23 +1,21 @@
-//! The loop that runs a rollout: look, plan, write, again.
+//! The reconcile loop of a rollout: observe, plan, write, repeat.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use pointsman_core::definition::{HttpAddress, Kind, MutatedKind};
 use pointsman_core::rollout::{
-    BadRollout, ObjectPatch, FleetObject, Rollout, JobWrite, ObjectCall, ObjectWrite, RateChange, RunnerCache,
-    LookupResults, PlanInput, RolloutPhase, RolloutPlan, LookupRequest, RolloutStatus, RolloutWrite, ObjectState,
-    ApiCallKind, answered_rollout, asks_for_others, formers, missing_mutations, plan, stays_over, step_questions,
+    ApiCallKind, BadRollout, FleetObject, JobWrite, LookupRequest, LookupResults, ObjectCall, ObjectPatch, ObjectState,
+    ObjectWrite, PlanInput, RateChange, Rollout, RolloutPhase, RolloutPlan, RolloutStatus, RolloutWrite, RunnerCache,
+    answered_rollout, asks_for_others, formers, missing_mutations, plan, stays_over, step_questions,
     steps_not_compared, waiting_questions,
 };
 use serde_json::Value;
 use tokio::sync::{Mutex, MutexGuard};
 use tokio::time::sleep;
 
-use super::object_steps::{try_made, write_beside};
 use super::clock::RolloutClock;
 use super::controllers::ControllerLeases;
-use super::remote_lookups::RemoteLookups;
 use super::error::RolloutError;
 use super::events::tell_events;
 use super::fleet::{Again, Fleet};
@@ -25,68 +23,70 @@ use super::freeze::unfrozen;
 use super::lease::{LeaseState, RolloutLease};
 use super::local_times::local_times;
 use super::lookups::{Compiled, LookupCache, look_up_more};
+use super::object_steps::{try_made, write_beside};
 use super::other_rollouts::others;
 use super::pending_writes::{PendingWrites, UnacknowledgedWrite};
+use super::remote_lookups::RemoteLookups;
 use super::status_store::{get_rollout, put_status};
 use super::write_pace::WritePace;
-use super::writes::{WriteOutcome, WriteMode, in_turn, run_job, try_write, write};
+use super::writes::{WriteMode, WriteOutcome, in_turn, run_job, try_write, write};
 use crate::call_error::{CallError, RIGHTS, is_about_rights};
 use crate::cluster::Cluster;
 
-/// How rollouts are run.
+/// Options of runners.
 #[derive(Clone, Debug)]
 pub struct RolloutOptions {
-    /// End once there is nothing left to do but to wait for others.
+    /// Ends when the rollout only waits for others.
     pub once: bool,
-    /// Who runs it: no two processes at a time by one name.
+    /// The identity of this process, unique at any time.
     pub holder: String,
-    /// Where the Lease is.
+    /// The namespace of the Lease.
     pub namespace: String,
-    /// The Prometheus of the cluster, for checks that ask it.
+    /// The Prometheus of the cluster, for checks that use it.
     pub prometheus: Option<HttpAddress>,
-    /// Definitions of stages, for steps that wait until one has seen an object.
+    /// Definitions with mutations, for steps that wait for one.
     pub mutated: Vec<MutatedKind>,
 }
 
-/// What happens while a rollout is run.
+/// An event of a running rollout.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum RolloutEvent {
-    /// Somebody else runs it; this one takes over when they are gone.
+    /// Another process runs it; this process waits to take over.
     WaitsFor(String),
     /// The status was written.
     Status(Box<RolloutStatus>),
     /// An object was moved.
     Moved(String),
-    /// A Job of a step was made, or was there already: its namespace and name, and what it is about.
+    /// A Job of a step was created or existed: `namespace/name`, and the object.
     Ran(String, String),
-    /// A step did something to another object: what, and what it is about.
+    /// A step wrote another object: the message, and the rollout's object.
     Wrote(String, String),
-    /// A step did something to another object, and that is not what it is to be yet: which, and why.
+    /// A step wrote another object without the intended effect yet: object and reason.
     NotYet(String),
-    /// An object is another one by now, or was moved by somebody else.
+    /// An object was replaced or moved by another client.
     Replaced(String),
-    /// An object cannot be moved: who says so, and why.
+    /// An object cannot be moved: object and reason.
     Refused(String, String),
-    /// A call failed that may succeed in a moment.
+    /// A call failed temporarily.
     Trying(CallError),
-    /// Objects are written slower from now on, or faster again, and why.
+    /// The write rate changed, with the reason.
     Pace(RateChange),
-    /// Something that somebody should know, in words. It goes on.
+    /// A notice for the operator. The run continues.
     Noted(String),
-    /// Whoever runs it may not do or read this, in words; each is said once. What does not take it goes on.
+    /// A missing permission, reported once. Work that does not need it continues.
     NotAllowed(String),
-    /// It is not run any more, or was not begun, and why.
+    /// The run was stopped or skipped, with the reason.
     Left(String),
-    /// It has come to an end, or, where it is run once, only waits.
+    /// The rollout has finished, or with `once` only waits.
     Ended(Box<RolloutStatus>),
 }
 
-/// Runs a rollout until it is over, `stop` says so, or, with `once`, until only others can do something. It can be
-/// killed at any point and run again.
+/// Runs a rollout until it has finished, `stop` returns true, or, with `once`, until it only waits for others. The
+/// process can be killed at any time, and the rollout run again.
 ///
 /// # Errors
-/// [`RolloutError`]. A rollout that is paused or refused is no error: its status says so.
+/// [`RolloutError`]. A paused or refused rollout is no error: its status contains the reason.
 pub async fn run_rollout(
     cluster: &Cluster,
     kind: &Kind,
@@ -98,7 +98,7 @@ pub async fn run_rollout(
     run_beside(cluster, kind, name, options, say, stop, &Mutex::new(())).await
 }
 
-/// The same beside other rollouts. `begins` is held while one begins: each has to see which others have.
+/// The same alongside other rollouts. `begins` is locked while one begins, so that each sees earlier ones.
 pub(super) async fn run_beside(
     cluster: &Cluster,
     kind: &Kind,
@@ -144,7 +144,7 @@ pub(super) async fn run_beside(
     ended
 }
 
-/// A rollout that is run.
+/// A running rollout.
 struct RolloutRunner<'r> {
     cluster: &'r Cluster,
     kind: &'r Kind,
@@ -156,52 +156,51 @@ struct RolloutRunner<'r> {
     looked_up: LookupCache,
     elsewhere: RemoteLookups,
     fleet: Option<Fleet>,
-    /// The StagedRollout, as it was when the fleet was looked at.
+    /// The StagedRollout at the last observation of the fleet.
     rollout: Option<Rollout>,
-    /// What the StagedRollout said when the fleet was listed.
+    /// The spec when the fleet was listed.
     spec: Value,
-    /// The fleet has to be listed before anything else.
+    /// The fleet must be listed before anything else.
     wants_list: bool,
     remembered: RunnerCache,
     trouble: Option<String>,
     pace: WritePace,
-    /// What was said that whoever runs it may not do.
+    /// Reported missing permissions.
     forbidden: BTreeSet<String>,
-    /// Whether the mark of each move was stored as it was written, so far: then a fleet that is moved by labels is not
-    /// asked about each.
+    /// True if annotations of moves were stored as written so far: label moves then need no dry run each.
     keeps_marks: Option<bool>,
-    /// Whether anybody keeps others from moving what is held was asked, and said.
+    /// True if the protection of held objects was checked.
     knows_who_keeps: bool,
     begins: &'r Mutex<()>,
-    /// It has begun just now, and has written nothing else: others may have done so at the same moment.
+    /// The rollout began just now, without other writes: another one may have begun at the same time.
     has_begun: bool,
-    /// What was sent and not answered, and may still come.
+    /// Unacknowledged writes.
     open: PendingWrites,
-    /// Whose writes failed, and might have succeeded, by uid, and as the how many-th: they come last, in that order.
+    /// The order of temporary write failures, by uid: these objects are written last.
     behind: BTreeMap<String, usize>,
     say: &'r dyn Fn(RolloutEvent),
 }
 
-/// What was written.
+/// The result of the writes of a plan.
 struct Wrote {
-    /// The status as it is then.
+    /// The stored status.
     status: RolloutStatus,
-    /// Whether anything was.
+    /// True if anything was written.
     any: bool,
-    /// Whether objects were moved, as many as were planned.
+    /// True if all planned moves were made.
     moved: bool,
-    /// Whether somebody has written the StagedRollout since it was read: its status is of yesterday.
+    /// True if another client changed the StagedRollout since it was read: the status is stale.
     stale: bool,
 }
 
-/// What a write leaves to do.
+/// The follow-up of a write.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum AfterWrite {
-    /// Nothing, or not now.
+    /// None, or none now.
     Nothing,
-    /// There may be more to do at once.
+    /// More work may be due at once.
     More,
-    /// It opened a gap. What closes it comes next, before anything that might have to be waited for.
+    /// The write opened a gap. The write that closes it comes next, before anything that may block.
     CloseGap,
 }
 
@@ -211,16 +210,16 @@ impl From<bool> for AfterWrite {
     }
 }
 
-/// How a pass went.
+/// The result of a pass.
 struct ReconcileResult {
     status: RolloutStatus,
-    /// Whether there may be more to do at once.
+    /// True if more work may be due at once.
     goes_on: bool,
-    /// Whether time alone brings something to do.
+    /// True if only time must pass.
     settles: bool,
-    /// Whether objects were moved: whoever looks at them at once finds some of them healthy, and not yet the others.
+    /// True if objects were moved: an immediate pass would find only some of them healthy.
     moved: bool,
-    /// Whether the status is of yesterday.
+    /// True if the status is stale.
     stale: bool,
     took: Duration,
 }
@@ -235,7 +234,7 @@ impl<'r> RolloutRunner<'r> {
                 match self.lease.hold(self.cluster).await {
                     Ok(LeaseState::Held) => {}
                     Ok(LeaseState::By { holder: by, is_alive }) => {
-                        // Whoever was killed renews nothing: then it is taken over, also by whoever runs it once.
+                        // A killed process renews nothing: its Lease is taken over, also with `once`.
                         if self.options.once && is_alive {
                             return Err(RolloutError::Held { name: self.name.to_owned(), by });
                         }
@@ -274,27 +273,26 @@ impl<'r> RolloutRunner<'r> {
             if passed.stale {
                 continue;
             }
-            // Where the fleet has to be listed first, nothing is decided yet.
+            // If a list is needed first, nothing is decided yet.
             let refused = matches!(last.phase, RolloutPhase::Refused | RolloutPhase::Pending) && !self.wants_list;
             let waits = self.options.once && !passed.goes_on && !passed.settles;
             if self.open.is_empty() && (last.is_over() || refused || waits) {
                 return Ok(last);
             }
             if !passed.goes_on || (passed.moved && !self.options.once) {
-                // A fleet that takes long to look at is looked at less often; the Lease has to be renewed all the same.
+                // A fleet that takes long to list is observed less often; the Lease is renewed regardless.
                 self.listen((passed.took * 5).clamp(LOOK, SELDOM)).await?;
             }
         }
         Ok(last)
     }
 
-    /// Whether something may still come that was not answered. Until then nothing is done that it could stand beside,
-    /// or undo.
+    /// True if an unacknowledged write may still take effect. Until then nothing is written that it could contradict.
     async fn awaits_answers(&mut self) -> Result<bool, RolloutError> {
         if !self.open.is_waited_for() {
             return Ok(false);
         }
-        // What closes a gap is sent again.
+        // Writes that close a gap are sent again.
         self.holds().await?;
         let settles = async {
             self.open.settle(self.cluster, self.clock).await;
@@ -307,7 +305,7 @@ impl<'r> RolloutRunner<'r> {
         if now != before {
             self.holds().await?;
             match self.put(&document, &now).await {
-                // Somebody has written it: it is read again in a moment.
+                // Written by another client: the next pass reads it again.
                 Err(error) if error.code() == Some(409) => return Ok(true),
                 Err(error) => return Err(error.into()),
                 Ok(_) => {}
@@ -315,14 +313,14 @@ impl<'r> RolloutRunner<'r> {
         }
         self.open.was_told();
         if !self.open.is_waited_for() {
-            // What has come is not known from what was heard, and what was in the way is there no more.
+            // Observations may have missed the effect, and the earlier problem is solved.
             (self.wants_list, self.trouble) = (true, None);
         }
         Ok(self.open.is_waited_for())
     }
 
-    /// Waits, after an error, until nothing comes any more: who begins again at once, in this process, would not know
-    /// of it. Where somebody else has the rollout, or it cannot be asked, only time is waited for.
+    /// After an error, waits for unacknowledged writes: a restart in this process would not know them. If the rollout
+    /// belongs to another process or is unreadable, only waits for their expiry.
     async fn waits_out(&mut self, error: &RolloutError, stop: &dyn Fn() -> bool) {
         let mut is_ours = !matches!(error, RolloutError::Lost { .. });
         while !stop() && !self.open.is_empty() {
@@ -334,17 +332,18 @@ impl<'r> RolloutRunner<'r> {
         }
     }
 
-    /// Lets the Lease go, unless somebody who takes it at once could undo what is still being made.
+    /// Releases the Lease, unless unacknowledged writes could conflict with the next holder.
     async fn releases(&mut self) {
         if self.open.is_empty() {
             self.lease.release(self.cluster).await;
         } else if self.lease.is_held() {
-            // For how long it is kept is said; where that fails, it was said before by whoever makes objects.
+            // Writes the extended duration; if this fails, an earlier write contains it already for runners that create
+            // objects.
             let _ = self.lease.hold(self.cluster).await;
         }
     }
 
-    /// Waits a moment, where an error passes.
+    /// Waits after a temporary error.
     async fn passes(&mut self, error: RolloutError) -> Result<(), RolloutError> {
         match error {
             RolloutError::Call(call) if call.passes() && !self.options.once => {
@@ -358,8 +357,7 @@ impl<'r> RolloutRunner<'r> {
         }
     }
 
-    /// Waits a moment after a pass that failed, where it may be better then. Returns the status where it only waits for
-    /// somebody, and is run once.
+    /// Waits after a failed pass that can be retried. Returns the status if it waits for an operator with `once`.
     async fn recovers(&mut self, error: RolloutError) -> Result<Option<RolloutStatus>, RolloutError> {
         let told = match error {
             RolloutError::Bad(bad) => self.unreadable(bad).await,
@@ -371,8 +369,8 @@ impl<'r> RolloutRunner<'r> {
         }
     }
 
-    /// Nobody can read what the StagedRollout says: its status says so where it is under way, and it is read again in a
-    /// moment. Meanwhile somebody else may run it, who knows more.
+    /// Records an unreadable StagedRollout in the status of an active rollout, then retries. Meanwhile a newer process
+    /// may take over.
     async fn unreadable(&mut self, bad: BadRollout) -> Result<Option<RolloutStatus>, RolloutError> {
         let document = get_rollout(self.cluster, self.name).await?;
         let before = RolloutStatus::of(&document);
@@ -385,7 +383,7 @@ impl<'r> RolloutRunner<'r> {
             match self.put(&document, &paused).await {
                 Ok(_) => {}
                 Err(error) if error.code() == Some(409) => return Ok(None),
-                // An API server that would not take it any more takes no status of it either.
+                // An API server that refuses the spec now refuses its status too.
                 Err(error) if error.code() == Some(422) => return Err(bad.into()),
                 Err(error) => return Err(error.into()),
             }
@@ -399,7 +397,7 @@ impl<'r> RolloutRunner<'r> {
         Ok(Some(paused))
     }
 
-    /// Waits for so long, and listens to what becomes of the fleet meanwhile.
+    /// Waits, and watches the fleet meanwhile.
     async fn listen(&mut self, patience: Duration) -> Result<(), RolloutError> {
         let (Some(fleet), Some(rollout)) = (self.fleet.as_mut(), self.rollout.as_ref()) else {
             sleep(patience).await;
@@ -414,7 +412,7 @@ impl<'r> RolloutRunner<'r> {
         }
     }
 
-    /// One look, one plan, and its writes.
+    /// One pass: observe, plan and write.
     async fn pass(&mut self) -> Result<ReconcileResult, RolloutError> {
         let began = Instant::now();
         let asked = Instant::now();
@@ -437,12 +435,12 @@ impl<'r> RolloutRunner<'r> {
             return Err(RolloutError::NoRollout { name: self.name.to_owned(), meant: String::new() });
         };
         let passed = self.decide(document, &rollout, &mut fleet, facts, began).await;
-        // What is known of it is not known less for a call that failed.
+        // A failed call does not invalidate observations.
         (self.fleet, self.rollout) = (Some(fleet), Some(rollout));
         passed
     }
 
-    /// Waits until no other rollout of this process begins, where this one does, or turns after its end.
+    /// Waits until no other rollout of this process begins, if this one begins or changes direction after its end.
     async fn begins_alone(
         &mut self,
         rollout: &Rollout,
@@ -456,7 +454,7 @@ impl<'r> RolloutRunner<'r> {
         self.lease.beside(self.cluster, alone).await.map(Some)
     }
 
-    /// What has to be known beside the fleet.
+    /// Planner input outside of the fleet.
     async fn facts(
         &mut self,
         document: &Value,
@@ -466,7 +464,7 @@ impl<'r> RolloutRunner<'r> {
     ) -> Result<PlanInput, RolloutError> {
         let shut = self.controllers.shut(self.cluster, rollout, status, self.clock).await?;
         if consistent && rollout.asks_others() {
-            // What is said at the end stays.
+            // The final status uses new lookups.
             self.looked_up.forget();
         }
         let asked = self.looked_up.answers(self.cluster, self.kind, rollout, status);
@@ -477,7 +475,7 @@ impl<'r> RolloutRunner<'r> {
         let looks = look_up_more(self.cluster, known, &now, &mut answers);
         self.lease.beside(self.cluster, looks).await?;
         self.elsewhere.forget(&now);
-        // Whoever runs it once waits as long as an answer may take.
+        // With `once`, waits as long as a response may take.
         let patience = if self.options.once { SELDOM * 3 } else { LOOK };
         let looks = async {
             self.elsewhere.tell(self.cluster, &slowly, patience, &mut answers).await;
@@ -497,7 +495,7 @@ impl<'r> RolloutRunner<'r> {
         })
     }
 
-    /// Other rolls over the same objects, where that has to be known.
+    /// Active rollouts over the same objects, if needed.
     async fn others(
         &mut self,
         document: &Value,
@@ -515,7 +513,7 @@ impl<'r> RolloutRunner<'r> {
         Ok(found)
     }
 
-    /// One plan, and its writes.
+    /// One plan and its writes.
     async fn decide(
         &mut self,
         document: Value,
@@ -533,18 +531,18 @@ impl<'r> RolloutRunner<'r> {
         let before = std::mem::replace(&mut self.remembered, planned.remembered.clone());
         let wrote = self.write(document, fleet, rollout, planned).await?;
         if self.has_begun {
-            // What was planned beside that was not written: the next plan has it again.
+            // Other planned writes were not made: the next plan contains them again.
             self.remembered = before;
         }
         let goes_on = (goes_on || wrote.any) && !had_trouble && self.trouble.is_none();
-        // After trouble, what is in the way is told by the next plan.
+        // After a problem, the next plan reports it.
         let settles = settles || (self.trouble.is_some() && !had_trouble);
         let Wrote { status, moved, stale, .. } = wrote;
         Ok(ReconcileResult { status, goes_on, settles, moved, stale, took })
     }
 
-    /// Looks at the fleet: all of it where the plan wants it, or somebody has changed the StagedRollout; else what was
-    /// heard of it since. Returns whether it is all of it as of now.
+    /// Observes the fleet: lists it if the plan requests it or the spec changed, otherwise processes watch events.
+    /// Returns true if the fleet is consistent.
     async fn look(
         &mut self,
         document: &Value,
@@ -562,7 +560,7 @@ impl<'r> RolloutRunner<'r> {
             return Ok(false);
         }
         self.wants_list = true;
-        // Two fleets in memory would be the most that is ever held.
+        // Frees the old fleet first, to limit memory.
         self.fleet = None;
         self.fleet =
             Some(self.lease.beside(self.cluster, Fleet::list(self.cluster, self.kind, rollout, status)).await?);
@@ -570,8 +568,7 @@ impl<'r> RolloutRunner<'r> {
         Ok(true)
     }
 
-    /// Plans what is to be written. What nothing else guards is decided by what an object is now, and not by what was
-    /// heard of it some time ago.
+    /// Plans the next writes. Decisions without precondition use current objects instead of earlier observations.
     async fn plans(
         &mut self,
         status: &RolloutStatus,
@@ -592,7 +589,7 @@ impl<'r> RolloutRunner<'r> {
         }
     }
 
-    /// Writes what was planned, in its order.
+    /// Performs the planned writes in order.
     async fn write(
         &mut self,
         mut document: Value,
@@ -610,7 +607,7 @@ impl<'r> RolloutRunner<'r> {
         }
         for next in in_turn(writes, &self.behind) {
             if !matches!(next, RolloutWrite::Status(_)) {
-                // Whoever pauses the rollout does not wait for hundreds of them.
+                // A pause takes effect without waiting for hundreds of writes.
                 if began.get_or_insert_with(Instant::now).elapsed() > LOOK {
                     return Ok(Wrote { any: true, moved: false, ..wrote });
                 }
@@ -626,11 +623,11 @@ impl<'r> RolloutRunner<'r> {
                         wrote.any = true;
                         (self.say)(RolloutEvent::Status(status));
                         if self.has_begun {
-                            // Nothing is moved before it is known that no other one has begun at the same moment.
+                            // No object moves before it is certain that no other rollout began at the same time.
                             return Ok(wrote);
                         }
                     }
-                    // Somebody has approved, paused or resumed it: what was planned is of yesterday.
+                    // Another client approved, paused or resumed the rollout: the plan is stale.
                     Err(error) if error.code() == Some(409) => {
                         return Ok(Wrote {
                             status: RolloutStatus::of(&document),
@@ -657,7 +654,7 @@ impl<'r> RolloutRunner<'r> {
         Ok(wrote)
     }
 
-    /// Writes what is no status.
+    /// Performs a write other than the status.
     async fn carries_out(
         &mut self,
         write: &RolloutWrite,
@@ -674,7 +671,7 @@ impl<'r> RolloutRunner<'r> {
         })
     }
 
-    /// Makes a Job. Returns whether there may be more to do at once.
+    /// Creates a Job. Returns true if more work may be due at once.
     async fn job(&mut self, one: &JobWrite) -> Result<bool, CallError> {
         self.cluster.may_be_asked().await;
         let sent = Instant::now();
@@ -690,14 +687,14 @@ impl<'r> RolloutRunner<'r> {
         if let Some(no) = try_made(self.cluster, one).await? {
             return Ok(self.wrote(one, no).into());
         }
-        // Right before it is written: what was asked before may have taken long.
+        // Right before the write: earlier checks may have been slow.
         self.holds().await?;
         self.cluster.may_be_asked().await;
         match write_beside(self.cluster, &self.options.mutated, &mut self.elsewhere, one).await {
             Ok(landed) => {
-                // Before a deletion more is asked, and that may take long. So it counts from now.
+                // Checks before a deletion may be slow, so the time starts now.
                 let sent = (Instant::now(), self.clock);
-                // What is asked before it is written leaves nothing open.
+                // Checks before the write leave nothing unacknowledged.
                 if leaves_open(&landed, one.call.verb())
                     && let Some(open) = UnacknowledgedWrite::object(self.cluster, one, sent).await
                 {
@@ -707,7 +704,7 @@ impl<'r> RolloutRunner<'r> {
                 let more = self.wrote(one, landed);
                 Ok(if opened_gap { AfterWrite::CloseGap } else { more.into() })
             }
-            // What is told an object is said in the StagedRollout as well.
+            // The StagedRollout contains the message for the object as well.
             Err(error) if matches!(one.call, ObjectCall::Tell(_)) => {
                 self.may_not(Some(format!("{error}: {RIGHTS}")));
                 Ok(AfterWrite::Nothing)
@@ -716,8 +713,8 @@ impl<'r> RolloutRunner<'r> {
         }
     }
 
-    /// What was deleted for another one is followed by that, whatever becomes of others and of anything else. Returns
-    /// whether there may be more to do at once.
+    /// Recreates objects deleted for another one, regardless of other errors. Returns true if more work may be due at
+    /// once.
     async fn close(&mut self, gaps: &[RolloutWrite]) -> Result<bool, RolloutError> {
         let (mut any, mut failed) = (false, None);
         for gap in gaps {
@@ -732,19 +729,19 @@ impl<'r> RolloutRunner<'r> {
         failed.map_or(Ok(any), Err)
     }
 
-    /// Waits until the next write may be made.
+    /// Waits until the next write is allowed.
     async fn paced(&mut self) {
         let change = self.pace.next().await;
         self.tell(change);
     }
 
-    /// A call failed: who is too busy is written to slower.
+    /// Records a failed call, which may lower the write rate.
     fn failed(&mut self, error: &CallError) {
         let change = self.pace.failed(error);
         self.tell(change);
     }
 
-    /// A call has ended: who takes longer than at the beginning is written to slower.
+    /// Records a finished call; slow calls lower the write rate.
     fn took(&mut self, call: ApiCallKind, since: Instant) {
         let change = self.pace.took(call, since.elapsed());
         self.tell(change);
@@ -763,7 +760,7 @@ impl<'r> RolloutRunner<'r> {
         answer
     }
 
-    /// Nothing is written without the Lease.
+    /// Ensures that the Lease is held before a write.
     async fn holds(&mut self) -> Result<(), RolloutError> {
         self.cluster.may_be_asked().await;
         if !self.lease.is_fresh()
@@ -774,7 +771,7 @@ impl<'r> RolloutRunner<'r> {
         Ok(())
     }
 
-    /// Tells what is new in the status.
+    /// Reports changes of the status.
     async fn tells(&mut self, document: &Value, status: &RolloutStatus) {
         if let Some(why) = steps_not_compared(&RolloutStatus::of(document), status) {
             (self.say)(RolloutEvent::Noted(why));
@@ -783,7 +780,7 @@ impl<'r> RolloutRunner<'r> {
         self.may_not(told.err().map(|error| format!("{error}: {RIGHTS}")));
     }
 
-    /// Says what whoever runs this may not do, each once.
+    /// Reports missing permissions, once each.
     fn may_not(&mut self, why: impl IntoIterator<Item = String>) {
         for why in why {
             if self.forbidden.insert(why.clone()) {
@@ -792,7 +789,7 @@ impl<'r> RolloutRunner<'r> {
         }
     }
 
-    /// What came of it that a Job was to be made. Returns whether there may be more to do at once.
+    /// Records the outcome of a Job creation. Returns true if more work may be due at once.
     fn ran(&mut self, one: &JobWrite, landed: WriteOutcome) -> bool {
         match landed {
             WriteOutcome::Written(_) | WriteOutcome::Stale => {
@@ -811,8 +808,7 @@ impl<'r> RolloutRunner<'r> {
         true
     }
 
-    /// What came of it that something was to be done to another object. Returns whether there may be more to do at
-    /// once.
+    /// Records the outcome of a write of another object. Returns true if more work may be due at once.
     fn wrote(&mut self, one: &ObjectWrite, landed: WriteOutcome) -> bool {
         match landed {
             WriteOutcome::Written(_) => {
@@ -820,7 +816,7 @@ impl<'r> RolloutRunner<'r> {
                 (self.say)(RolloutEvent::Wrote(one.told(), one.of.clone()));
             }
             WriteOutcome::Stale => {
-                // It is looked at again in a moment, and not at once: whoever writes it may do so all the time.
+                // Read again after a pause: another client may write it continuously.
                 self.remembered.allowed(&one.uid);
                 return false;
             }
@@ -830,7 +826,7 @@ impl<'r> RolloutRunner<'r> {
                 return false;
             }
             WriteOutcome::Refused(why) => {
-                // What closes a gap is tried all the time: it is said once, and not at once again.
+                // A write that closes a gap is repeated continuously: a refusal is reported once.
                 let is_known = self.remembered.is_refused(&one.uid, &why);
                 self.remembered.refused(&one.uid, &why, self.clock.now());
                 if !is_known {
@@ -839,7 +835,7 @@ impl<'r> RolloutRunner<'r> {
                 return !is_known;
             }
             WriteOutcome::Later(error) => {
-                // Where it is never done it is known why.
+                // If no retry succeeds, the reason is known.
                 self.remembered.failed(&one.uid, &format!("{}: {}", one.title(), error.message()));
                 self.later(&one.uid, error);
                 return false;
@@ -848,20 +844,20 @@ impl<'r> RolloutRunner<'r> {
         true
     }
 
-    /// Something was sent, and may still come.
+    /// Records an unacknowledged write.
     fn may_come(&mut self, one: UnacknowledgedWrite) {
         (self.say)(RolloutEvent::Noted(one.told()));
         self.open.add(one);
         self.lease.outlasts_calls(true);
     }
 
-    /// Something was written for an object, and nobody minds any more.
+    /// Records an accepted write for an object.
     fn allowed(&mut self, uid: &str) {
         self.behind.remove(uid);
         self.remembered.allowed(uid);
     }
 
-    /// A write for an object failed that may succeed in a moment.
+    /// Records a temporary failure of a write for an object.
     fn later(&mut self, uid: &str, error: CallError) {
         let last = self.behind.values().max().copied().unwrap_or_default();
         self.behind.insert(uid.to_owned(), last + 1);
@@ -870,7 +866,7 @@ impl<'r> RolloutRunner<'r> {
         (self.say)(RolloutEvent::Trying(error));
     }
 
-    /// Writes an object, and notes how long that took.
+    /// Writes an object, and records the duration.
     async fn written(&mut self, one: &ObjectPatch, fleet: &Fleet) -> Result<WriteOutcome, CallError> {
         let asked = Instant::now();
         let landed = write(self.cluster, fleet, one, WriteMode::Write).await;
@@ -881,13 +877,8 @@ impl<'r> RolloutRunner<'r> {
         landed
     }
 
-    /// Moves an object. Returns whether there may be more to do at once.
-    async fn moved(
-        &mut self,
-        one: &ObjectPatch,
-        fleet: &mut Fleet,
-        rollout: &Rollout,
-    ) -> Result<bool, RolloutError> {
+    /// Moves an object. Returns true if more work may be due at once.
+    async fn moved(&mut self, one: &ObjectPatch, fleet: &mut Fleet, rollout: &Rollout) -> Result<bool, RolloutError> {
         let is_tried = one.notes() && (rollout.has_workflows() || self.keeps_marks != Some(true));
         let stands_against = match is_tried {
             true => try_write(self.cluster, fleet, one).await?,
@@ -896,7 +887,7 @@ impl<'r> RolloutRunner<'r> {
         let landed = match stands_against {
             Some(no) => no,
             None => {
-                // What was asked before may have taken long.
+                // Earlier checks may have been slow.
                 self.holds().await?;
                 self.written(one, fleet).await?
             }
@@ -921,14 +912,9 @@ impl<'r> RolloutRunner<'r> {
         Ok(true)
     }
 
-    /// Reads an object again that another client has written since it was read: its controller, whose last write is
-    /// recorded with the move, or another one, which has moved or replaced it.
-    async fn overtaken(
-        &mut self,
-        one: &ObjectPatch,
-        fleet: &mut Fleet,
-        rollout: &Rollout,
-    ) -> Result<(), RolloutError> {
+    /// Reads an object again after a conflict with another client: its controller, whose last write the move records,
+    /// or a client that moved or replaced it.
+    async fn overtaken(&mut self, one: &ObjectPatch, fleet: &mut Fleet, rollout: &Rollout) -> Result<(), RolloutError> {
         self.remembered.overtaken(&one.uid);
         let reads = fleet.read_again(self.cluster, rollout, one);
         match self.lease.beside(self.cluster, reads).await? {
@@ -942,8 +928,8 @@ impl<'r> RolloutRunner<'r> {
         Ok(())
     }
 
-    /// Looks whether the mark of a move was stored: a step that is not noted is taken again, but not again and again,
-    /// and what is moved without one is not taken back.
+    /// Checks that the annotation of a move was stored. An unrecorded step is repeated with back-off, and an unrecorded
+    /// move cannot be undone.
     fn notes_mark(&mut self, one: &ObjectPatch, now: &Value, rollout: &Rollout) {
         match one.unkept(now) {
             Some(why) if rollout.has_workflows() => {
@@ -960,7 +946,7 @@ impl<'r> RolloutRunner<'r> {
         }
     }
 
-    /// Holds an object, or lets it go. Returns whether there may be more to do at once.
+    /// Holds or releases an object. Returns true if more work may be due at once.
     async fn held(&mut self, one: &ObjectPatch, fleet: &mut Fleet, rollout: &Rollout) -> Result<bool, RolloutError> {
         match self.written(one, fleet).await? {
             WriteOutcome::Written(now) => {
@@ -981,11 +967,12 @@ impl<'r> RolloutRunner<'r> {
         Ok(true)
     }
 
-    /// Says once whether anybody keeps others from moving what is held, by a dry run of what they would do to the first
-    /// one.
+    /// Checks once that the webhook protects held objects, with a dry run of another client's change.
     async fn asks_who_keeps(&mut self, now: &Value, fleet: &Fleet, rollout: &Rollout) -> Result<(), RolloutError> {
         let object = FleetObject::of(now, rollout).filter(|_| !self.knows_who_keeps);
-        let Some(one) = object.and_then(|object| ObjectPatch::by_somebody_else(rollout, &object)) else { return Ok(()) };
+        let Some(one) = object.and_then(|object| ObjectPatch::by_somebody_else(rollout, &object)) else {
+            return Ok(());
+        };
         if let WriteOutcome::Written(answer) = write(self.cluster, fleet, &one, WriteMode::Try).await? {
             self.knows_who_keeps = true;
             if FleetObject::of(&answer, rollout).is_some_and(|object| object.version() == Some(rollout.to())) {
@@ -997,7 +984,7 @@ impl<'r> RolloutRunner<'r> {
         Ok(())
     }
 
-    /// Asks again about an object that was refused. Returns whether there may be more to do at once.
+    /// Retries a refused object as dry run. Returns true if more work may be due at once.
     async fn tried(&mut self, one: &ObjectPatch, fleet: &Fleet) -> Result<bool, RolloutError> {
         match try_write(self.cluster, fleet, one).await? {
             None | Some(WriteOutcome::Written(_) | WriteOutcome::Stale) => {
@@ -1013,14 +1000,14 @@ impl<'r> RolloutRunner<'r> {
     }
 }
 
-/// Whether nobody has said what came of a write by this method, so that it may still be done.
+/// True if a write with this method is unacknowledged.
 fn leaves_open(landed: &WriteOutcome, method: &str) -> bool {
     let WriteOutcome::Later(error) = landed else { return false };
     error.leaves_open() && error.asked().is_some_and(|asked| asked.starts_with(method))
 }
 
-/// What has to be known as of now, and what may be some seconds old: what is in other clusters, and what is waited for
-/// before an object begins.
+/// Lookups that need current data, and lookups that may be some seconds old: in other clusters, and for waits before an
+/// object begins.
 fn questions(
     rollout: &Rollout,
     status: &RolloutStatus,

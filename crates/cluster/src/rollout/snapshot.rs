@@ -1,64 +1,64 @@
-//! A look at a rollout and its fleet that writes nothing.
+//! A read-only snapshot of a rollout and its fleet.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 use pointsman_core::definition::{HttpAddress, Kind, MutatedKind};
 use pointsman_core::rollout::{
-    FleetObject, Rollout, PlanInput, LookupRequest, RolloutStatus, ahead_questions, forecast, step_questions,
+    FleetObject, LookupRequest, PlanInput, Rollout, RolloutStatus, ahead_questions, forecast, step_questions,
     waiting_questions,
 };
 use serde_json::Value;
 
 use super::clock::RolloutClock;
 use super::controllers::ControllerLeases;
-use super::remote_lookups::RemoteLookups;
 use super::error::RolloutError;
 use super::fleet::Fleet;
 use super::freeze::unfrozen;
 use super::local_times::local_times;
 use super::lookups::{Compiled, LookupCache, look_up_more};
 use super::other_rollouts::others;
+use super::remote_lookups::RemoteLookups;
 use super::writes::{WriteOutcome, try_write};
 use crate::cluster::Cluster;
 
-/// A fleet, and what is known of it.
+/// A fleet with planner input.
 #[derive(Debug)]
 pub struct FleetSnapshot {
     /// Its objects.
     pub fleet: Vec<FleetObject>,
-    /// Who has refused what, where the API server was asked.
+    /// Planner input, including refusals from dry runs.
     pub facts: PlanInput,
-    /// Dry runs that were sent.
+    /// The number of dry runs.
     pub asked: usize,
-    /// Why what the rollout freezes is not frozen by what is there, where the API server was asked.
+    /// The reason why the freeze is not in force, if dry runs were requested.
     pub unfrozen: Option<String>,
-    /// Who was asked.
+    /// The mode.
     pub asks: SnapshotOptions,
 }
 
-/// Whom a survey asks.
+/// Whether a snapshot includes dry runs.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum SnapshotOptions {
-    /// Nobody: what can be seen is told.
+    /// No: observes only.
     Nobody,
-    /// The API server, and through it every webhook, by dry runs.
+    /// Yes: the API server and its webhooks evaluate them.
     TheServer,
 }
 
-/// How a fleet is looked at.
+/// Options of a snapshot.
 #[derive(Clone, Debug)]
 pub struct SurveyOptions {
-    /// Whom to ask.
+    /// Whether to send dry runs.
     pub asks: SnapshotOptions,
-    /// The Prometheus of the cluster, for checks that ask it.
+    /// The Prometheus of the cluster, for checks that use it.
     pub prometheus: Option<HttpAddress>,
-    /// Definitions of stages, for steps that wait until one has seen an object.
+    /// Definitions with mutations, for steps that wait for one.
     pub mutated: Vec<MutatedKind>,
 }
 
-/// Looks at the fleet of a rollout, whose `document` is, or would be, in the cluster. Where the server is asked, every
-/// first write is sent as a dry run, so that each webhook judges it and nothing is stored.
+/// Takes a snapshot of a rollout. `document` is the StagedRollout, existing or not. With dry runs, every first write is
+/// sent as dry run: webhooks evaluate it and nothing is stored.
 ///
 /// # Errors
 /// [`RolloutError`].
@@ -104,7 +104,7 @@ pub async fn survey_rollout(
     Ok(FleetSnapshot { fleet: listed.objects, facts, asked, unfrozen: not_frozen, asks: options.asks })
 }
 
-/// What has to be looked up, each once.
+/// All lookups, without duplicates.
 fn questions(
     rollout: &Rollout,
     status: &RolloutStatus,
@@ -122,5 +122,5 @@ fn questions(
     all
 }
 
-/// How long answers of other clusters are waited for: as long as each of them may take.
+/// Time to wait for other clusters: as long as each call may take.
 const PATIENCE: Duration = Duration::from_secs(12);

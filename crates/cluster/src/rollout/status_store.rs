@@ -1,4 +1,4 @@
-//! StagedRollouts as they are in the cluster.
+//! Reads and writes of StagedRollouts in the cluster.
 
 use pointsman_core::did_you_mean;
 use pointsman_core::registration::FreezeDocuments;
@@ -17,7 +17,7 @@ const ROLLOUTS: &str = "/apis/pointsman.dev/v1/stagedrollouts";
 /// Reads a StagedRollout.
 ///
 /// # Errors
-/// There is none, or the cluster cannot be asked.
+/// It does not exist, or the API call failed.
 pub async fn get_rollout(cluster: &Cluster, name: &str) -> Result<Value, RolloutError> {
     match cluster.get(&format!("{ROLLOUTS}/{name}")).await {
         Ok(document) => Ok(document),
@@ -25,10 +25,10 @@ pub async fn get_rollout(cluster: &Cluster, name: &str) -> Result<Value, Rollout
     }
 }
 
-/// Reads all StagedRollouts.
+/// Lists all StagedRollouts.
 ///
 /// # Errors
-/// The cluster does not know StagedRollouts, or cannot be asked.
+/// The CRD is not installed, or the API call failed.
 pub async fn list_rollouts(cluster: &Cluster) -> Result<Vec<Value>, RolloutError> {
     match cluster.get(ROLLOUTS).await {
         Ok(list) => Ok(items(&list).cloned().collect()),
@@ -37,10 +37,10 @@ pub async fn list_rollouts(cluster: &Cluster) -> Result<Vec<Value>, RolloutError
     }
 }
 
-/// Applies a StagedRollout, with what freezes what it names in force before it, and returns it as it is then.
+/// Applies a StagedRollout after its freeze policy, and returns the stored object.
 ///
 /// # Errors
-/// The API server says no.
+/// The API server refuses it.
 pub async fn start_rollout(
     cluster: &Cluster,
     document: &Value,
@@ -55,7 +55,7 @@ pub async fn start_rollout(
             None => cluster.apply(document, false).await?,
         });
     };
-    // One that is refused is to leave nothing behind.
+    // A refused rollout must leave no policy behind.
     let judged = cluster.try_apply(document, false).await?;
     if dry_run == Some(DryRun::Server) {
         try_freeze(cluster, freeze).await?;
@@ -65,10 +65,10 @@ pub async fn start_rollout(
     Ok(cluster.apply(document, false).await?)
 }
 
-/// Sets members of a StagedRollout's spec.
+/// Sets members of the spec of a StagedRollout.
 ///
 /// # Errors
-/// There is none, or the API server says no.
+/// It does not exist, or the API server refuses the patch.
 pub async fn set_in_rollout(cluster: &Cluster, name: &str, members: &Value) -> Result<Value, RolloutError> {
     let patch = json!({"spec": members});
     match cluster.patch(&format!("{ROLLOUTS}/{name}"), PatchForm::Merge, &patch, Extent::Objects).await {
@@ -77,11 +77,11 @@ pub async fn set_in_rollout(cluster: &Cluster, name: &str, members: &Value) -> R
     }
 }
 
-/// Sends a StagedRollout forward again that went another way, and is applied anew. The status first: the spec alone
-/// decides as long as the rollout goes where the spec says.
+/// Changes the direction of a StagedRollout to forward. Writes the status first: from then on the spec alone determines
+/// the direction.
 ///
 /// # Errors
-/// There is none, or the API server says no.
+/// It does not exist, or the API server refuses a write.
 pub async fn forward_again(cluster: &Cluster, name: &str) -> Result<Value, RolloutError> {
     let document = get_rollout(cluster, name).await?;
     if RolloutStatus::of(&document).undo_all {
@@ -94,11 +94,10 @@ pub async fn forward_again(cluster: &Cluster, name: &str) -> Result<Value, Rollo
     set_in_rollout(cluster, name, &json!({"direction": "Forward", "paused": false})).await
 }
 
-/// Sets which objects go next, if nobody else did since the StagedRollout was read. Its status may have been written
-/// meanwhile.
+/// Sets the prioritized objects, if unchanged since the StagedRollout was read. Concurrent status writes are allowed.
 ///
 /// # Errors
-/// Somebody else did, there is no such StagedRollout, or the API server says no.
+/// A concurrent change, a missing StagedRollout, or the API server refuses the patch.
 pub async fn set_next(cluster: &Cluster, document: &Value, next: &[String]) -> Result<Value, RolloutError> {
     let name = document.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
     let patch = json!([
@@ -113,10 +112,10 @@ pub async fn set_next(cluster: &Cluster, document: &Value, next: &[String]) -> R
     }
 }
 
-/// Changes a StagedRollout's status, also while somebody runs it.
+/// Changes the status of a StagedRollout, also during a run.
 ///
 /// # Errors
-/// What `change` says; there is no such StagedRollout; or the API server says no.
+/// The error of `change`; a missing StagedRollout; or the API server refuses the write.
 pub async fn change_rollout(
     cluster: &Cluster,
     name: &str,
@@ -134,7 +133,7 @@ pub async fn change_rollout(
     Err(RolloutError::Raced(name.to_owned()))
 }
 
-/// Writes the status of a StagedRollout, if it is still the one that was read.
+/// Writes the status of a StagedRollout, if unchanged since it was read.
 pub(super) async fn put_status(
     cluster: &Cluster,
     document: &Value,
@@ -148,14 +147,14 @@ pub(super) async fn put_status(
     cluster.put(&format!("{ROLLOUTS}/{name}/status?fieldManager={ROLLOUT_MANAGER}"), &next).await
 }
 
-/// What it means that a StagedRollout is not there.
+/// The error for a missing StagedRollout.
 async fn missing(cluster: &Cluster, error: CallError, name: &str) -> RolloutError {
     if error.code() != Some(404) {
         return error.into();
     }
     match list_rollouts(cluster).await {
         Err(RolloutError::NoRollouts) => RolloutError::NoRollouts,
-        // Whoever may not list them is not told what was meant.
+        // Without permission to list, the error has no suggestion.
         listed => {
             let all = listed.unwrap_or_default();
             let names = all.iter().filter_map(|rollout| rollout.pointer("/metadata/name")?.as_str());
@@ -164,5 +163,5 @@ async fn missing(cluster: &Cluster, error: CallError, name: &str) -> RolloutErro
     }
 }
 
-/// Whoever runs it writes a few times a second at most.
+/// The runner writes a few times per second at most.
 const TRIES: u16 = 10;

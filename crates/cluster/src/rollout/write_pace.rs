@@ -1,14 +1,14 @@
-//! When the next object may be written.
+//! The time of the next write.
 
 use std::time::Duration;
 
-use pointsman_core::rollout::{RateChange, RateLimiter, ApiCallKind};
+use pointsman_core::rollout::{ApiCallKind, RateChange, RateLimiter};
 use tokio::time::sleep;
 
 use super::clock::RolloutClock;
 use crate::call_error::CallError;
 
-/// The pace of the writes of a rollout, by a clock.
+/// Limits the write rate of a rollout, with a clock.
 #[derive(Debug)]
 pub(super) struct WritePace {
     pace: RateLimiter,
@@ -20,7 +20,7 @@ impl WritePace {
         Self { pace: RateLimiter::new(clock.now().steady), clock }
     }
 
-    /// Waits until the next write may be made. Returns what is told of the pace.
+    /// Waits until the next write is allowed. Returns a change of the rate.
     pub(super) async fn next(&mut self) -> Option<RateChange> {
         let told = self.pace.recovers(self.clock.now().steady);
         loop {
@@ -32,12 +32,12 @@ impl WritePace {
         }
     }
 
-    /// A call failed: whoever is too busy is written to half as fast from then on.
+    /// Records a failed call: 429 halves the rate.
     pub(super) fn failed(&mut self, error: &CallError) -> Option<RateChange> {
         (error.code() == Some(429)).then(|| self.pace.is_busy(error.retry_after(), self.clock.now().steady)).flatten()
     }
 
-    /// A call took so long.
+    /// Records the duration of a call.
     pub(super) fn took(&mut self, call: ApiCallKind, time: Duration) -> Option<RateChange> {
         self.pace.took(call, time, self.clock.now().steady)
     }

@@ -1,41 +1,40 @@
-//! What came of the write of one object.
+//! Outcomes of object writes.
 
 use std::collections::BTreeMap;
 
-use pointsman_core::rollout::{ObjectPatch, JobWrite, Propagation, ROLLOUT_MANAGER, RolloutWrite};
+use pointsman_core::rollout::{JobWrite, ObjectPatch, Propagation, ROLLOUT_MANAGER, RolloutWrite};
 use serde_json::{Value, json};
 
 use super::fleet::Fleet;
 use crate::call_error::CallError;
 use crate::cluster::{Cluster, Extent, PatchForm};
 
-/// What came of a write.
+/// The outcome of a write.
 #[derive(Debug)]
 pub(super) enum WriteOutcome {
-    /// It is written, or would be: the object as it is then, all of it where it is written.
+    /// Written, or accepted as dry run; contains the object, whole if written.
     Written(Box<Value>),
-    /// The object is another one by now, or gone: what is there has to be looked at again.
+    /// The object changed or is deleted: it must be read again.
     Stale,
-    /// The API server, or a webhook, refuses it: in its words.
+    /// Refused by the API server or a webhook, with its message.
     Refused(String),
-    /// It is written, or was to be, and what it is for is not so yet: it has to be written once more, and why.
+    /// Written without the intended effect yet: must be repeated, with the reason.
     NotYet(String),
-    /// It may succeed in a moment.
+    /// Failed temporarily.
     Later(CallError),
 }
 
-/// Whether a write is only tried.
+/// Whether a write is a dry run.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum WriteMode {
-    /// It is written.
+    /// Write.
     Write,
-    /// As a dry run: every webhook is asked, and nothing is stored.
+    /// Dry run: webhooks run, and nothing is stored.
     Try,
 }
 
-/// The writes of a plan, those last that failed last before: nobody waits for ever behind one whose writes fail.
-/// `behind` says as the how many-th they failed, by uid. The rest stays in its order, and the status before all
-/// others.
+/// Orders the writes of a plan: the status first, and recently failed writes last, so that no write waits endlessly for
+/// failing ones. `behind` contains the order of failures, by uid. Otherwise the order is stable.
 pub(super) fn in_turn(mut writes: Vec<RolloutWrite>, behind: &BTreeMap<String, usize>) -> Vec<RolloutWrite> {
     writes.sort_by_key(|write| write.uid().and_then(|uid| behind.get(uid)).copied().unwrap_or_default());
     writes
@@ -44,7 +43,7 @@ pub(super) fn in_turn(mut writes: Vec<RolloutWrite>, behind: &BTreeMap<String, u
 /// Writes an object.
 ///
 /// # Errors
-/// Whoever runs this may not do so.
+/// Missing permissions.
 pub(super) async fn write(
     cluster: &Cluster,
     fleet: &Fleet,
@@ -52,7 +51,7 @@ pub(super) async fn write(
     really: WriteMode,
 ) -> Result<WriteOutcome, CallError> {
     let path = fleet.path(write.namespace.as_deref(), &write.name);
-    // What is written is not read again.
+    // The response replaces a read.
     let (dry, extent) = match really {
         WriteMode::Try => ("&dryRun=All", Extent::Metadata),
         WriteMode::Write => ("", Extent::Objects),
@@ -64,13 +63,16 @@ pub(super) async fn write(
     }
 }
 
-/// What stands against a write, by a dry run: who refuses it, or that nobody would know what was done, as its mark
-/// would not be kept. Nothing where it would be written, and where a webhook knows no dry runs: then it is known once
-/// it is written.
+/// The obstacle to a write, from a dry run: a refusal, or an annotation that would not be stored. `None` if the write
+/// is accepted, and if a webhook does not support dry runs: then the write itself shows the result.
 ///
 /// # Errors
-/// Whoever runs this may not do so.
-pub(super) async fn try_write(cluster: &Cluster, fleet: &Fleet, one: &ObjectPatch) -> Result<Option<WriteOutcome>, CallError> {
+/// Missing permissions.
+pub(super) async fn try_write(
+    cluster: &Cluster,
+    fleet: &Fleet,
+    one: &ObjectPatch,
+) -> Result<Option<WriteOutcome>, CallError> {
     Ok(match write(cluster, fleet, one, WriteMode::Try).await? {
         WriteOutcome::Written(now) => one.unkept(&now).map(WriteOutcome::Refused),
         WriteOutcome::Refused(why) if is_of_no_dry_run(&why) => None,
@@ -78,33 +80,35 @@ pub(super) async fn try_write(cluster: &Cluster, fleet: &Fleet, one: &ObjectPatc
     })
 }
 
-/// Whether a webhook refuses dry runs, and nothing else.
-/// Source: `apiserver pkg/admission/plugin/webhook/errors/statuserror.go`, `NewDryRunUnsupportedErr`.
+/// True for the error of a webhook without dry run support. Source: `apiserver
+/// pkg/admission/plugin/webhook/errors/statuserror.go`, `NewDryRunUnsupportedErr`.
 pub(super) fn is_of_no_dry_run(why: &str) -> bool {
     why.contains("does not support dry run")
 }
 
-/// Makes a Job of a step. One that is called so is the one that was meant: nobody else's is.
+/// Creates a Job of a step. An existing Job of that name is the intended one.
 ///
 /// # Errors
-/// Whoever runs this may not do so.
+/// Missing permissions.
 pub(super) async fn run_job(cluster: &Cluster, job: &JobWrite) -> Result<WriteOutcome, CallError> {
     let path = format!("{}?fieldManager={ROLLOUT_MANAGER}", jobs_of(job));
     match cluster.post(&path, &job.body).await {
         Ok(now) => Ok(WriteOutcome::Written(Box::new(now))),
-        Err(error) if error.code() == Some(409) && error.message().contains("already exists") => Ok(WriteOutcome::Stale),
-        // A namespace that is not there.
+        Err(error) if error.code() == Some(409) && error.message().contains("already exists") => {
+            Ok(WriteOutcome::Stale)
+        }
+        // The namespace does not exist.
         Err(error) if error.code() == Some(404) => Ok(WriteOutcome::Refused(error.message())),
         Err(error) => refused(error),
     }
 }
 
-/// Where a Job is made.
+/// The collection of a Job.
 pub(super) fn jobs_of(job: &JobWrite) -> String {
     format!("/apis/batch/v1/namespaces/{}/jobs", job.namespace)
 }
 
-/// How to delete an object, and no other one: as it was seen, or as it is by now.
+/// Delete options with preconditions: uid, and resourceVersion if given.
 pub(super) fn delete_options(uid: &str, resource_version: Option<&str>, propagation: Propagation) -> Value {
     json!({
         "apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": propagation.word(),
@@ -112,15 +116,15 @@ pub(super) fn delete_options(uid: &str, resource_version: Option<&str>, propagat
     })
 }
 
-/// What it means that a write failed.
+/// The outcome of a failed write.
 pub(super) fn refused(error: CallError) -> Result<WriteOutcome, CallError> {
     match error.code() {
-        // The words of RBAC: an admission webhook says 403 as well.
+        // The wording of RBAC: an admission webhook may return 403 too.
         Some(401) => Err(error),
         Some(403) if error.is_of_missing_rights() => Err(error),
         Some(404) => Ok(WriteOutcome::Stale),
         _ if error.is_stale() => Ok(WriteOutcome::Stale),
-        // Nobody has said no: it may still be done.
+        // Unacknowledged: it may still take effect.
         _ if error.leaves_open() => Ok(WriteOutcome::Later(error)),
         Some(400..=499) if !error.passes() && error.code() != Some(409) => {
             Ok(WriteOutcome::Refused(guarded(error.message())))
@@ -129,8 +133,8 @@ pub(super) fn refused(error: CallError) -> Result<WriteOutcome, CallError> {
     }
 }
 
-/// The same of a write that nothing else waits for: what would fail again each time, such as what is too large to be
-/// stored, is told of that object, and holds up no other.
+/// The same for an independent write: a permanent server error, such as an oversized object, is reported for that
+/// object and blocks no other.
 pub(super) fn refused_alone(error: CallError) -> Result<WriteOutcome, CallError> {
     match error.code() {
         Some(500..) if !error.passes() && !error.leaves_open() => Ok(WriteOutcome::Refused(error.message())),
@@ -138,8 +142,8 @@ pub(super) fn refused_alone(error: CallError) -> Result<WriteOutcome, CallError>
     }
 }
 
-/// What can be done where owner references are guarded, and whoever runs this may not change them.
-/// Source: `kubernetes plugin/pkg/admission/gc/gc_admission.go`, `Validate`.
+/// Adds a remedy to permission errors of guarded owner references. Source: `kubernetes
+/// plugin/pkg/admission/gc/gc_admission.go`, `Validate`.
 fn guarded(message: String) -> String {
     let takes = if message.contains("cannot set an ownerRef on a resource you can't delete") {
         "`delete` of what is handed over"

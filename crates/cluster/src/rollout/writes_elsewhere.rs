@@ -1,5 +1,5 @@
-//! What is written in other clusters. One that does not answer holds up no other: its call goes on by itself, and what
-//! came of it is told later.
+//! Writes in other clusters. A slow cluster does not block others: its call continues in the background, and a later
+//! call returns the outcome.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -14,22 +14,22 @@ use super::other_clusters::{LONGEST, late, said};
 use super::writes::WriteOutcome;
 use crate::cluster::Cluster;
 
-/// An object of another cluster: that, and what the object is called.
+/// An object in another cluster: the cluster and the title.
 type WrittenThere = (OtherCluster, String);
 
-/// Calls that go on, and what came of others.
+/// Calls in progress, and outcomes of finished ones.
 #[derive(Default)]
 pub(super) struct WritesElsewhere {
     calls: JoinSet<(WrittenThere, WriteOutcome)>,
     under_way: BTreeSet<WrittenThere>,
     landed: BTreeMap<WrittenThere, WriteOutcome>,
-    /// Where a call has ended since that was asked last.
+    /// Clusters with calls finished since the last query.
     ended: BTreeSet<OtherCluster>,
 }
 
 impl WritesElsewhere {
-    /// Deletes an object, as it was seen. What is not answered at once is told when this is asked again: nothing is
-    /// sent twice while a call is under way.
+    /// Deletes an object if unchanged. A slow call returns its outcome when this function is called again; a call in
+    /// progress is not repeated.
     pub(super) async fn delete(
         &mut self,
         cluster: Cluster,
@@ -47,18 +47,18 @@ impl WritesElsewhere {
         self.landed.remove(&key).unwrap_or_else(|| WriteOutcome::NotYet(format!("{}: no answer yet", write.title())))
     }
 
-    /// Where a call has ended since this was asked last: what was heard from there is of before.
+    /// Clusters with calls finished since the last query: earlier lookups there are stale.
     pub(super) fn ended(&mut self) -> BTreeSet<OtherCluster> {
         self.collect();
         std::mem::take(&mut self.ended)
     }
 
-    /// Forgets what came of calls to clusters that nobody needs any more.
+    /// Drops outcomes for clusters that are no longer needed.
     pub(super) fn keep(&mut self, needed: &BTreeSet<&OtherCluster>) {
         self.landed.retain(|(of, _), _| needed.contains(of));
     }
 
-    /// Waits until a call has ended.
+    /// Waits until a call has finished.
     async fn hear(&mut self, key: &WrittenThere) {
         while self.under_way.contains(key) {
             let Some(answer) = self.calls.join_next().await else { return };
@@ -74,7 +74,7 @@ impl WritesElsewhere {
 
     fn note(&mut self, answer: Result<(WrittenThere, WriteOutcome), JoinError>) {
         let Ok((key, landed)) = answer else {
-            // Whose call broke is not known: each is sent again, by what is seen then.
+            // The panicked call is unknown: each call is repeated after new lookups.
             return self.under_way.clear();
         };
         self.under_way.remove(&key);
@@ -93,11 +93,11 @@ async fn deleted(cluster: &Cluster, write: &ObjectWrite, options: &Value) -> Wri
         Ok(Ok(())) => WriteOutcome::Written(Box::default()),
         Ok(Err(error)) if error.code() == Some(404) => WriteOutcome::Stale,
         Ok(Err(error)) if matches!(error.code(), Some(400 | 403 | 422)) => WriteOutcome::Refused(said(&error)),
-        // A conflict (409) as well: who says that each time is not asked each second.
+        // Conflicts (409) too: a repeated conflict is retried with back-off.
         Ok(Err(error)) => WriteOutcome::NotYet(said(&error)),
         Err(_) => WriteOutcome::NotYet(late()),
     }
 }
 
-/// How long is waited for an answer before others are written.
+/// Time to wait for a response before other writes.
 const AT_ONCE: Duration = Duration::from_millis(500);

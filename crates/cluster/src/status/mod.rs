@@ -15,4 +15,4 @@ pub use certificate_end::CertificateEnd;
 pub use kind_status::{EndpointStatus, KindStatus, ObjectCounts, StatusFinding, StatusOptions};
 pub use last_errors::{AdminPorts, AskedErrors};
 pub use reported_errors::{ReportedError, ReportedErrors};
-pub use snapshot::status;
+pub use survey::status;

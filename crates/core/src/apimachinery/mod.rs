@@ -18,7 +18,7 @@ pub use duration::{BadDuration, parse_duration};
 pub(crate) use duration::{DURATION, is_duration};
 pub(crate) use excerpt::excerpt;
 pub use field::{FieldError, Reason};
-pub(crate) use annotations::{is_dns_label, is_dns_subdomain, is_label_value, is_qualified_name, is_service_name};
+pub(crate) use names::{is_dns_label, is_dns_subdomain, is_label_value, is_qualified_name, is_service_name};
 pub(crate) use object_name::ObjectName;
 pub use quantity::{BadSize, parse_size};
 pub use resource_name::ResourceName;

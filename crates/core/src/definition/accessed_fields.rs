@@ -3,7 +3,7 @@
 //! A field without an operation is copied as text, with all of its contents. The server reserves memory before it
 //! parses a request, and needs none for the values inside such a field, unless they are hashed.
 
-use super::frontier::{Branch, SplitPoint, SharedObject, Part};
+use super::frontier::{Branch, Part, SharedObject, SplitPoint};
 use super::operation::{Level, Operation};
 use super::side::Side;
 use super::step::Step;
@@ -72,7 +72,9 @@ impl AccessedFields {
     /// Returns the parsed part of an item, and whether its list is parsed.
     pub(crate) fn item(&self) -> (&Self, bool) {
         match self {
-            Self::Inside(AccessedMembers { items, .. }) => items.as_ref().map_or((&Self::Nothing, false), |item| (item, true)),
+            Self::Inside(AccessedMembers { items, .. }) => {
+                items.as_ref().map_or((&Self::Nothing, false), |item| (item, true))
+            }
             whole => (whole, false),
         }
     }
@@ -112,7 +114,10 @@ impl AccessedFields {
         let keys = [Side::Older, Side::Newer].map(|side| items.keys.of(side));
         if is_list && keys.iter().any(|keys| keys.is_empty()) {
             // The whole item is its key.
-            return Some(Self::Inside(AccessedMembers { members: Vec::new(), items: Some(Box::new(Self::Everything)) }));
+            return Some(Self::Inside(AccessedMembers {
+                members: Vec::new(),
+                items: Some(Box::new(Self::Everything)),
+            }));
         }
         let keys = keys.into_iter().flatten().map(|key| Self::at(key.path.names(), Self::Everything));
         let item = keys.fold(Self::of_level(&items.level), Self::or);

@@ -7,12 +7,12 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_saphyr::Spanned;
 
-use super::replaces::ReplacesSpec;
 use super::checks::ChecksSpec;
 use super::health::HealthSpec;
-use super::workflows::WorkflowStepSpec;
 use super::problems::{Problems, line};
+use super::replaces::ReplacesSpec;
 use super::rollout_hash::{HashSpec, StatusMappingSpec};
+use super::workflows::WorkflowStepSpec;
 use super::{admission::AdmissionSpec, step::StepSpec, yaml};
 
 /// The `apiVersion` this build reads.
@@ -56,7 +56,7 @@ pub(super) struct DefinitionSpec {
     #[schemars(with = "Option<ChecksSpec>")]
     pub(super) checks: Option<Spanned<ChecksSpec>>,
     /// How objects of another kind become objects of this one.
-    #[schemars(with = "Option<BecomesSpec>")]
+    #[schemars(with = "Option<ReplacesSpec>")]
     pub(super) replaces: Option<Spanned<ReplacesSpec>>,
     /// Additional steps of a rollout for each object, by the name of the workflow. Without a workflow, only the version
     /// label changes.

@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use super::definition_spec::DefinitionSpec;
 use super::kind::Kind;
-use super::problems::BadDefinition;
 use super::mutations::{MutatedKind, MutationsFileSpec};
+use super::problems::BadDefinition;
 use super::yaml;
 
 /// The content of a definition file.

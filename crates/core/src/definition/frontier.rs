@@ -349,7 +349,13 @@ impl Frontier {
         let defaults = Sides { older: default(Side::Older), newer: default(Side::Newer) };
         let stays = |side: Side| *required.of(side) || defaults.of(side).is_some();
         let stays = Sides { older: stays(Side::Older), newer: stays(Side::Newer) };
-        self.holders.push(SharedObjectInfo { within: holder, id: path.to_string(), stays, required, fills: Sides::default() });
+        self.holders.push(SharedObjectInfo {
+            within: holder,
+            id: path.to_string(),
+            stays,
+            required,
+            fills: Sides::default(),
+        });
         let mut names: BTreeMap<&str, Sides<Vec<PathToSlot<'_>>>> = BTreeMap::new();
         for side in [Side::Older, Side::Newer] {
             for PathToSlot { rest, slot } in paths.of(side) {

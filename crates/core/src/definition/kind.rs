@@ -6,16 +6,16 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::accessed_fields::AccessedFields;
-use super::replaces::{ReplacesSpec, KindConversion, Bridge};
 use super::checks::{Checks, ChecksSpec};
 use super::definition_spec::DefinitionSpec;
 use super::growth::Growth;
 use super::health::{Health, HealthSpec};
-use super::workflows::{self, Workflow};
 use super::path::Path;
 use super::problems::{BadDefinition, Problems, line};
+use super::replaces::{Bridge, KindConversion, ReplacesSpec};
 use super::step::{Step, StepSummary};
 use super::version::{Version, VersionIndex, Versions};
+use super::workflows::{self, Workflow};
 use super::{
     admission::Admission,
     built_in::EMBEDDED,

@@ -8,8 +8,8 @@
 
 mod accessed_fields;
 pub(crate) mod admission;
-mod replaces;
 mod built_in;
+mod carried_metadata;
 mod chain;
 mod checks;
 mod compare;
@@ -23,30 +23,28 @@ mod gates;
 mod growth;
 mod health;
 mod hold;
-mod workflows;
 mod kind;
 mod move_effects;
+mod mutations;
 mod note;
 mod operation;
 mod path;
 mod place;
 mod problems;
 mod remedy;
+mod replaces;
 mod rollout_hash;
 mod schema;
 mod schema_check;
 mod side;
-mod mutations;
 mod step;
-mod carried_metadata;
 #[cfg(test)]
 mod tests;
 mod version;
 mod version_words;
+mod workflows;
 mod yaml;
 
-pub use replaces::KindConversion;
-pub(crate) use replaces::Retirement;
 pub use built_in::embedded_text;
 pub use checks::{BadHttpAddress, HttpAddress, quoted_in_address};
 pub use crd_paths::missing_crd_paths;
@@ -54,24 +52,28 @@ pub use definition_spec::{API_VERSION, KIND};
 pub use either::{Definition, json_schema};
 pub use kind::Kind;
 pub use move_effects::ROLLOUT_MANAGER;
+pub use mutations::{FactQuery, FactScope, MutatedKind, WatchedFact};
 pub use problems::{BadDefinition, Problem};
 pub use remedy::{Remedy, StepEdit};
-pub use mutations::{FactQuery, FactScope, MutatedKind, WatchedFact};
+pub use replaces::KindConversion;
+pub(crate) use replaces::Retirement;
 pub use step::StepSummary;
 pub use yaml::MOST_ALIASED;
 
 pub(crate) use accessed_fields::AccessedFields;
+pub(crate) use carried_metadata::is_taken_along;
 pub(crate) use checks::{Checks, HttpCheck, ListCheck, MetricCheck, NamedCheck, StartCheck};
 pub(crate) use completeness::{Completeness, Required};
 pub(crate) use gates::{Gate, Gated, unmet_of};
 pub(crate) use growth::{Added, Growth};
 pub(crate) use health::Health;
 pub(crate) use hold::{HELD, HeldMetadata, HeldWrite, HoldMark, LET_GO, RELEASED, WANTED, held_write};
-pub(crate) use workflows::{
-    ObjectAction, IfAny, JobSource, Workflow, WorkflowAct, WorkflowJob, WorkflowJobSpec, WorkflowStep, ListWait, NamedDeletion,
-    OF_LABELS, REWRITE, Touch, Recreation, StepObject, StepPlace, StepDirection, WaitedFor, bad_manifest,
-};
 pub(crate) use move_effects::{MOVED, lost_mark};
+pub(crate) use mutations::{
+    ContainerName, FieldPlace, FieldRoot, FlagEntry, FlagForm, LISTS, Mutation, MutationFact, MutationOperation,
+    MutationPhase, MutationSelection, NAMESPACE, SCRIPT_OPTION_TAKING, SETTLE_ROUNDS, SHELLS, SHELLS_OF_USER,
+    SYSTEM_NAMESPACE, are_against, hang_on_order, is_truth, may_make_room, namespace_and_name,
+};
 pub(crate) use note::read_note;
 #[cfg(feature = "laws")]
 pub(crate) use operation::Condition;
@@ -82,13 +84,11 @@ pub(crate) use problems::line;
 pub(crate) use rollout_hash::{HashedFields, StatusMapping};
 pub(crate) use schema::{ANYTHING, Schema};
 pub(crate) use side::{Side, Sides};
-pub(crate) use mutations::{
-    ContainerName, FieldPlace, FieldRoot, FlagEntry, FlagForm, LISTS, Mutation, NAMESPACE, SCRIPT_OPTION_TAKING,
-    SETTLE_ROUNDS, SHELLS, SHELLS_OF_USER, SYSTEM_NAMESPACE, MutationFact, MutationOperation, MutationPhase, MutationSelection,
-    are_against, hang_on_order, is_truth, may_make_room, namespace_and_name,
-};
 pub(crate) use step::{KEPT, Step};
-pub(crate) use carried_metadata::is_taken_along;
 pub(crate) use version::VersionIndex;
 pub(crate) use version_words::RolloutVersions;
+pub(crate) use workflows::{
+    IfAny, JobSource, ListWait, NamedDeletion, OF_LABELS, ObjectAction, REWRITE, Recreation, StepDirection, StepObject,
+    StepPlace, Touch, WaitedFor, Workflow, WorkflowAct, WorkflowJob, WorkflowJobSpec, WorkflowStep, bad_manifest,
+};
 pub(crate) use yaml::explain;

@@ -3,9 +3,9 @@
 
 use serde_json::Value as Schema;
 
+use super::conversion_path::{Breach, Trip, identical, ours, without_ours};
 use super::coverage::Coverage;
 use super::schema::{preserves, property};
-use super::conversion_path::{Breach, Trip, identical, ours, without_ours};
 use super::value::{Segment, Value, way};
 
 pub(super) fn nothing_is_invented(trip: &Trip<'_>, object: &Value, _: u64, _: &mut Coverage) -> Result<bool, Breach> {

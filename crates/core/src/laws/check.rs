@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use super::conversion_path::{Breach, Trip};
 use super::coverage::{Coverage, UncoveredOperation};
 use super::fault::at_fault;
 use super::generate::Dictionary;
@@ -11,7 +12,6 @@ use super::hidden_values::HiddenValue;
 use super::objects::ObjectSource;
 use super::shrink::shrink;
 use super::table::{LAWS, Law};
-use super::conversion_path::{Breach, Trip};
 use super::value::Value;
 use crate::definition::Kind;
 use crate::webhook::Webhook;

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+use super::conversion_path::Trip;
 use super::hidden_values::{HiddenValue, HiddenValues};
 use super::operation_names::{known_names, tail};
-use super::conversion_path::Trip;
 use super::value::Value;
 use crate::definition::{Kind, StepSummary};
 use crate::webhook::Change;

@@ -4,12 +4,12 @@
 use std::collections::BTreeSet;
 
 use super::apiserver::{answered, fill};
+use super::conversion_path::{Breach, Trip, identical, without_ours, without_values};
 use super::coverage::Coverage;
 use super::edits::changed;
 use super::objects::is_contents;
 use super::paths::{was_elsewhere, where_it_came_from};
 use super::random::Random;
-use super::conversion_path::{Breach, Trip, identical, without_ours, without_values};
 use super::value::{Segment, Value, shown, way};
 use crate::definition::Place;
 use crate::json::pointer_names;

@@ -1,7 +1,7 @@
 //! Which operation is at fault where a law is broken, and where it is written.
 
-use super::operation_names::tail;
 use super::conversion_path::{Breach, Trip};
+use super::operation_names::tail;
 use super::value::{Value, shown};
 use crate::definition::Kind;
 use crate::webhook::Change;

@@ -5,12 +5,12 @@
 
 use std::collections::BTreeSet;
 
+use super::conversion_path::{Breach, Trip, ours, without_ours};
 use super::coverage::Coverage;
 use super::generate::{FillRatio, anything, valid};
 use super::objects::schema_of;
 use super::random::Random;
 use super::schema::{map_values, properties, schema_at};
-use super::conversion_path::{Breach, Trip, ours, without_ours};
 use super::value::{Segment, Value, place, shown as path};
 use crate::definition::{Level, Operation, Place, Side, Step};
 

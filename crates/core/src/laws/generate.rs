@@ -89,7 +89,13 @@ pub fn valid(random: &mut Random, schema: &Schema, name: &str, fullness: FillRat
 }
 
 /// The same, with more of what operations are about than of what is carried as it is, where the schema is large.
-pub(super) fn focused(random: &mut Random, schema: &Schema, fullness: FillRatio, words: &Dictionary, focus: &Focus) -> Value {
+pub(super) fn focused(
+    random: &mut Random,
+    schema: &Schema,
+    fullness: FillRatio,
+    words: &Dictionary,
+    focus: &Focus,
+) -> Value {
     Maker::new(random, schema, fullness, words).valid(schema, "", Some(focus))
 }
 

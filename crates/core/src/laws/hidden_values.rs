@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::operation_names::operation_line;
 use super::conversion_path::Trip;
+use super::operation_names::operation_line;
 use super::value::Value;
 use crate::definition::Kind;
 use crate::webhook::Change;

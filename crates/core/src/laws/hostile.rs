@@ -2,10 +2,10 @@
 //! forged is believed.
 
 use super::apiserver::{Constraint, fill, invalid};
+use super::conversion_path::{Breach, Trip, identical, ours, without_ours};
 use super::coverage::Coverage;
 use super::generate::anything;
 use super::random::Random;
-use super::conversion_path::{Breach, Trip, identical, ours, without_ours};
 use super::value::Value;
 
 pub(super) fn converts_or_fails_by_path(

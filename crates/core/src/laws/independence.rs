@@ -3,6 +3,7 @@
 //! What a field has to do with another one is said by the definition alone, not by what the engine does: it is what an
 //! operation makes of it, and what is inside of that.
 
+use super::conversion_path::{Breach, Trip};
 use super::coverage::Coverage;
 use super::deletions::{filled_by_the_definition, length};
 use super::edits::changed;
@@ -10,7 +11,6 @@ use super::objects::is_contents;
 use super::paths::{what_becomes_of, what_leads_to};
 use super::random::Random;
 use super::schema::schema_at;
-use super::conversion_path::{Breach, Trip};
 use super::value::{Segment, Value, shown, way};
 use super::{apiserver::fill, conversion_path::without_ours};
 

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use super::apiserver::{decode, fill, invalid};
+use super::conversion_path::{Breach, Trip, identical, without_ours};
 use super::coverage::Coverage;
 use super::deletions::{is_in_place, length, slashed};
 use super::generate::{FillRatio, valid};
 use super::objects::is_contents;
 use super::random::Random;
 use super::schema::{clashes, least_items, schema_at};
-use super::conversion_path::{Breach, Trip, identical, without_ours};
 use super::value::{Segment, Value, shown};
 
 /// An object with a list whose items stand for one another at both ends of a way.

@@ -6,7 +6,7 @@ use serde_json::Value as Schema;
 
 use super::apiserver::{ANNOTATIONS, decode, fill, invalid, read};
 use super::focus::Focus;
-use super::generate::{FillRatio, Dictionary, anything, focused};
+use super::generate::{Dictionary, FillRatio, anything, focused};
 use super::random::Random;
 use super::rollouts::rollouts;
 use super::schema::{flag, property, relaxed, required, schema_at};

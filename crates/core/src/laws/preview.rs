@@ -1,10 +1,10 @@
 //! What becomes of one object that somebody has, at another version and home again.
 
 use super::apiserver::{Invalid, answered, invalid, read};
+use super::conversion_path::{Trip, ours};
 use super::generate::Dictionary;
 use super::hidden_values::hidden_paths;
 use super::objects::ObjectSource;
-use super::conversion_path::{Trip, ours};
 use super::value::{Segment, Value, differences, shown};
 use crate::definition::Kind;
 use crate::webhook::{AnnotationBudget, Webhook};

@@ -1,10 +1,10 @@
 //! The laws of the way home: there and back is the same object, and what was edited there survives the way back.
 
+use super::conversion_path::{Breach, Trip, identical, ours, with_metadata};
 use super::coverage::Coverage;
 use super::edits::{changed, edited};
 use super::random::Random;
 use super::stepwise::sparse_stops_on_the_way;
-use super::conversion_path::{Breach, Trip, identical, ours, with_metadata};
 use super::value::{Value, place};
 use super::writes::can_be_written_back;
 

@@ -1,12 +1,12 @@
 //! The law of a way of several steps that is taken one by one: each version is stored by the API server before the next
 //! is made of it, and nobody who sees the writes prunes what is kept.
 
+use super::conversion_path::{Breach, Trip, with_metadata};
 use super::coverage::Coverage;
 use super::edits::{changed, edited};
 use super::objects::ObjectSource;
 use super::paths::what_becomes_of;
 use super::random::Random;
-use super::conversion_path::{Breach, Trip, with_metadata};
 use super::value::{Segment, Value, place};
 
 /// Stored at each version on the way and, perhaps, edited at one of them: from there to both ends and back it is what

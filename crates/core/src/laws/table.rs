@@ -1,8 +1,8 @@
 //! The laws, each with its name, its text, and the objects that it is about.
 
+use super::conversion_path::{Breach, Trip};
 use super::coverage::Coverage;
 use super::objects::Make;
-use super::conversion_path::{Breach, Trip};
 use super::value::Value;
 use super::{carry, deletions, forgery, hostile, independence, items, round_trips, stepwise, writes};
 

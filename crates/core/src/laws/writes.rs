@@ -2,8 +2,8 @@
 //! nothing changes nothing, and what is stored can be read at every version.
 
 use super::apiserver::{ANNOTATIONS, Constraint, invalid};
-use super::coverage::Coverage;
 use super::conversion_path::{Breach, Trip};
+use super::coverage::Coverage;
 use super::value::{Segment, Value};
 
 /// Created here, stored at the other version, read here.

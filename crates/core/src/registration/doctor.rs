@@ -8,9 +8,9 @@ use serde_json::Value;
 
 use super::expected_diff::as_printed;
 use super::finding::Finding;
-use super::selector_gaps::excluded;
 use super::policies::Policies;
 use super::registrations::{Registered, Selects, is_ours, registered};
+use super::selector_gaps::excluded;
 use super::server_flags::started;
 use super::servers::servers;
 use crate::definition::{Kind, missing_crd_paths};

@@ -10,8 +10,8 @@ use serde_json::Value;
 
 use super::difference::differences;
 use super::finding::Finding;
-use super::selector_gaps::leaves_out;
 use super::registrations::{Registered, Selects};
+use super::selector_gaps::leaves_out;
 use crate::definition::Kind;
 
 /// What is not as printed.

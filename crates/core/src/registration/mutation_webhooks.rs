@@ -6,7 +6,7 @@ use super::cel::literal;
 use super::client_config::ClientConfig;
 use super::document::{Component, metadata, not_being_deleted, set, with_api_defaults};
 use crate::apimachinery::{Requirement, Wants};
-use crate::definition::{Mutation, MutationSelection, MutatedKind};
+use crate::definition::{MutatedKind, Mutation, MutationSelection};
 
 /// The mutating configuration for the stages of a kind: a webhook for each, which is asked about the objects that it is
 /// about and about no others. All of them lead to `/mutate`, which answers for every stage of an object at once.

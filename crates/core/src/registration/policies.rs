@@ -6,8 +6,8 @@ use super::difference::differences;
 use super::finding::Finding;
 use super::guard::{GuardMode, guard_name, guard_of, served_list, unserved_name, unserved_of};
 use super::incomplete::incomplete;
-use super::selector_gaps::{excluding, other_namespaces};
 use super::promotion_policy::{promoting, promoting_name};
+use super::selector_gaps::{excluding, other_namespaces};
 use crate::{definition::Kind, webhook::Enforcement};
 
 /// What is registered for a kind, and what is meant.

@@ -15,7 +15,7 @@ use super::difference::differences;
 use super::document::{Component, metadata, not_being_deleted, with_api_defaults};
 use crate::apimachinery::{Requirement, ResourceName, Wants};
 use crate::definition::API_VERSION;
-use crate::rollout::{Rollout, Freeze, OrderedVersion, ROLLOUT, RolloutPhase};
+use crate::rollout::{Freeze, OrderedVersion, ROLLOUT, Rollout, RolloutPhase};
 
 /// A `ValidatingAdmissionPolicy` and its binding.
 #[derive(Clone, Debug, PartialEq)]

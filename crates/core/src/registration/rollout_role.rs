@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::document::{Component, metadata};
 use crate::definition::Kind;
-use crate::rollout::{Rollout, OwnerReferences, RolloutRights, rights, rights_elsewhere};
+use crate::rollout::{OwnerReferences, Rollout, RolloutRights, rights, rights_elsewhere};
 
 /// A `ClusterRole` with the rights that running a rollout takes. Where it asks something of other clusters, a second
 /// one follows, for whoever the kubeconfigs in their Secrets name: it is for these clusters, and for none else.

@@ -1,7 +1,7 @@
 //! Advances from wave to wave, or back: the next objects to move, and the end of the rollout.
 
-use super::fleet_object::FleetObject;
 use super::converted_source::formers_unknown;
+use super::fleet_object::FleetObject;
 use super::gates::{come_to, waits_before, waits_then};
 use super::hold::{holds_first, lets_go_first};
 use super::job_write::SeenJob;

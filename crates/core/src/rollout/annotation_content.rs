@@ -1,21 +1,21 @@
-//! What stands on an object where a rollout notes what it has done: a mark, nothing, or somebody's own text, which no
-//! rollout writes over.
+//! The content of the rollout annotation: from a rollout, nothing, or another client's text, which no rollout
+//! overwrites.
 
 use super::fleet_rollout::Rollout;
 use super::rollout_annotation::{ANNOTATION, RolloutAnnotation};
 use crate::apimachinery::excerpt;
 use crate::definition::ROLLOUT_MANAGER;
 
-/// What stands there.
+/// The content.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) enum AnnotationContent {
     #[default]
     Nothing,
-    /// A text without a character: nobody loses it.
+    /// An empty text, which can be overwritten.
     Empty,
-    /// What a rollout has left, whichever rollout, and its text.
+    /// From any rollout, with its text.
     Mark(Box<(RolloutAnnotation, String)>),
-    /// Somebody's own text. It may be large, and only its beginning is kept.
+    /// Text of another client, abridged since it may be large.
     Foreign(String),
 }
 
@@ -31,7 +31,7 @@ impl AnnotationContent {
         }
     }
 
-    /// What a rollout has left, whichever rollout.
+    /// The annotation of any rollout.
     pub(super) fn mark(&self) -> Option<&RolloutAnnotation> {
         match self {
             Self::Mark(mark) => Some(&mark.0),
@@ -39,7 +39,7 @@ impl AnnotationContent {
         }
     }
 
-    /// What a write of it has to find there. Of somebody's own text that is nothing: such a write lands on none.
+    /// The precondition of a write. Foreign text gives none, so such a write never applies.
     pub(super) fn text(&self) -> Option<&str> {
         match self {
             Self::Nothing | Self::Foreign(_) => None,
@@ -48,7 +48,7 @@ impl AnnotationContent {
         }
     }
 
-    /// Why a rollout writes nothing there, and what makes room; nothing where it may.
+    /// The reason why a rollout cannot write the annotation, with the remedy; `None` if it can.
     pub(super) fn refuses(&self, rollout: &Rollout, namespace: Option<&str>, name: &str) -> Option<String> {
         let Self::Foreign(text) = self else { return None };
         Some(format!(
@@ -58,7 +58,7 @@ impl AnnotationContent {
         ))
     }
 
-    /// That somebody has emptied it, so that nobody knows what stood there, and what to do; nothing where nobody has.
+    /// The message about an emptied annotation, with the remedy; `None` otherwise.
     pub(super) fn is_emptied(&self, rollout: &Rollout, namespace: Option<&str>, name: &str) -> Option<String> {
         let Self::Empty = self else { return None };
         Some(format!(
@@ -69,7 +69,7 @@ impl AnnotationContent {
     }
 }
 
-/// What takes off whatever stands there.
+/// The command that removes the annotation.
 fn takes_off(rollout: &Rollout, namespace: Option<&str>, name: &str) -> String {
     let place = namespace.map(|namespace| format!(" --namespace={namespace}")).unwrap_or_default();
     let resource = rollout.resource();

@@ -1,30 +1,30 @@
-//! How long calls of one sort take, and whether that is more than it was.
+//! Durations of one kind of call, compared with the start of the run.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// How long calls of one sort took: at the beginning, and lately.
+/// Durations of one kind of call: at the start, and recently.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CallTimes {
-    /// The p99 of the beginning; nothing before there were enough of them.
+    /// The p99 at the start; `None` until enough calls ended.
     at_first: Option<Duration>,
-    /// The last of them, the oldest first: when each ended, and how long it took.
+    /// Recent calls, oldest first: end time and duration.
     last: VecDeque<(Duration, Duration)>,
 }
 
-/// Calls that were slow.
+/// Slow calls.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct SlowCalls {
-    /// Of so many.
+    /// The number of calls.
     pub(super) of: usize,
-    /// Two took so long, or longer.
+    /// The duration reached by two of them.
     pub(super) took: Duration,
-    /// What that was at the beginning.
+    /// The duration at the start.
     pub(super) at_first: Duration,
 }
 
 impl CallTimes {
-    /// Another one took so long. Returns what is slow, if something is.
+    /// Adds a call. Returns the slow calls, if any.
     pub(super) fn took(&mut self, time: Duration, now: Duration) -> Option<SlowCalls> {
         if self.last.len() == SAMPLE {
             self.last.pop_front();
@@ -42,18 +42,18 @@ impl CallTimes {
         }
         let took = self.second_slowest()?;
         if self.last.len() == SAMPLE && took * SLOWER < at_first {
-            // It was the beginning that was slow.
+            // The start was slow.
             self.at_first = Some(took);
         }
         (took > at_first.max(UNFELT) * SLOWER).then_some(SlowCalls { of: self.last.len(), took, at_first })
     }
 
-    /// What was seen lately has been heeded. A beginning that has not ended yet was not calm: it begins anew.
+    /// Forgets recent calls after a reaction. An incomplete start was overloaded, and begins again.
     pub(super) fn forget(&mut self) {
         self.last.clear();
     }
 
-    /// The slowest but one.
+    /// The second slowest duration.
     fn second_slowest(&self) -> Option<Duration> {
         let (mut first, mut second) = (None, None);
         for (_, time) in &self.last {
@@ -67,15 +67,15 @@ impl CallTimes {
     }
 }
 
-/// Calls of which the slowest but one is the p99 (the 99th of 100, by nearest rank), so that one slow call is never
-/// enough. Of fewer it is a lower percentile: where that is over a bound, the p99 is as well.
+/// Sample size: the second slowest is the p99 (the 99th of 100, by nearest rank), so a single slow call is
+/// insufficient. With fewer calls it is a lower percentile: if that exceeds a bound, so does the p99.
 pub(super) const SAMPLE: usize = 100;
 
-/// What is older says nothing of now. At the full pace 100 writes take 10 s; at the slowest one this has 30 of them.
+/// Age limit of recent calls. 100 writes take 10 s at the full rate; at the slowest, 30 writes fit in.
 const RECENT: Duration = Duration::from_secs(60);
 
-/// How many times as long as at the beginning is slow.
+/// Factor over the start duration that counts as slow.
 const SLOWER: u32 = 2;
 
-/// Twice this is not felt: writes are made one after the other, so that at ten a second each has 100 ms.
+/// Durations up to twice this value are tolerable: sequential writes at ten per second have 100 ms each.
 const UNFELT: Duration = Duration::from_millis(50);

@@ -1,9 +1,9 @@
 //! The checks of a rollout to a version, as far as they concern the cluster apart from the fleet.
 
-use super::lookup_results::{FoundObjects, LookupResults};
-use super::lookup_request::{LookupPurpose, LookupRequest};
 use super::http_checks::{unmet_number, unmet_page};
 use super::http_probe::HttpProbe;
+use super::lookup_request::{LookupPurpose, LookupRequest};
+use super::lookup_results::{FoundObjects, LookupResults};
 use crate::apimachinery::excerpt;
 use crate::definition::admission::{APPLIED, AVAILABLE, Needs, Prerequisites};
 use crate::definition::{Checks, HttpCheck, Kind, ListCheck, NamedCheck, RolloutVersions, StartCheck};

@@ -7,19 +7,19 @@ use serde_saphyr::Spanned;
 
 use super::bad_rollout::BadRollout;
 use super::checks::RolloutChecks;
-use super::object_selector::ObjectSelector;
-use super::fleet_rollout::{Direction, Rollout, NO_WAY_BACK, OnFailure};
+use super::fleet_rollout::{Direction, NO_WAY_BACK, OnFailure, Rollout};
 use super::freeze::Freeze;
 use super::kinds::SourceAndTargetKind;
-use super::suggestion::near;
+use super::object_selector::ObjectSelector;
 use super::spec::{FreezeSpec, OrderSpec, RolloutDocument, RolloutSpec, RunSpec, WaveSpec, WindowSpec};
+use super::suggestion::near;
 use super::wave::{MaxInFlight, Wave, WaveStates};
 use super::wave_gate::{WaveGate, WaveSide};
 use super::window::RolloutWindow;
 use crate::apimachinery::{is_dns_label, is_dns_subdomain, is_label_value, parse_duration};
 use crate::definition::admission::{ObservedPart, RoleSource};
 use crate::definition::{
-    Health, Workflow, WorkflowAct, WorkflowStep, Kind, OF_LABELS, Path, Problem, REWRITE, RolloutVersions, line,
+    Health, Kind, OF_LABELS, Path, Problem, REWRITE, RolloutVersions, Workflow, WorkflowAct, WorkflowStep, line,
 };
 use crate::upgrade;
 
@@ -361,7 +361,8 @@ impl<'a> RolloutCompiler<'a> {
             None => self.workflow(workflow.as_deref(), rollout),
         };
         let in_wave = |error: String| format!("waves: {name}: {error}");
-        let chosen = selector.as_ref().map(|selector| ObjectSelector::compile(selector, label).map_err(in_wave)).transpose();
+        let chosen =
+            selector.as_ref().map(|selector| ObjectSelector::compile(selector, label).map_err(in_wave)).transpose();
         let chosen = self.fine(chosen).map(Option::unwrap_or_default);
         let max_in_flight = max_in_flight
             .as_ref()

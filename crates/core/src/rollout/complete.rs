@@ -1,9 +1,9 @@
 //! Objects in flight, and their release when complete.
 
-use super::object_steps::{is_replaced, kept_of};
 use super::fleet_object::FleetObject;
 use super::fleet_rollout::Direction;
 use super::object_state::ObjectState;
+use super::object_steps::{is_replaced, kept_of};
 use super::planner::Planner;
 use super::status::{InFlightObject, RolloutFailure};
 use super::workflow_plan::{lost_failure, may_run, stays};

@@ -1,5 +1,4 @@
-//! Objects that are there no more, since they have become others at the end of their workflow, and that can be made anew
-//! of these: where a rollout goes back, they are part of its fleet.
+//! Source objects that were deleted after their conversion, and that an undo can recreate: they belong to its fleet.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -7,44 +6,41 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::lookup_results::LookupResults;
 use serde_json::{Value, json};
 
-use super::steps::{BECAME, MADE_BY, ON_WHAT_WAS_MADE, ObjectCall, ObjectWrite, annotation, list};
 use super::fleet_object::FleetObject;
 use super::fleet_rollout::{Direction, Rollout};
 use super::json_patch::{pointer, test};
 use super::kinds::PairedKind;
-use super::rollout_annotation::RolloutAnnotation;
 use super::lookup_request::{LookupRequest, title};
+use super::rollout_annotation::RolloutAnnotation;
 use super::status::RolloutStatus;
+use super::steps::{BECAME, MADE_BY, ON_WHAT_WAS_MADE, ObjectCall, ObjectWrite, annotation, list};
 
-/// About the metadata of all that objects have become. Nothing where the rollout does not go back over its end.
+/// Lookup of the metadata of all replacements. `None` if the rollout does not undo beyond the deletion.
 pub(super) fn former_question(rollout: &Rollout, status: &RolloutStatus) -> Option<LookupRequest> {
     let wants =
         status.direction_of(rollout) == Direction::Undo || status.in_flight.iter().any(|one| one.target.is_some());
     made_question(rollout).filter(|_| wants && status.started.is_some())
 }
 
-/// About the metadata of all that objects of a rollout may have become. Nothing where none of them can be made anew.
+/// Lookup of the metadata of all possible replacements. `None` if no source can be recreated.
 #[must_use]
 pub fn made_question(rollout: &Rollout) -> Option<LookupRequest> {
     let pair = rollout.pair.as_deref().filter(|_| rollout.returns())?;
     Some(LookupRequest::of_metadata(&pair.target.resource, None, ""))
 }
 
-/// What takes off the objects that a rollout has made what it has written on them, once nobody is to go back over them.
-/// Those whose object is still in the fleet keep it: by that another rollout knows what was made of it.
+/// Writes that remove the rollout annotations from replacements, once no undo needs them. Replacements with an existing
+/// source keep them for other rollouts.
 ///
 /// # Errors
-/// Why it is not known what the rollout has made.
-pub fn unmarked(
-    rollout: &Rollout,
-    fleet: &[FleetObject],
-    answers: &LookupResults,
-) -> Result<Vec<ObjectWrite>, String> {
+/// The replacements are unknown, with the reason.
+pub fn unmarked(rollout: &Rollout, fleet: &[FleetObject], answers: &LookupResults) -> Result<Vec<ObjectWrite>, String> {
     let (Some(pair), Some(question)) = (rollout.pair.as_deref(), made_question(rollout)) else { return Ok(Vec::new()) };
     let there: BTreeSet<&str> = fleet.iter().map(FleetObject::uid).collect();
     let is_of_it = |target: &&Value| {
         let is_gone = annotation(target, BECAME).is_none_or(|uid| !there.contains(uid));
-        is_gone && annotation(target, MADE_BY).and_then(RolloutAnnotation::read).is_some_and(|mark| rollout.has_left(&mark))
+        is_gone
+            && annotation(target, MADE_BY).and_then(RolloutAnnotation::read).is_some_and(|mark| rollout.has_left(&mark))
     };
     let writes = list(answers, &question)?.iter().filter(is_of_it).map(|target| unmark(&pair.target, target));
     Ok(writes.collect())
@@ -69,8 +65,7 @@ fn unmark(kind: &PairedKind, target: &Value) -> ObjectWrite {
     }
 }
 
-/// Objects of a fleet that are there no more, since they have become others: where the rollout goes back over its end,
-/// it makes them anew. `answers` tell what there is of what they have become.
+/// The deleted source objects that an undo recreates. `answers` contains their replacements.
 #[must_use]
 pub fn formers(
     rollout: &Rollout,
@@ -81,9 +76,9 @@ pub fn formers(
     let Some(Ok(all)) = former_question(rollout, status).map(|question| list(answers, &question)) else {
         return Vec::new();
     };
-    // One that is there is no former one, whoever has made it.
+    // An existing object is no deleted source, whatever created it.
     let there: BTreeSet<(Option<&str>, &str)> = fleet.iter().map(|one| (one.namespace(), one.name())).collect();
-    // What is left of one that has just gone is taken away first.
+    // Leftovers of a just deleted object are removed first.
     let is_leaving = |uid: &str| status.reservation(uid).is_some_and(|one| one.target.is_none());
     let former =
         |target| FleetObject::former(target, rollout, (annotation(target, BECAME)?, annotation(target, MADE_BY)?));
@@ -91,16 +86,12 @@ pub fn formers(
     formers.filter(|one| !there.contains(&(one.namespace(), one.name())) && !is_leaving(one.uid())).collect()
 }
 
-/// Why it is not known which objects are there no more; nothing where it is, or nobody asks.
-pub(super) fn formers_unknown(
-    rollout: &Rollout,
-    status: &RolloutStatus,
-    answers: &LookupResults,
-) -> Option<String> {
+/// The reason why the deleted sources are unknown; `None` if they are known or not needed.
+pub(super) fn formers_unknown(rollout: &Rollout, status: &RolloutStatus, answers: &LookupResults) -> Option<String> {
     list(answers, &former_question(rollout, status)?).err()
 }
 
-/// The status once objects that were made anew are known: what was reserved of them before they were there is of them.
+/// The status with in-flight entries of deleted sources moved to the recreated objects.
 pub(super) fn returned<'s>(
     rollout: &Rollout,
     status: &'s RolloutStatus,
@@ -124,7 +115,7 @@ pub(super) fn returned<'s>(
     Cow::Owned(status)
 }
 
-/// Those that were let go before anything of them was made anew are what they had become, as before.
+/// Entries that were released before recreation count as converted again.
 pub(super) fn note_left(status: &mut RolloutStatus, before: &RolloutStatus) {
     for one in before.in_flight.iter().filter(|one| one.target.is_some()) {
         if status.reservation(&one.uid).is_none() {

@@ -1,11 +1,11 @@
 //! Decisions of a plan, in order.
 
 use super::advance::{advance, go_back, stop};
-use super::object_steps::note_refused_ahead;
 use super::complete::{release, remember};
 use super::failure::{look_for_unhealthy, note_failures, note_turned_back, note_two_controllers};
 use super::fleet_rollout::Direction;
 use super::hold::holds_first;
+use super::object_steps::note_refused_ahead;
 use super::planner::Planner;
 use super::rollback::{note_changed, note_stored, turn, turns};
 use super::start::{overlaps, start_refusals};

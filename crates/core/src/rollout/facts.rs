@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use super::lookup_results::LookupResults;
 use super::fleet_rollout::Rollout;
+use super::lookup_results::LookupResults;
 use super::moment::ClockReading;
 use super::window::{LocalTime, closed};
 

@@ -1,7 +1,7 @@
 //! Failures of a fleet, and their reports in the StagedRollout.
 
 use super::fleet_object::FleetObject;
-use super::fleet_rollout::{Direction, Rollout, OnFailure};
+use super::fleet_rollout::{Direction, OnFailure, Rollout};
 use super::message::some;
 use super::object_state::ObjectState;
 use super::planner::Planner;

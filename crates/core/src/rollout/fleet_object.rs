@@ -1,22 +1,22 @@
-//! An object of a fleet: what a rollout looks at, and nothing else.
+//! An object of a fleet, reduced to the inspected members.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
 use super::annotation_content::AnnotationContent;
-use super::lookup_results::LookupResults;
 use super::field_managers::{FieldManagers, ManagerRecord};
 use super::fleet_rollout::Rollout;
 use super::hold_annotations::HoldAnnotations;
-use super::progress::{WaveProgress, ObjectProgress};
+use super::lookup_results::LookupResults;
 use super::managed_fields::{git_manager, label_owner, wrote_since};
-use super::rollout_annotation::{ANNOTATION, RolloutAnnotation};
 use super::moment::wall;
+use super::progress::{ObjectProgress, WaveProgress};
+use super::rollout_annotation::{ANNOTATION, RolloutAnnotation};
 use crate::definition::admission::{PartVersions, whole_parts};
 use crate::definition::{HoldMark, LET_GO, Path, RELEASED};
 
-/// An object as a rollout sees it: some hundred bytes of what the API server answered.
+/// An object in a rollout: some hundred bytes of the API server's response.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct FleetObject {
     pub(super) namespace: Option<String>,
@@ -26,60 +26,60 @@ pub struct FleetObject {
     pub(super) version: Option<String>,
     pub(super) labels: BTreeMap<String, String>,
     pub(super) has_annotations: bool,
-    /// What stands where rollouts note what they have done.
+    /// The content of the rollout annotation.
     pub(super) noted: AnnotationContent,
-    /// Where it stands among those that were told to go next; behind all of them where it was not.
+    /// Its index among prioritized objects; greater than all of them otherwise.
     pub(super) turn: usize,
-    /// Where it stands in the order that the StagedRollout asks for, before namespace and name.
+    /// Its rank in the order of the StagedRollout, which precedes namespace and name.
     pub(super) rank: usize,
     /// The wave that selects it.
     pub(super) wave: usize,
     pub(super) is_going: bool,
-    /// Since when, and what it waits for.
+    /// Deletion time and finalizers.
     pub(super) going: Option<Box<Deletion>>,
-    /// A GitOps tool that writes it, and would make it again.
+    /// A GitOps tool that manages the object, and would create it again.
     pub(super) git: Option<String>,
-    /// Whoever would set the label again.
+    /// The owner of the label that would set it again.
     pub(super) owner: Option<String>,
-    /// What does not hold of its health, in words.
+    /// The failing health condition, as a message.
     pub(super) unhealthy: Option<String>,
-    /// Its field managers, where a write of one of them is waited for after a move.
+    /// Its field managers, if a write of one is awaited after a move.
     pub(super) managers: Option<FieldManagers>,
-    /// The field manager of its old controller, and when it last wrote, if that was after the move.
+    /// The field manager of the old controller, and the time of its last write, if after the move.
     pub(super) contested: Option<(String, u64)>,
-    /// An annotation turns the upgrade path off for it.
+    /// True if an annotation disables the upgrade path for it.
     pub(super) opts_out: bool,
-    /// How far it is on its workflows; nothing where its version label is what is changed.
+    /// Its workflow progress; `None` if only the version label changes.
     pub(super) legs: Option<Box<ObjectProgress>>,
-    /// What it is there for, where the definition says where that is read.
+    /// Its role, if the definition has a source for roles.
     pub(super) role: Option<String>,
-    /// What runs of each of its parts, where its version label does not say all of it, as far as it says so itself; as
-    /// [`Rollout::parts`] has them.
+    /// The running versions in its own fields, part by part, in the order of [`Rollout::parts`]. Empty if the version
+    /// label is the source.
     runs: Vec<PartVersions>,
-    /// It is there no more, and can be made anew: the uid of what it has become.
+    /// For a deleted object that can be recreated: the uid of its replacement.
     pub(super) former: Option<String>,
-    /// What stands on it of holds, if anything does.
+    /// Hold annotations, if any.
     pub(super) held: Option<Box<HoldAnnotations>>,
     pub(super) belongs: Membership,
 }
 
-/// By what an object belongs to a rollout.
+/// The relation of an object to a rollout.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Membership {
-    /// The rollout selects it, or has moved it.
+    /// Selected or moved by the rollout.
     Chosen,
-    /// The rollout holds it, and is not about it any more.
+    /// Held by the rollout, and no longer selected.
     Held,
-    /// The rollout has it under way, and is not about it any more.
+    /// In flight in the rollout, and no longer selected.
     UnderWay,
 }
 
-/// An object that is being deleted.
+/// A terminating object.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Deletion {
-    /// Since when, in seconds since 1970.
+    /// Deletion time in seconds since 1970.
     pub(super) since: u64,
-    /// What whoever acts on its deletion has left on it.
+    /// Its finalizers.
     pub(super) finalizers: Vec<String>,
 }
 
@@ -92,15 +92,14 @@ impl Deletion {
 }
 
 impl FleetObject {
-    /// Looks at an object, in a version that [`Rollout::read_in`] names. Nothing where the rollout is not about
-    /// it.
+    /// Parses an object, in a version from [`Rollout::read_in`]. `None` if the rollout does not concern it.
     #[must_use]
     pub fn of(object: &Value, rollout: &Rollout) -> Option<Self> {
         Self::seen(object, rollout, false)
     }
 
-    /// The same of one that the rollout has under way: what has gone back says nothing of the rollout any more, and the
-    /// rollout may be about other objects by now, but whether it is healthy is waited for all the same.
+    /// Parses an in-flight object: a reverted one lacks the annotation, and the selector may have changed, but its
+    /// health is awaited regardless.
     #[must_use]
     pub fn of_under_way(object: &Value, rollout: &Rollout) -> Option<Self> {
         Self::seen(object, rollout, true)
@@ -167,8 +166,8 @@ impl FleetObject {
         })
     }
 
-    /// One that is there no more: `target` is the metadata of what it has become, which says what the uid of the object
-    /// was, and what the rollout that has made it has to know. Nothing where that was another rollout.
+    /// A deleted source object. `target` is the metadata of its replacement, which contains the source's uid and
+    /// rollout annotation. `None` if another rollout created it.
     pub(super) fn former(target: &Value, rollout: &Rollout, (uid, text): (&str, &str)) -> Option<Self> {
         let mark = RolloutAnnotation::read(text).filter(|mark| rollout.has_left(mark))?;
         let metadata = target.get("metadata")?;
@@ -192,12 +191,12 @@ impl FleetObject {
         })
     }
 
-    /// What a wave runs, as if it were an object.
+    /// A wave run, as an object.
     pub(super) fn of_run(name: &str, wave: usize, legs: ObjectProgress) -> Self {
         Self::apart(format!("wave {name}"), format!("{OF_WAVE}{name}"), wave, legs)
     }
 
-    /// One that is not in the cluster: nothing is wrong with it, and nobody sets it.
+    /// A placeholder outside of the cluster: healthy, and without owner.
     fn apart(name: String, uid: String, wave: usize, legs: ObjectProgress) -> Self {
         Self {
             namespace: None,
@@ -227,24 +226,24 @@ impl FleetObject {
         }
     }
 
-    /// Whether the rollout is not about it any more, and only has it under way.
+    /// True if the object is only in flight in the rollout, and no longer selected.
     #[must_use]
     pub fn is_only_under_way(&self) -> bool {
         self.belongs == Membership::UnderWay
     }
 
-    /// Whether it stands for what a wave runs.
+    /// True for a placeholder of a wave run.
     pub(super) fn is_run(&self) -> bool {
         self.legs.as_ref().is_some_and(|legs| legs.is_run)
     }
 
-    /// The leg of its workflows that comes next, on the way forward or back.
+    /// The next wave entry in a direction.
     pub(super) fn leg(&self, back: bool) -> Option<&WaveProgress> {
         let legs = self.legs.as_ref()?;
         if back { legs.back() } else { legs.forward() }
     }
 
-    /// The wave that it goes with, on the way forward or back.
+    /// Its wave in a direction.
     pub(super) fn wave(&self, back: bool) -> usize {
         let Some(legs) = &self.legs else { return self.wave };
         let held = legs.held().map(|(leg, _)| leg).filter(|_| !back);
@@ -257,19 +256,19 @@ impl FleetObject {
         title(self.namespace(), &self.name)
     }
 
-    /// Whether another rollout is about it as well.
+    /// True if another rollout selects it too.
     #[must_use]
     pub fn is_chosen_by(&self, rollout: &Rollout) -> bool {
         rollout.chosen.holds(self.namespace(), &self.labels)
     }
 
-    /// Of this object, and of none that is made again under its name.
+    /// Unique to this object, unlike its name.
     #[must_use]
     pub fn uid(&self) -> &str {
         &self.uid
     }
 
-    /// Its namespace, where it has one.
+    /// Its namespace, if namespaced.
     #[must_use]
     pub fn namespace(&self) -> Option<&str> {
         self.namespace.as_deref()
@@ -287,19 +286,18 @@ impl FleetObject {
         self.version.as_deref()
     }
 
-    /// What it is there for, where that is known.
+    /// Its role, if known.
     #[must_use]
     pub fn role(&self) -> Option<&str> {
         self.role.as_deref()
     }
 
-    /// What runs of each of its parts, by what it says itself and by what others say.
+    /// The running versions of each part, from its own fields and from other objects.
     pub(super) fn runs(&self, rollout: &Rollout, answers: &LookupResults) -> Vec<PartVersions> {
         whole_parts(&rollout.observe, &self.runs, &|source| answers.versions_of(source, (self.namespace(), &self.name)))
     }
 
-    /// Another rollout that has held it, or moved it, since this one began: that one is under way over it as well,
-    /// whatever was so when this one began.
+    /// Another rollout that held or moved it since this one began, and is therefore active.
     pub(super) fn taken_by(&self, rollout: &Rollout, began: &str) -> Option<String> {
         let is_since = |at: &str| wall(at).zip(wall(began)).is_some_and(|(at, began)| at > began);
         let hold = self.held.as_ref().filter(|held| held.hold_of(rollout).is_none()).and_then(|held| held.hold());
@@ -310,92 +308,92 @@ impl FleetObject {
         Some(format!("another rollout, of uid {}, which has moved it to {} at {}", mark.rollout, mark.to, mark.at))
     }
 
-    /// What does not hold of its health, in words.
+    /// The failing health condition, as a message.
     #[must_use]
     pub fn unhealthy(&self) -> Option<&str> {
         self.unhealthy.as_deref()
     }
 
-    /// What a rollout has left on it, if it was this one.
+    /// The annotation of this rollout.
     pub(super) fn mark_of(&self, rollout: &Rollout) -> Option<&RolloutAnnotation> {
         self.noted.mark().filter(|mark| rollout.has_left(mark))
     }
 
-    /// Whether it is at the new version by another rollout, or by one of the same name that was deleted, as its mark
-    /// says.
+    /// True if its annotation records a move to the new version by another rollout, or by a deleted one of the same
+    /// name.
     pub(super) fn is_moved_by_another(&self, rollout: &Rollout) -> bool {
         self.is_at(&rollout.to)
             && self.noted.mark().is_some_and(|mark| mark.rollout != rollout.uid && mark.to == rollout.to)
     }
 
-    /// Why nothing can be noted on it, and what makes room for that; nothing where it can.
+    /// The reason why the annotation cannot be written, with the remedy; `None` if it can.
     pub(super) fn has_no_room(&self, rollout: &Rollout) -> Option<String> {
         self.noted.refuses(rollout, self.namespace(), &self.name)
     }
 
-    /// Why nobody knows any more whether a rollout has moved it, where a text stands in the place of its mark.
+    /// The reason why its move state is unknown: other text in the place of the annotation.
     pub(super) fn has_lost_mark(&self, rollout: &Rollout) -> Option<String> {
         self.has_no_room(rollout).or_else(|| self.noted.is_emptied(rollout, self.namespace(), &self.name))
     }
 
-    /// What stands where a hold does.
+    /// The text of the hold annotation.
     pub(super) fn held_text(&self) -> Option<&str> {
         self.held.as_ref()?.mark.as_ref().map(|(text, _)| text.as_str())
     }
 
-    /// The hold on it, as it was read, and by which rollout it is.
+    /// The hold: its text, and the rollout that holds.
     pub(super) fn hold(&self) -> Option<(&str, &HoldMark)> {
         self.held.as_ref()?.hold()
     }
 
-    /// The hold of a rollout on it, as it was read.
+    /// The text of this rollout's hold.
     pub(super) fn hold_of(&self, rollout: &Rollout) -> Option<&str> {
         self.held.as_ref()?.hold_of(rollout)
     }
 
-    /// The version label that somebody has asked for while it was held.
+    /// The version label that another client requested during the hold.
     pub(super) fn wanted(&self) -> Option<&str> {
         self.held.as_ref()?.wanted.as_deref()
     }
 
-    /// Whether somebody has let it go, who knew that it was held.
+    /// True if another client released it explicitly.
     pub(super) fn is_let_go(&self) -> bool {
         self.held_text() == Some(LET_GO)
     }
 
-    /// Whether a rollout has held it, and has let it go.
+    /// True if this rollout held and released it.
     pub(super) fn is_released_by(&self, rollout: &Rollout) -> bool {
         let by = self.held_text().and_then(|text| text.strip_prefix(RELEASED));
         by.is_some_and(|uid| uid.trim_start() == rollout.uid)
     }
 
-    /// The entries of a field manager now, where it has `managedFields`.
+    /// The current entries of a field manager, if `managedFields` exists.
     pub(super) fn record_of(&self, manager: Option<&str>) -> Option<ManagerRecord> {
         Some(self.managers.as_ref()?.record(manager?))
     }
 
-    /// Operations of a JSON Patch that fail unless the entries of a field manager are still these.
+    /// Operations of a JSON Patch that fail unless the entries of a field manager are unchanged.
     pub(super) fn preconditions_of(&self, manager: Option<&str>) -> Vec<Value> {
         self.managers.as_ref().zip(manager).map(|(all, manager)| all.preconditions(manager)).unwrap_or_default()
     }
 
-    /// Whether it is at the version that the rollout leads to.
+    /// True if it has this version.
     pub(super) fn is_at(&self, version: &str) -> bool {
         self.version.as_deref() == Some(version)
     }
 
-    /// What objects of a wave are sorted by on their way forward.
+    /// The sort key within a wave in forward direction.
     pub(super) fn place_forward(&self) -> (usize, (usize, &Option<String>, &str)) {
         (self.turn, self.place())
     }
 
-    /// What objects of a wave are sorted by where nobody was told to go next.
+    /// The sort key within a wave without priorities.
     pub(super) fn place(&self) -> (usize, &Option<String>, &str) {
         (self.rank, &self.namespace, &self.name)
     }
 }
 
-/// The field managers of an object, where the StagedRollout waits for a write of one of them.
+/// The field managers of an object, if the StagedRollout waits for their writes.
 fn managers_of(object: &Value, rollout: &Rollout) -> Option<FieldManagers> {
     rollout.health.seen.as_ref()?;
     FieldManagers::of(object, &rollout.label, |manager| rollout.waits_for_manager(manager))
@@ -405,13 +403,13 @@ fn title(namespace: Option<&str>, name: &str) -> String {
     namespace.map_or_else(|| name.to_owned(), |namespace| format!("{namespace}/{name}"))
 }
 
-/// Seconds that the old controller may take to end what it had begun when the label changed: one look at an object.
+/// Seconds for the old controller to finish a reconcile that was active when the label changed.
 const UNDER_WAY: u64 = 10;
 
-/// What the uid of what a wave runs begins with, as no other uid does. See [`super::InFlightObject`].
+/// Uid prefix of wave runs; other uids never have it. See [`super::InFlightObject`].
 pub const OF_WAVE: &str = "wave:";
 
-/// Where a value stands among those that were named. Others come behind all of them.
+/// The index of a value in the list; the length of the list if missing.
 fn rank(object: &Value, field: &Path, values: &[String]) -> usize {
     let value = field.names().iter().try_fold(object, |value, name| value.get(name.as_ref()));
     let text = value.map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));

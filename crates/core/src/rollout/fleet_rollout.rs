@@ -1,4 +1,4 @@
-//! A StagedRollout that was checked against the definition of its kind.
+//! A StagedRollout that is validated against the definition of its kind.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -6,50 +6,50 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::checks::RolloutChecks;
-use super::object_selector::ObjectSelector;
 use super::freeze::{Freeze, Frozen};
 use super::kinds::SourceAndTargetKind;
-use super::rollout_annotation::RolloutAnnotation;
+use super::object_selector::ObjectSelector;
 use super::read_version::readable;
+use super::rollout_annotation::RolloutAnnotation;
 use super::wave::Wave;
 use super::wave_gate::WaveSide;
 use super::window::RolloutWindow;
 use crate::definition::admission::{ControllerLease, ObservedPart, OtherSource, PartVersions, RoleSource, UpgradePath};
 use crate::definition::{
-    ObjectAction, Health, JobSource, Workflow, WorkflowAct, WorkflowJob, WorkflowStep, Path, RolloutVersions,
+    Health, JobSource, ObjectAction, Path, RolloutVersions, Workflow, WorkflowAct, WorkflowJob, WorkflowStep,
 };
 use crate::upgrade;
 
-/// A StagedRollout, checked: what is moved, from where to where, and how carefully.
+/// A validated StagedRollout: objects, versions and pace.
 #[derive(Clone, Debug)]
 pub struct Rollout {
     pub(super) name: String,
-    /// Of the object in the cluster; empty for one that is not there yet.
+    /// Empty if the object is not in the cluster yet.
     pub(super) uid: String,
-    /// `metadata.generation`; none in a file.
+    /// `metadata.generation`; `None` for a file.
     pub(super) generation: Option<i64>,
     pub(super) label: String,
     pub(super) from: Option<String>,
     pub(super) to: String,
     pub(super) chosen: ObjectSelector,
-    /// The field that orders the objects, and its values, the first ones first.
+    /// The sort field of the objects, with its values in order.
     pub(super) order: Option<(Path, Vec<String>)>,
     pub(super) waves: Vec<Wave>,
     pub(super) windows: Vec<RolloutWindow>,
     pub(super) freezes: Vec<Freeze>,
-    /// Titles of objects that go before the others of their waves, the first ones first.
+    /// Titles of prioritized objects, in order.
     pub(super) prioritized: Vec<String>,
     pub(super) max_unhealthy: usize,
     pub(super) timeout: Duration,
     pub(super) on_failure: OnFailure,
-    /// Risks and points of no return, by name.
+    /// Accepted risks and irreversible steps, by name.
     pub(super) accepts: Vec<String>,
-    /// The word for that it has begun, and nothing else.
+    /// The state word for a begun rollout.
     pub(super) started: String,
-    /// Each word for how far it is is told before the next one.
+    /// True if each state word must be written before the next one.
     pub(super) tells_states: bool,
     pub(super) take_over: bool,
-    /// Objects are held until their turn.
+    /// True if objects are held until their turn.
     pub(super) hold: bool,
     pub(super) paused: bool,
     pub(super) direction: Direction,
@@ -58,39 +58,39 @@ pub struct Rollout {
     pub(super) lease: Option<ControllerLease>,
     /// Field managers by controller version.
     pub(super) managers: BTreeMap<String, String>,
-    /// Versions of the kind in which all that is looked at is the same, oldest first.
+    /// Versions of the kind in which inspected fields are the same, oldest first.
     pub(super) versions: Vec<String>,
     pub(super) checks: RolloutChecks,
-    /// The CRD by which its objects are stored anew, where that is what it does.
+    /// The CRD of a storage migration.
     pub(super) stores: Option<String>,
-    /// The two kinds, where its objects become others.
+    /// The two kinds, if objects are converted to another kind.
     pub(super) pair: Option<Box<SourceAndTargetKind>>,
-    /// Where objects say which versions run of them, part by part.
+    /// Sources of running versions, part by part.
     pub(super) observe: Vec<ObservedPart>,
-    /// Where objects say what they are there for.
+    /// The source of an object's role.
     pub(super) role: Option<RoleSource>,
 }
 
-/// What happens after an object failed.
+/// The reaction to a failed object.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum OnFailure {
-    /// Nothing more is moved until somebody has looked.
+    /// Pauses until a resume.
     Pause,
-    /// That object is taken back; the others go on.
+    /// Rolls the object back; others continue.
     Undo,
-    /// Every object that was moved is taken back.
+    /// Undoes all moves.
     UndoAll,
 }
 
-/// Where the fleet goes.
+/// The direction of a fleet.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, serde::Deserialize, serde::Serialize)]
 pub enum Direction {
     /// To the new version.
     #[default]
     Forward,
-    /// Every object that was moved goes back to what it was.
+    /// Back to the state before the rollout.
     Undo,
-    /// What is under way ends; nothing more is moved.
+    /// Objects in flight finish; no further object moves.
     Abort,
 }
 
@@ -101,51 +101,50 @@ impl Rollout {
         &self.name
     }
 
-    /// The version that objects come from; none where any will do.
+    /// The source version of objects; `None` for any.
     #[must_use]
     pub fn from(&self) -> Option<&str> {
         self.from.as_deref()
     }
 
-    /// The version that objects go to.
+    /// The target version of objects.
     #[must_use]
     pub fn to(&self) -> &str {
         &self.to
     }
 
-    /// The version in which its objects are best read: the one that is stored, which nobody has to convert, where all
-    /// that is looked at is the same there; else the newest such one that is served.
+    /// The version in which to read its objects: the storage version, which needs no conversion, if all inspected
+    /// fields are the same there. Otherwise the newest served such version.
     #[must_use]
     pub fn read_in<'v>(&'v self, stored: &str, served: &[&str]) -> Option<&'v str> {
         readable(&self.versions, stored, served)
     }
 
-    /// Plural and group of the objects that it is about, where they are not of the kind of the definition: those of the
-    /// kind that goes.
+    /// Plural and group of the source kind, if objects are converted to the kind of the definition.
     #[must_use]
     pub fn source(&self) -> Option<(&str, &str)> {
         let resource = &self.pair.as_ref()?.source.resource;
         Some((&resource.plural, &resource.group))
     }
 
-    /// Whether it has left a mark. One that leads elsewhere is none of its own, whoever it names.
+    /// True if the annotation is from this rollout. Another target version excludes it.
     pub(super) fn has_left(&self, mark: &RolloutAnnotation) -> bool {
         mark.rollout == self.uid && mark.to == self.to
     }
 
-    /// What kubectl calls the resource of its objects.
+    /// The resource of its objects, as in kubectl.
     pub(super) fn resource(&self) -> String {
         self.source().map_or_else(|| self.checks.crd.clone(), |(plural, group)| format!("{plural}.{group}"))
     }
 
-    /// The same, as `apiVersion` and `kind` have it.
+    /// `apiVersion` and `kind` of the source kind.
     #[must_use]
     pub fn source_kind(&self) -> Option<(&str, &str)> {
         let source = &self.pair.as_ref()?.source;
         Some((&source.api_version, &source.kind))
     }
 
-    /// Why it would not be found out that two controllers act on one object; nothing where it would.
+    /// The reason why two controllers on one object would be undetected; `None` if detectable.
     #[must_use]
     pub fn cannot_tell_controllers(&self) -> Option<String> {
         let manager = |version: &str| self.managers.get(version);
@@ -158,56 +157,56 @@ impl Rollout {
         Some(format!("both write as {same}"))
     }
 
-    /// The field manager that would go on writing to an object after its move, if its old controller did; nothing where
-    /// that cannot be told from the new one.
+    /// The field manager of the old controller, whose writes after the move indicate a conflict; `None` if equal to the
+    /// new one.
     pub(super) fn old_manager(&self, was: &str) -> Option<&str> {
         let (old, new) = (self.managers.get(was)?, self.managers.get(&self.to)?);
         (old != new).then_some(old)
     }
 
-    /// The field manager that has to write to an object which goes to a version: the one that `managers` names for the
-    /// version, else the one of `seen`. Nothing where no write is waited for.
+    /// The field manager that must write to an object of this version: from `managers`, otherwise from `seen`. `None`
+    /// if no write is awaited.
     pub(super) fn seen_manager(&self, version: Option<&str>) -> Option<&str> {
         let default = self.health.seen.as_deref()?;
         Some(version.and_then(|version| self.managers.get(version)).map_or(default, String::as_str))
     }
 
-    /// Whether writes of a field manager may be waited for, whichever way an object goes.
+    /// True if writes of a field manager may be awaited, in any direction.
     pub(super) fn waits_for_manager(&self, manager: &str) -> bool {
         let is_named = || self.managers.values().any(|named| named == manager);
         self.health.seen.as_deref().is_some_and(|seen| seen == manager || is_named())
     }
 
-    /// The names of its waves, in their order.
+    /// The names of its waves, in order.
     pub fn waves(&self) -> impl Iterator<Item = &str> {
         self.waves.iter().map(|wave| wave.name.as_str())
     }
 
-    /// The time zones that its windows are told in, as the IANA database names them.
+    /// The time zones of its windows, by IANA name.
     pub fn zones(&self) -> impl Iterator<Item = &str> {
         self.windows.iter().map(|window| window.zone.as_str())
     }
 
-    /// What nobody else may write while it is under way.
+    /// Resources that other clients cannot write during the rollout.
     pub fn frozen(&self) -> impl Iterator<Item = Frozen<'_>> {
         self.freezes.iter().flat_map(Freeze::frozen)
     }
 
-    /// The same, as it was written.
+    /// The same, as written.
     pub(crate) fn freezes(&self) -> &[Freeze] {
         &self.freezes
     }
 
-    /// Whether a wave waits for somebody's approval, before it or after it.
+    /// True if a wave requires approval on this side.
     #[must_use]
     pub fn asks_approval(&self, wave: &str, side: WaveSide) -> bool {
         self.waves.iter().any(|one| one.name == wave && one.gate(side).approval)
     }
 
-    /// Why objects could not be taken back after they were moved, unless the StagedRollout accepts that.
+    /// Checks that moved objects can be rolled back, unless the StagedRollout accepts the risk.
     ///
     /// # Errors
-    /// What the path says, and what to do.
+    /// The refused downgrade, with the remedy.
     pub fn way_back(&self) -> Result<(), String> {
         match self.no_way_back() {
             Some(why) if !self.accepts(NO_WAY_BACK) => {
@@ -217,14 +216,14 @@ impl Rollout {
         }
     }
 
-    /// Why objects could not be taken back, if that is so.
+    /// The reason why objects cannot be rolled back, if so.
     #[must_use]
     pub fn no_way_back(&self) -> Option<String> {
         self.hop_refused(&self.to, self.from.as_deref()?)
     }
 
-    /// The waves that take an object along, in their order: those with which it has gone a part of its way, whatever
-    /// its labels say by now; and by its labels, for each other workflow the first one that has it.
+    /// The waves of an object, in order: waves it has begun, regardless of its labels, and for each other workflow the
+    /// first wave that selects it.
     pub(super) fn waves_of(
         &self,
         namespace: Option<&str>,
@@ -252,41 +251,41 @@ impl Rollout {
         chosen.into_iter().map(|(at, _)| at).collect()
     }
 
-    /// The parts of its objects that run a version each, as the definition names them; none where it names none.
+    /// The named parts of its objects that run a version each; empty without parts.
     pub fn parts(&self) -> impl Iterator<Item = &str> {
-        // Those of the kind that goes are not named.
+        // The source kind has no named parts.
         self.observe.iter().filter(|_| self.pair.is_none()).filter_map(|part| part.name.as_deref())
     }
 
-    /// Whether the definition says where it is read what an object is there for.
+    /// True if the definition has a source for the role of objects.
     #[must_use]
     pub fn knows_roles(&self) -> bool {
         self.role.is_some()
     }
 
-    /// The versions that run of an object, part by part, as far as it says so itself.
+    /// The running versions in an object's own fields, part by part.
     pub(super) fn running(&self, object: &Value) -> Vec<PartVersions> {
         self.observe.iter().map(|part| part.own(object)).collect()
     }
 
-    /// Whether other objects say which versions run of its objects: what is known of them is as old as the last look.
+    /// True if other objects contain the running versions: this information is as old as their last lookup.
     #[must_use]
     pub fn asks_others(&self) -> bool {
         self.others().next().is_some()
     }
 
-    /// The other objects that say so.
+    /// The other objects that contain running versions.
     pub(super) fn others(&self) -> impl Iterator<Item = &OtherSource> {
         self.observe.iter().flat_map(ObservedPart::others)
     }
 
-    /// Whether the StagedRollout accepts a risk, or a step that cannot be undone, by its name.
+    /// True if the StagedRollout accepts a risk or an irreversible step, by name.
     #[must_use]
     pub fn accepts(&self, risk: &str) -> bool {
         self.accepts.iter().any(|accepted| accepted == risk)
     }
 
-    /// Steps that cannot be undone, each with the reason, in the order in which they come first.
+    /// Irreversible steps with reasons, in order of first occurrence.
     #[must_use]
     pub fn irreversible(&self) -> Vec<(&str, &str)> {
         let mut all: Vec<(&str, &str)> = Vec::new();
@@ -299,8 +298,8 @@ impl Rollout {
         all
     }
 
-    /// The steps at which going back stops: those of [`Self::irreversible`], but for the deletion of an object that is
-    /// made anew of what it has become.
+    /// The steps that end a rollback: those of [`Self::irreversible`], except the deletion of an object that can be
+    /// recreated.
     #[must_use]
     pub fn points_of_no_return(&self) -> Vec<&str> {
         let mut all: Vec<&str> = Vec::new();
@@ -318,12 +317,12 @@ impl Rollout {
         all
     }
 
-    /// Irreversible steps that nobody has accepted, each in a sentence that says what to do.
+    /// Irreversible steps without acceptance, as messages with the remedy.
     pub(super) fn unaccepted(&self) -> Vec<String> {
         self.irreversible().into_iter().filter_map(|(name, why)| self.risk(name, why)).collect()
     }
 
-    /// The same of one step, before it is done.
+    /// The same for one step, before it is applied.
     pub(super) fn not_accepted(&self, step: &WorkflowStep) -> Option<String> {
         self.risk(&step.name, step.irreversible.as_deref()?)
     }
@@ -333,20 +332,20 @@ impl Rollout {
             .then(|| format!("step {name} cannot be undone: {why}. To accept this risk, set acceptedRisks: [{name}]"))
     }
 
-    /// Whether its objects are held until their turn.
+    /// True if its objects are held until their turn.
     #[must_use]
     pub fn holds(&self) -> bool {
         self.hold
     }
 
-    /// Whether its objects go on workflows, and their version label is not what tells how far they are.
+    /// True if objects have workflows, and the version label does not show their progress.
     #[must_use]
     pub fn has_workflows(&self) -> bool {
         self.waves.iter().any(|wave| wave.workflow.is_some() && !wave.is_run)
     }
 
-    /// Whether its steps make objects. An API server may still make one for as long as a call takes, of which whoever
-    /// has asked for it knows nothing any more.
+    /// True if its steps create objects. The API server may still create one, for the duration of a call, after the
+    /// requesting runner stopped.
     #[must_use]
     pub fn makes_objects(&self) -> bool {
         self.workflow_steps().any(|step| match &step.act {
@@ -356,7 +355,7 @@ impl Rollout {
         })
     }
 
-    /// One Job for each template that its steps name.
+    /// One Job for each template named in steps.
     pub(super) fn templates(&self) -> Vec<&WorkflowJob> {
         let mut all: Vec<&WorkflowJob> = Vec::new();
         for step in self.workflow_steps() {
@@ -371,47 +370,47 @@ impl Rollout {
         all
     }
 
-    /// Whether any step runs a Job.
+    /// True if a step runs a Job.
     pub(super) fn runs_jobs(&self) -> bool {
         self.workflow_steps().any(|step| matches!(step.act, WorkflowAct::Job { .. }))
     }
 
-    /// Whether objects that have become others can be made anew of these.
+    /// True if converted objects can be recreated.
     pub(super) fn returns(&self) -> bool {
         self.waves.iter().filter_map(|wave| wave.workflow.as_ref()).any(Workflow::returns)
     }
 
-    /// Whether any of its waves goes a workflow, or runs something.
+    /// True if a wave has a workflow or a run.
     pub(super) fn has_steps(&self) -> bool {
         self.waves.iter().any(|wave| wave.workflow.is_some())
     }
 
-    /// Every step of its waves, one wave after the other.
+    /// All steps, wave by wave.
     pub(super) fn workflow_steps(&self) -> impl Iterator<Item = &WorkflowStep> {
         self.waves.iter().filter_map(|wave| wave.workflow.as_ref()).flat_map(|workflow| &workflow.steps)
     }
 
-    /// The most writes that an object on its workflows takes.
+    /// The maximum number of writes per object on its workflows.
     #[must_use]
     pub fn steps(&self) -> usize {
         let workflows = self.waves.iter().filter(|wave| !wave.is_run).filter_map(|wave| wave.workflow.as_ref());
         workflows.map(|workflow| workflow.steps.len()).sum()
     }
 
-    /// A text with the versions of the rollout in the place of `{from}` and `{to}`.
+    /// Expands `{from}` and `{to}` in a text.
     pub(super) fn filled(&self, text: &str) -> String {
         RolloutVersions { from: self.from.as_deref(), to: &self.to }.filled(text)
     }
 
-    /// Why no object may go from one version to another; nothing where the path lets it, or there is none.
+    /// The reason why the upgrade path forbids a change of version; `None` if allowed or without path.
     pub(super) fn hop_refused(&self, from: &str, to: &str) -> Option<String> {
         let path = self.path.as_ref()?;
-        // One that is no version was never on the path: it is adopted, as /validate does.
+        // A value that is no version is outside of the path: it is adopted, as in /validate.
         let (old, new) = (upgrade::version(from)?, upgrade::version(to)?);
         let v = if from.starts_with('v') { "v" } else { "" };
         path.path.allow(&old, &new).err().map(|refused| refused.told(|version| format!("{v}{version}")))
     }
 }
 
-/// What a StagedRollout accepts that cannot be undone.
+/// The accepted risk of a rollout without rollback.
 pub(super) const NO_WAY_BACK: &str = "no-way-back";

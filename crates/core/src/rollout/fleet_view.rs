@@ -110,8 +110,9 @@ impl<'f, 'a> FleetView<'f, 'a> {
 
     /// The first objects that cannot be moved: a status must stay small.
     pub(super) fn blocked(&self) -> Vec<BlockedObject> {
-        let is_one =
-            |standing: &ObjectState| matches!(standing, ObjectState::Held(_) | ObjectState::Waiting(_) | ObjectState::Refused(_));
+        let is_one = |standing: &ObjectState| {
+            matches!(standing, ObjectState::Held(_) | ObjectState::Waiting(_) | ObjectState::Refused(_))
+        };
         let unmoved = self.all().filter(|(_, standing)| is_one(standing)).map(|(object, standing)| BlockedObject {
             object: object.title(),
             state: standing.word().to_owned(),

@@ -1,4 +1,4 @@
-//! How a fleet stands in a rollout, in the order in which its objects go.
+//! The state of a fleet, in the order of moves.
 
 use super::facts::PlanInput;
 use super::fleet_object::FleetObject;
@@ -10,23 +10,23 @@ use super::plan::plan;
 use super::status::RolloutStatus;
 use super::step_context::{Completion, StepContext};
 
-/// An object, when it goes, and how it stands.
+/// An object with its wave and state.
 #[derive(Clone, Debug)]
 pub struct Forecast<'a> {
     /// The object.
     pub object: &'a FleetObject,
     /// The name of its wave.
     pub wave: &'a str,
-    /// How it stands.
+    /// The state.
     pub standing: ObjectState,
-    /// The versions that run of each of its parts, in the order of [`Rollout::parts`]: none where it has no such
-    /// part. Else why nobody knows.
+    /// The running versions of each part, in the order of [`Rollout::parts`]; empty for a missing part. Otherwise the
+    /// error.
     pub parts: Vec<Result<Vec<String>, String>>,
-    /// The write that moves it, where it is to be moved.
+    /// The move, if pending.
     pub write: Option<ObjectPatch>,
 }
 
-/// Says of each object how it stands, the first that goes first. Nothing of it is written.
+/// The state of each object, first move first. Writes nothing.
 #[must_use]
 pub fn forecast<'a>(
     rollout: &'a Rollout,
@@ -37,7 +37,7 @@ pub fn forecast<'a>(
 ) -> Vec<Forecast<'a>> {
     let answers = facts.answers.clone();
     let standings = plan(rollout, status, fleet, facts, now).standings.into_iter();
-    // Of a rollout that has not begun, nothing is under way.
+    // Before the start, no object is in flight.
     let planned = |standing| if standing == ObjectState::Reserved { ObjectState::Old } else { standing };
     let standings = standings.map(|standing| if status.started.is_none() { planned(standing) } else { standing });
     let mut all: Vec<(&FleetObject, ObjectState)> = fleet.iter().zip(standings).collect();
@@ -54,7 +54,7 @@ pub fn forecast<'a>(
     told.collect()
 }
 
-/// The first write of an object; none where its workflow begins with something else.
+/// The first write of an object; `None` if its workflow begins with another action.
 fn first_write(rollout: &Rollout, object: &FleetObject, now: ClockReading) -> Option<ObjectPatch> {
     let Some(legs) = &object.legs else { return Some(ObjectPatch::forward(rollout, object, now, None)) };
     let traveller = StepContext { rollout, object, legs, leg: legs.forward()? };

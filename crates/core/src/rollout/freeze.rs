@@ -1,47 +1,47 @@
-//! What a rollout freezes: resources that nobody else writes while it is under way.
+//! Frozen resources: only the rollout may write them while it is active.
 //!
-//! Here it is only read and checked. The API server holds it, by a policy
+//! This module parses and validates. The API server enforces by a policy
 //! (`crates/core/src/registration/rollout_freeze.rs`).
 
-use super::suggestion::near;
 use super::ordered_version::OrderedVersion;
 use super::spec::FreezeSpec;
+use super::suggestion::near;
 use crate::apimachinery::{Requirement, ResourceName, Selector, is_dns_label};
 
-/// Resources, and which of their writes are refused.
+/// Resources, and their refused operations.
 #[derive(Clone, Debug)]
 pub(crate) struct Freeze {
     pub(crate) resources: Vec<ResourceName>,
     pub(crate) operations: Vec<&'static str>,
-    /// Without one: all.
+    /// Empty for all namespaces.
     pub(crate) namespaces: Vec<String>,
     labels: Selector,
-    /// The part of the objects that the bounds are about; all of them without one.
+    /// The part of objects to which the bounds apply; all parts if `None`.
     pub(crate) part: Option<String>,
-    /// Frozen until the lowest version that runs is at least this one, and not while the rollout is under way.
+    /// Frozen until the lowest running version is at least this one, in any phase.
     pub(crate) at_least: Option<OrderedVersion>,
-    /// The same until the highest one is at most this one.
+    /// Frozen until the highest running version is at most this one.
     pub(crate) at_most: Option<OrderedVersion>,
 }
 
-/// A resource that is frozen, everywhere or in some namespaces.
+/// A frozen resource, in all or some namespaces.
 #[derive(Clone, Copy, Debug)]
 pub struct Frozen<'r> {
     /// The resource.
     pub resource: &'r ResourceName,
-    /// Whether only what is in some namespaces is frozen, and so nothing that is in none.
+    /// True if only some namespaces are frozen; excludes cluster-scoped objects.
     pub in_namespaces: bool,
-    /// The part that the versions are about; all of an object without one.
+    /// The part to which the versions apply; `None` for whole objects.
     pub part: Option<&'r str>,
-    /// It is frozen until the lowest version that runs is at least this one.
+    /// Frozen until the lowest running version is at least this one.
     pub at_least: Option<&'r str>,
-    /// It is frozen until the highest version that runs is at most this one.
+    /// Frozen until the highest running version is at most this one.
     pub at_most: Option<&'r str>,
 }
 
 impl Freeze {
-    /// Reads it, or says what is wrong. `own` is plural and group of the kind that is rolled, `parts` are those of its
-    /// objects.
+    /// Compiles a freeze, or returns the error. `own` is plural and group of the rollout's kind, `parts` are the parts
+    /// of its objects.
     pub(super) fn compile(spec: &FreezeSpec, own: (&str, &str), parts: &[&str]) -> Result<Self, String> {
         let operations = operations(spec.operations.as_deref())?;
         if spec.resources.is_empty() {
@@ -77,12 +77,12 @@ impl Freeze {
         Ok(Self { resources, operations, namespaces, labels, part, at_least, at_most })
     }
 
-    /// What is wanted of the labels of an object that is frozen.
+    /// Label requirements of frozen objects.
     pub(crate) fn labels(&self) -> &[Requirement] {
         &self.labels.requirements
     }
 
-    /// Whether versions say when it is frozen, and not the phase.
+    /// True if versions determine the freeze instead of the phase.
     pub(crate) fn is_bound(&self) -> bool {
         self.at_least.is_some() || self.at_most.is_some()
     }
@@ -101,7 +101,7 @@ fn bound(what: &str, text: Option<&str>) -> Result<Option<OrderedVersion>, Strin
     OrderedVersion::of(text).map(Some).ok_or_else(|| format!("{what}: {text:?} is no version"))
 }
 
-/// Why nothing can be bound to a part, if it cannot.
+/// The error of a part, if invalid.
 fn bad_part(part: &str, parts: &[&str], is_bound: bool) -> Option<String> {
     if parts.is_empty() {
         return Some(format!(
@@ -130,7 +130,7 @@ fn operations(spec: Option<&[String]>) -> Result<Vec<&'static str>, String> {
     Ok(OPERATIONS.into_iter().filter(|known| texts.iter().any(|text| text == known)).collect())
 }
 
-/// A resource that may be named: each by itself, and none that is below another one.
+/// Parses a resource: explicit names only, without subresources.
 fn named(text: &str) -> Result<ResourceName, String> {
     if text.contains('*') {
         return Err(format!(
@@ -141,7 +141,7 @@ fn named(text: &str) -> Result<ResourceName, String> {
     ResourceName::parse(text).map_err(|why| format!("{why}; what is below it, such as its status, is never frozen"))
 }
 
-/// Why a rollout cannot freeze a resource. `own` is plural and group of the kind that is rolled.
+/// The reason why a rollout cannot freeze a resource. `own` is plural and group of the rollout's kind.
 fn in_the_way(resource: &ResourceName, operations: &[&str], own: (&str, &str)) -> Option<String> {
     let is_updated = operations.contains(&"UPDATE");
     match (resource.plural.as_str(), resource.group.as_str()) {
@@ -167,6 +167,6 @@ fn in_the_way(resource: &ResourceName, operations: &[&str], own: (&str, &str)) -
 
 const OPERATIONS: [&str; 3] = ["CREATE", "UPDATE", "DELETE"];
 
-/// Groups of which policies see nothing. Source: `apiserver pkg/admission/plugin/webhook/predicates/rules/rules.go`,
+/// Groups that admission policies skip. Source: `apiserver pkg/admission/plugin/webhook/predicates/rules/rules.go`,
 /// `IsExemptAdmissionConfigurationResource`, and `kubernetes pkg/kubeapiserver/admission/exclusion/resources.go`.
 const UNSEEN: [&str; 3] = ["admissionregistration.k8s.io", "authentication.k8s.io", "authorization.k8s.io"];

@@ -1,4 +1,4 @@
-//! What a rollout waits for between its waves, in words, for whoever reads its plan.
+//! Descriptions of wave gates, for the printed plan.
 
 use std::time::Duration;
 
@@ -6,29 +6,29 @@ use super::fleet_rollout::Rollout;
 use super::object_state::shown;
 use super::wave_gate::{WaveGate, WaveSide};
 
-/// What a rollout waits for beside a wave, as it is told before it begins.
+/// A gate of a wave.
 #[derive(Clone, Copy, Debug)]
 pub struct GateDescription<'r> {
     /// The name of the wave.
     pub wave: &'r str,
-    /// On which side of it.
+    /// The side of the wave.
     pub side: WaveSide,
-    /// Whether somebody has to approve.
+    /// True if an operator must approve.
     pub approval: bool,
-    /// Whether the checks of the beginning have to hold again.
+    /// True if the start checks must pass again.
     pub checks: bool,
-    /// How much time goes by.
+    /// The waiting time.
     pub wait: Option<Duration>,
 }
 
 impl GateDescription<'_> {
-    /// Where, and what is waited for, in words: `after canary: 30m go by, somebody approves`.
+    /// Place and conditions as text, which begins with `after canary: `.
     #[must_use]
     pub fn words(&self) -> String {
         format!("{}: {}", self.side.of(self.wave), self.waits())
     }
 
-    /// What is waited for, in words.
+    /// The conditions as text.
     #[must_use]
     pub fn waits(&self) -> String {
         let wait = self.wait.map(|wait| format!("{} go by", shown(wait)));
@@ -37,14 +37,14 @@ impl GateDescription<'_> {
         [wait, checks, approval].into_iter().flatten().collect::<Vec<_>>().join(", ")
     }
 
-    /// How much time goes by, as a StagedRollout has it: `30m`.
+    /// The waiting time, in the form of a StagedRollout: `30m`.
     #[must_use]
     pub fn time(&self) -> Option<String> {
         self.wait.map(shown)
     }
 }
 
-/// What a rollout waits for beside its waves, in the order in which it comes to that.
+/// The gates of a rollout, in chronological order.
 #[must_use]
 pub fn told_gates(rollout: &Rollout) -> Vec<GateDescription<'_>> {
     let sides = rollout.waves.iter().flat_map(|wave| WaveSide::BOTH.map(|side| (wave, side, wave.gate(side))));

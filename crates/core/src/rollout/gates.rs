@@ -68,7 +68,7 @@ fn shut(planner: &Planner<'_>, wave: &Wave, side: WaveSide, since: Option<u64>) 
     let approval = (!is_approved).then(|| (APPROVAL, "waiting for approval".to_owned()));
     let checks = unmet(planner, gate).map(|what| (CHECKS, what));
     let all: Vec<(&str, String)> = [time, approval, checks].into_iter().flatten().collect();
-    // Conditions that need an operator come first.
+    // Conditions that need an operator have priority.
     let reason = [APPROVAL, CHECKS, WAIT].into_iter().find(|reason| all.iter().any(|(of, _)| of == reason))?;
     let what = all.into_iter().map(|(_, what)| what).collect::<Vec<_>>().join("; ");
     let what = match side {

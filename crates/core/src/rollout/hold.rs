@@ -4,7 +4,7 @@
 //! An object held by another rollout needs no second hold, and the move removes the other hold: its rollout is complete
 //! or deleted, otherwise this one could not have begun.
 
-use super::fleet_object::{Membership, FleetObject};
+use super::fleet_object::{FleetObject, Membership};
 use super::message::PendingGate;
 use super::object_state::ObjectState;
 use super::patch::ObjectPatch;

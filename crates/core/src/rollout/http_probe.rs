@@ -22,7 +22,11 @@ pub enum ProbeKind {
 
 impl HttpProbe {
     /// The probe of a check, if it needs one. `about` identifies the list of checks.
-    pub(super) fn of(check: &NamedCheck, about: fn(String) -> LookupPurpose, versions: RolloutVersions<'_>) -> Option<Self> {
+    pub(super) fn of(
+        check: &NamedCheck,
+        about: fn(String) -> LookupPurpose,
+        versions: RolloutVersions<'_>,
+    ) -> Option<Self> {
         let (name, asks) = match check {
             NamedCheck::Http(page) => (&page.name, ProbeKind::Page(page.address.filled(versions))),
             NamedCheck::Metric(metric) => (&metric.name, ProbeKind::Number(metric.query.filled(versions))),

@@ -1,29 +1,29 @@
-//! What a workflow begins with: waits, and steps that are for some objects alone. An object that waits there has not
-//! begun. It takes no place among those under way, however long that lasts, and others go before it.
+//! Waits and conditional steps at the start of a workflow. An object that waits there has not begun: it uses no budget,
+//! and later objects overtake it.
 
-use super::lookup_results::LookupResults;
-use super::steps::{self, ObjectStepInput, StepOutcome, list};
-use super::mutation_state::MutationState;
 use super::lookup_request::LookupRequest;
+use super::lookup_results::LookupResults;
+use super::mutation_state::MutationState;
 use super::step_context::StepContext;
-use crate::definition::{ObjectAction, WorkflowAct, WorkflowStep, StepDirection};
+use super::steps::{self, ObjectStepInput, StepOutcome, list};
+use crate::definition::{ObjectAction, StepDirection, WorkflowAct, WorkflowStep};
 
-/// Whether a step is for an object.
+/// Whether a step applies to an object.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum StepApplicability {
     Yes,
     No,
-    /// Nobody knows, and why.
+    /// Unknown, with the reason.
     Unknown(String),
 }
 
-/// What tells whether a step is for an object.
+/// The lookup that determines whether a step applies.
 pub(super) fn if_any_question(traveller: StepContext<'_>, step: &WorkflowStep) -> Option<LookupRequest> {
     let list = step.if_any.as_ref()?;
     Some(LookupRequest::of_all_at(&list.resource, &traveller.place_of(&list.place)))
 }
 
-/// Whether a step is for an object.
+/// Whether a step applies to an object.
 pub(super) fn applies(traveller: StepContext<'_>, step: &WorkflowStep, answers: &LookupResults) -> StepApplicability {
     let Some(question) = if_any_question(traveller, step) else { return StepApplicability::Yes };
     match list(answers, &question) {
@@ -39,8 +39,8 @@ pub(super) fn applies(traveller: StepContext<'_>, step: &WorkflowStep, answers: 
     }
 }
 
-/// A step that was done since something was in this list. What is for an object does not stop to be in the middle of
-/// its workflow.
+/// An applied step with the same, then nonempty list. A step that applied continues to apply in the middle of a
+/// workflow.
 fn had_any<'a>(traveller: StepContext<'a>, question: &LookupRequest) -> Option<&'a str> {
     let mut before = traveller.steps().iter().enumerate().take(traveller.leg.done);
     let is_of_it = |step: &WorkflowStep| if_any_question(traveller, step).is_some_and(|one| one.is_same(question));
@@ -48,8 +48,8 @@ fn had_any<'a>(traveller: StepContext<'a>, question: &LookupRequest) -> Option<&
     Some(&step.name)
 }
 
-/// Whether a step is for an object whose list is empty. A list may be empty for a moment, or be asked for in the wrong
-/// place: nobody counts as handed over while one of the objects is there that would have to be.
+/// Whether a step with an empty list applies. The list may be empty for a moment, or refer to the wrong location: the
+/// step still applies while one of its named objects exists.
 fn of_nobody(traveller: StepContext<'_>, step: &WorkflowStep, answers: &LookupResults) -> StepApplicability {
     let WorkflowAct::Beside(of) = &step.act else { return StepApplicability::No };
     let ObjectAction::Readmit(readmission) = &of.act else { return StepApplicability::No };
@@ -63,12 +63,11 @@ fn of_nobody(traveller: StepContext<'_>, step: &WorkflowStep, answers: &LookupRe
     StepApplicability::No
 }
 
-/// What has to be looked up before an object begins: what its first steps wait for, as far as the object itself does
-/// not say that it waits.
+/// Lookups before an object begins: the conditions of its first steps, except for those already unmet in the object
+/// itself.
 pub(super) fn leading_questions(traveller: StepContext<'_>) -> Vec<LookupRequest> {
     let mut questions = Vec::new();
-    // A list that tells whether something is waited for that does not hold: what comes after that for the same objects
-    // need not be known.
+    // A list that determines an unmet wait: later waits with the same list need no lookup.
     let mut shut: Option<LookupRequest> = None;
     for (at, step) in traveller.steps().iter().enumerate() {
         let only = if_any_question(traveller, step);
@@ -93,7 +92,7 @@ pub(super) fn leading_questions(traveller: StepContext<'_>) -> Vec<LookupRequest
     questions
 }
 
-/// What an object waits for that has not begun, in words: its first steps are waits, and one of them does not hold.
+/// The unmet wait of an object that has not begun, as a message.
 pub(super) fn leading_wait(traveller: StepContext<'_>, answers: &LookupResults) -> Option<String> {
     if traveller.leg.done > 0 {
         return None;
@@ -112,7 +111,8 @@ pub(super) fn leading_wait(traveller: StepContext<'_>, answers: &LookupResults) 
                 }
             }
             WorkflowAct::Beside(other) if other.act.is_wait() => {
-                match steps::progress(ObjectStepInput { traveller, step: at, answers }, &other.act, StepDirection::Done) {
+                match steps::progress(ObjectStepInput { traveller, step: at, answers }, &other.act, StepDirection::Done)
+                {
                     StepOutcome::Waits(why) | StepOutcome::Away(why) | StepOutcome::Stuck(why) => return told(why),
                     StepOutcome::Done | StepOutcome::ByHand | StepOutcome::Next(_) => {}
                 }

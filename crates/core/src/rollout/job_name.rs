@@ -1,11 +1,11 @@
-//! What the Job of a step is called.
+//! The names of Jobs.
 
 use super::fleet_rollout::Rollout;
 use super::short_hash::short_hash;
 use super::status::InFlightObject;
 use crate::definition::StepDirection;
 
-/// The name of the Job of a step: the same one for whoever looks for it, and another one for another attempt.
+/// The Job name of a step: deterministic, and different for each attempt.
 pub(super) fn job_name(rollout: &Rollout, reservation: &InFlightObject, step: &str, way: StepDirection) -> String {
     let way = if way == StepDirection::Done { "done" } else { "undone" };
     let attempt = reservation.attempt.to_string();
@@ -14,6 +14,5 @@ pub(super) fn job_name(rollout: &Rollout, reservation: &InFlightObject, step: &s
     format!("pointsman-{}", short_hash(&told, DIGITS))
 }
 
-/// Bytes of the hash in a name: as long as Kubernetes' own hashes need not be, and far below the 63 characters of a
-/// label.
+/// Bytes of the hash in a name: longer than hashes of Kubernetes, and far below the 63 characters of a label.
 const DIGITS: usize = 10;

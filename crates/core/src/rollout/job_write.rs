@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::lookup_results::LookupResults;
 use super::lookup_request::LookupRequest;
+use super::lookup_results::LookupResults;
 use super::step_context::StepContext;
 use crate::apimachinery::excerpt;
 use crate::definition::{JobSource, WorkflowJob, bad_manifest};

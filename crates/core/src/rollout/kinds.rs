@@ -113,7 +113,7 @@ impl SourceAndTargetKind {
         Some(names.iter().rev().fold(json!(why), |value, name| json!({name.as_ref(): value})))
     }
 
-    /// Facts to look up before an object is converted.
+    /// The facts that the conversion of an object needs.
     pub(super) fn wanted(&self, object: &Value) -> Vec<FactLookup> {
         let named = |path: &Path| path.names().iter().try_fold(object, |value, name| value.get(name.as_ref()));
         let wanted = self.facts.iter().map(|fact| FactLookup {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::Value;
 
-use super::kinds::{PairedKind, FactLookup};
+use super::kinds::{FactLookup, PairedKind};
 use super::other_cluster::OtherCluster;
 use super::place::ResolvedLocation;
 use crate::apimachinery::ResourceName;
@@ -49,7 +49,7 @@ pub enum LookupTarget {
     Referring(String),
     /// The object of the target kind that replaces the object of this name. Pass the result to
     /// [`super::LookupResults::became`].
-    Becoming {
+    Replaced {
         /// The name.
         name: String,
         /// The uid.
@@ -59,7 +59,7 @@ pub enum LookupTarget {
     },
     /// Whether a mutation has processed the object of this name, after its fact. Pass the result to
     /// [`super::LookupResults::mutated`].
-    Staged {
+    Mutated {
         /// The name.
         name: String,
         /// The mutation, from a definition for the resource.

@@ -1,68 +1,68 @@
-//! What was found in the cluster of what a rollout has to know.
+//! Results of lookups in the cluster.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use super::http_probe::{HttpProbe, ProbeKind};
+use super::lookup_request::{LookupFilter, LookupPurpose, LookupRequest, LookupTarget, title};
 use super::mutation_state::MutationState;
-use super::prometheus_answer::read_number;
-use super::lookup_request::{LookupPurpose, LookupFilter, LookupRequest, LookupTarget, title};
 use super::probe_result::ProbeResult;
-use super::http_probe::{ProbeKind, HttpProbe};
+use super::prometheus_answer::read_number;
 use crate::definition::admission::{NamedObject, OtherSource, PartVersions};
 
-/// What was found in the cluster. It begins with nothing, and what nobody knows does not hold.
+/// Lookup results, initially empty. A condition without result is unmet.
 #[derive(Clone, Debug, Default)]
 pub struct LookupResults {
-    /// What the CRD lacks of what the definition knows.
+    /// The parts of the definition that the CRD lacks.
     crd: Option<Result<Vec<String>, String>>,
     found: BTreeMap<LookupPurpose, Result<FoundObjects, String>>,
-    /// What Prometheus says, or why nobody knows.
+    /// Numbers from Prometheus, or errors.
     numbers: BTreeMap<LookupPurpose, Result<f64, String>>,
-    /// What objects become.
+    /// Replacements of objects.
     became: BTreeMap<LookupPurpose, ConversionOutcome>,
-    /// Which objects stages have seen.
+    /// Objects processed by mutations.
     mutated: BTreeMap<LookupPurpose, MutationState>,
-    /// Whether whoever was asked says that all is well, or what is not.
+    /// Results of page checks.
     pages: BTreeMap<LookupPurpose, Result<(), String>>,
 }
 
-/// What was found of some objects, a page after the other.
+/// Found objects, added page by page.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct FoundObjects {
-    /// How many there are.
+    /// Their number.
     pub(super) objects: usize,
-    /// How many are not as they should be, and the first of these.
+    /// The number of failing objects, and the first messages.
     pub(super) unmet: usize,
     pub(super) shown: Vec<String>,
-    /// What the one that a version needs says of its state.
+    /// The state of a prerequisite.
     pub(super) state: Option<String>,
-    /// The one that was asked for as a whole.
+    /// The requested object, whole.
     pub(super) whole: Option<Value>,
-    /// All that were asked for.
+    /// All requested objects.
     pub(super) all: Vec<Value>,
-    /// Which versions they say, by the name of the object that runs them, and by its namespace, where that tells.
+    /// Versions by name of the running object, and by namespace if known.
     versions: BTreeMap<String, BTreeMap<Option<String>, PartVersions>>,
 }
 
-/// What an object becomes, as one of another kind.
+/// The conversion of an object to the target kind.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum ConversionOutcome {
-    /// This; and `metadata.generation` of the object that it would be made of.
+    /// The replacement, and `metadata.generation` of its source.
     Object(Value, Option<i64>),
-    /// Nothing, and why.
+    /// Refused, with the reason.
     Refused(String),
-    /// Nobody knows yet, and why.
+    /// Not known yet, with the reason.
     Waits(String),
 }
 
 impl LookupResults {
-    /// What the CRD in the cluster lacks of what the definition knows, or why nobody can tell.
+    /// Sets the parts of the definition that the CRD lacks, or the error.
     pub fn crd_lacks(&mut self, lacks: Result<Vec<String>, String>) {
         self.crd = Some(lacks);
     }
 
-    /// Objects that were found: a page, or all there are, which may be none.
+    /// Adds found objects: a page, or all, possibly none.
     pub fn saw(&mut self, question: &LookupRequest, objects: &[Value]) {
         let found = self.found.entry(question.about.clone()).or_insert_with(|| Ok(FoundObjects::default()));
         if let Ok(found) = found {
@@ -70,24 +70,23 @@ impl LookupResults {
         }
     }
 
-    /// What an object becomes. It is for the shell to find that out, by what the definition says, from the object and
-    /// the facts that are asked for.
+    /// Sets the replacement of an object. The caller converts the object, with the definition and the requested facts.
     pub fn became(&mut self, question: &LookupRequest, became: ConversionOutcome) {
         self.became.insert(question.about.clone(), became);
     }
 
-    /// Whether a stage has seen an object. It is for the shell to find that out, by what the definition says.
+    /// Sets whether a mutation has processed an object. The caller evaluates the definition.
     pub fn mutated(&mut self, question: &LookupRequest, mutated: MutationState) {
         self.mutated.insert(question.about.clone(), mutated);
     }
 
-    /// What was found before, by the same question.
+    /// Copies the result of the same lookup from an earlier pass.
     pub fn again(&mut self, question: &LookupRequest, before: &Self) {
         let about = &question.about;
         self.found.extend(before.found.get(about).map(|found| (about.clone(), found.clone())));
     }
 
-    /// Objects that cannot be read, and why.
+    /// Sets the error of a lookup.
     pub fn cannot_read(&mut self, question: &LookupRequest, why: String) {
         match question.wanted {
             LookupTarget::Mutated { .. } => self.mutated(question, MutationState::Unknown(why)),
@@ -96,7 +95,7 @@ impl LookupResults {
         }
     }
 
-    /// Why each thing is not known that is not, in words.
+    /// The errors of all failed lookups.
     pub fn unread(&self) -> impl Iterator<Item = &str> {
         let found = self.found.values().filter_map(|found| found.as_ref().err());
         let crd = self.crd.iter().filter_map(|lacks| lacks.as_ref().err());
@@ -111,7 +110,7 @@ impl LookupResults {
         found.chain(crd).chain(became).chain(mutated).map(String::as_str)
     }
 
-    /// What somebody answered, or why nobody did.
+    /// Sets the response to a probe, or the error.
     pub fn heard(&mut self, question: &HttpProbe, answer: Result<ProbeResult, String>) {
         let about = question.about.clone();
         match &question.asks {
@@ -128,8 +127,7 @@ impl LookupResults {
         self.found.get(about)
     }
 
-    /// The versions that others say of an object of this namespace and name, each once; none where it need not have
-    /// any. Else why nobody knows.
+    /// The versions that other objects contain for this object, each once; empty if it needs none. Otherwise the error.
     pub(super) fn versions_of(&self, source: &OtherSource, (namespace, name): (Option<&str>, &str)) -> PartVersions {
         match self.of(&LookupRequest::about_versions(source)) {
             None => Err(format!("nobody has looked at {}", source.title())),
@@ -177,7 +175,7 @@ impl FoundObjects {
 }
 
 impl FoundObjects {
-    /// One of those that say versions. What cannot be read of one is not known, whatever others say.
+    /// Adds an object that contains versions. One unreadable version makes the result unknown.
     fn hear(&mut self, source: &OtherSource, other: &Value) {
         let Some((NamedObject { namespace, name }, version)) = source.read(other) else { return };
         let version = version.map_err(|why| format!("{} {}: {why}", source.resource, title(other)));
@@ -185,10 +183,10 @@ impl FoundObjects {
         hear_one(known.or_insert_with(|| Ok(Vec::new())), version);
     }
 
-    /// What was heard of an object. Else whether any was of others that are called so.
+    /// The versions of an object. Otherwise true if another object of this name has versions.
     fn versions_of(&self, namespace: Option<&str>, name: &str) -> Result<PartVersions, bool> {
         let all = self.versions.get(name).ok_or(false)?;
-        // An object without a namespace is the only one of its name.
+        // The name of a cluster-scoped object is unique.
         let is_its =
             |within: &Option<String>| namespace.is_none() || within.is_none() || within.as_deref() == namespace;
         let its = all.iter().filter(|(within, _)| is_its(within)).map(|(_, versions)| versions);
@@ -204,7 +202,7 @@ impl FoundObjects {
     }
 }
 
-/// One more version, or why it is not known.
+/// Adds a version, or an error.
 fn hear_one(known: &mut PartVersions, version: Result<String, String>) {
     match (&mut *known, version) {
         (Ok(all), Ok(version)) if !all.contains(&version) => all.push(version),
@@ -213,5 +211,5 @@ fn hear_one(known: &mut PartVersions, version: Result<String, String>) {
     }
 }
 
-/// Objects that are named.
+/// Number of listed objects.
 const SHOWN: usize = 3;

@@ -1,4 +1,4 @@
-//! What `metadata.managedFields` says: who owns the version label, and who has written since.
+//! Evaluates `metadata.managedFields`: the owner of the version label, and recent writers.
 //!
 //! Source: `apimachinery pkg/apis/meta/v1/types.go`, `ManagedFieldsEntry`.
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::moment;
 pub use crate::definition::ROLLOUT_MANAGER;
 
-/// Managers of GitOps tools that write by update, and write again what others changed.
+/// GitOps tools that write by update, and overwrite changes of others.
 const GITOPS: [&str; 6] = [
     "argocd-application-controller",
     "argocd-controller",
@@ -17,7 +17,7 @@ const GITOPS: [&str; 6] = [
     "kustomize-controller",
 ];
 
-/// Whoever owns a label and would set it again: by server-side apply, or as a GitOps tool.
+/// The owner of a label that would set it again: by server-side apply, or as a GitOps tool.
 pub(super) fn label_owner(object: &Value, label: &str) -> Option<String> {
     let would_again = |entry: &&Value| {
         let manager = text(entry, "manager");
@@ -27,14 +27,14 @@ pub(super) fn label_owner(object: &Value, label: &str) -> Option<String> {
     Some(text(entry, "manager").to_owned())
 }
 
-/// A GitOps tool that writes an object, and would write it again as it was.
+/// A GitOps tool that manages an object.
 pub(super) fn git_manager(object: &Value) -> Option<&str> {
     entries(object).map(|entry| text(entry, "manager")).find(|manager| GITOPS.contains(manager))
 }
 
-/// When a controller last wrote an object, in seconds since 1970, if that was more than so many seconds after the
-/// object was moved, by a rollout or by whoever set the label since, all by the API server's clock. It knows seconds:
-/// what was written in the same second may have been before.
+/// The last write of a controller, in seconds since 1970, if more than `seconds` after the move by a rollout or another
+/// client. Times are of the API server's clock, with a resolution of seconds: a write in the same second may precede
+/// the move.
 pub(super) fn wrote_since(object: &Value, manager: &str, label: &str, seconds: u64) -> Option<u64> {
     let last = |is_one: &dyn Fn(&Value) -> bool| {
         let times = entries(object).filter(|entry| is_one(entry));
@@ -46,7 +46,7 @@ pub(super) fn wrote_since(object: &Value, manager: &str, label: &str, seconds: u
     (wrote > moved + seconds).then_some(wrote)
 }
 
-/// Whether an entry has the label.
+/// True if an entry owns the label.
 pub(super) fn owns(entry: &Value, label: &str) -> bool {
     let labels = ["fieldsV1", "f:metadata", "f:labels"].iter().try_fold(entry, |fields, name| fields.get(name));
     labels
@@ -54,8 +54,7 @@ pub(super) fn owns(entry: &Value, label: &str) -> bool {
         .is_some_and(|labels| labels.keys().any(|key| key.strip_prefix("f:") == Some(label)))
 }
 
-/// Who has written something in an object's metadata: what stands in `place`, such as `labels`, by the name that
-/// `fieldsV1` has for it, such as `f:app`.
+/// The entries that own a metadata member: `place` such as `labels`, and `member` as in `fieldsV1`, such as `f:app`.
 pub(super) fn writers<'v>(object: &'v Value, place: &str, member: String) -> impl Iterator<Item = &'v Value> + use<'v> {
     let place = format!("f:{place}");
     entries(object).filter(move |entry| {
@@ -64,19 +63,19 @@ pub(super) fn writers<'v>(object: &'v Value, place: &str, member: String) -> imp
     })
 }
 
-/// When the last of them wrote, in the API server's words.
+/// The latest time of entries, in RFC 3339.
 pub(super) fn latest<'v>(entries: impl Iterator<Item = &'v Value>) -> Option<&'v str> {
     entries.filter_map(|entry| entry.get("time")?.as_str()).max()
 }
 
 /// All entries of an object.
 pub(super) fn entries(object: &Value) -> impl Iterator<Item = &Value> {
-    // By name and not by pointer, which would be taken to pieces for each of some ten thousand objects.
+    // By name: a JSON pointer would be parsed for each of some ten thousand objects.
     let entries = object.get("metadata").and_then(|metadata| metadata.get("managedFields"));
     entries.and_then(Value::as_array).into_iter().flatten()
 }
 
-/// A text of an entry, empty where there is none.
+/// A text member of an entry; empty if missing.
 pub(super) fn text<'v>(entry: &'v Value, name: &str) -> &'v str {
     entry.get(name).and_then(Value::as_str).unwrap_or_default()
 }
@@ -123,7 +122,7 @@ mod tests {
         }
         assert!(!looked(&[("op", "Update", "06", false)]), "nobody knows when it was moved");
         assert!(!looked(&[moved]));
-        // Somebody moves it by hand, without a rollout or after one.
+        // A move by hand, without a rollout or after one.
         for before in [vec![], vec![(ROLLOUT_MANAGER, "Update", "05", false)]] {
             for (time, is_seen) in [("06", false), ("07", false), ("08", true)] {
                 let entries = [before.clone(), vec![by_hand, ("op", "Update", time, false)]].concat();

@@ -2,19 +2,18 @@
 
 use serde_json::Value;
 
-use super::steps::is_going;
 use super::fleet_rollout::{Direction, Rollout};
 use super::mutation_state::MutationState;
 use super::status::RolloutStatus;
-use crate::definition::{ObjectAction, WorkflowStep, Mutation, Path, Touch, MutationPhase, MutatedKind};
+use super::steps::is_going;
+use crate::definition::{MutatedKind, Mutation, MutationPhase, ObjectAction, Path, Touch, WorkflowStep};
 use crate::json::Json;
 
 /// The message about the first missing mutation definition that the rollout needs. `None` during undo and abort, which
 /// need none.
 #[must_use]
 pub fn missing_mutations(rollout: &Rollout, status: &RolloutStatus, mutated: &[MutatedKind]) -> Option<String> {
-    let is_missing =
-        |one: &Touch| find(mutated, (&one.resource.plural, &one.resource.group), &one.mutation).is_none();
+    let is_missing = |one: &Touch| find(mutated, (&one.resource.plural, &one.resource.group), &one.mutation).is_none();
     let forward = status.direction_of(rollout) == Direction::Forward;
     let readmissions = rollout.workflow_steps().filter_map(|step| Some((&step.name, readmission(step)?)));
     readmissions.filter(|(_, one)| forward && is_missing(one)).map(|(step, one)| missing(step, one)).next()
@@ -23,7 +22,12 @@ pub fn missing_mutations(rollout: &Rollout, status: &RolloutStatus, mutated: &[M
 /// Checks whether a mutation has processed an object from the API server, after its fact: applying the mutation changes
 /// nothing. `resource` is plural and group.
 #[must_use]
-pub fn seen_by_mutation(mutated: &[MutatedKind], resource: (&str, &str), mutation: &str, object: &Value) -> MutationState {
+pub fn seen_by_mutation(
+    mutated: &[MutatedKind],
+    resource: (&str, &str),
+    mutation: &str,
+    object: &Value,
+) -> MutationState {
     let Some((kind, mutation)) = find(mutated, resource, mutation) else {
         return MutationState::Unknown(format!(
             "no definition with the mutation {mutation} is loaded: give its directory with --kinds"
@@ -43,7 +47,8 @@ pub fn seen_by_mutation(mutated: &[MutatedKind], resource: (&str, &str), mutatio
     }
     mutation.apply(MutationPhase::After, &mut made, &kind.pod);
     let made: Value = serde_json::from_str(&made.to_text()).unwrap_or_default();
-    first_difference(object, &made, &Path::default()).map_or(MutationState::Seen, |path| MutationState::Unseen(path.to_string()))
+    first_difference(object, &made, &Path::default())
+        .map_or(MutationState::Seen, |path| MutationState::Unseen(path.to_string()))
 }
 
 fn readmission(step: &WorkflowStep) -> Option<&Touch> {

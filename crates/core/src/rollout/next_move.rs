@@ -1,29 +1,29 @@
-//! One object is told to go next.
+//! Prioritizes an object.
 
 use super::fleet_rollout::{Direction, Rollout};
 use super::forecast::Forecast;
 use super::object_state::ObjectState;
 use super::status::RolloutStatus;
 
-/// What becomes of it that an object is told to go.
+/// The decision about a prioritized object.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum PriorityDecision {
-    /// It goes before the others of its wave, once the StagedRollout says so.
+    /// The object moves first in its wave, after an update of the StagedRollout.
     Told {
-        /// What `spec.prioritizedObjects` is to be: those that were told before and are still to go, and this one.
+        /// The new value of `spec.prioritizedObjects`: pending earlier entries, and this object.
         next: Vec<String>,
-        /// When it goes, in words.
+        /// The expected time, as text.
         when: String,
     },
-    /// There is nothing to tell it, and why.
+    /// No update is needed, with the reason.
     Needless(String),
 }
 
-/// Says what becomes of it that somebody tells an object to go, by how all of them stand. It goes as any other does:
-/// within the budget of its wave, behind what that waits for, and only where it may be moved.
+/// Decides about a prioritized object, given the state of all objects. The object remains subject to the budget and
+/// gates of its wave, and to refusals.
 ///
 /// # Errors
-/// It will not go, and why.
+/// The object will not move, with the reason.
 pub fn next_move(
     rollout: &Rollout,
     status: &RolloutStatus,
@@ -84,5 +84,5 @@ fn when(rollout: &Rollout, status: &RolloutStatus, one: &Forecast<'_>, before: u
     format!("{} goes next in wave {}{behind}{waits}", one.object.title(), one.wave)
 }
 
-/// As the CRD has it.
+/// The limit in the CRD.
 const MOST: usize = 64;

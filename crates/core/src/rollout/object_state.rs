@@ -1,68 +1,68 @@
-//! How an object stands in a rollout, by what is seen of it.
+//! The state of an object in a rollout, derived from observation.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::steps::{PreflightFailure, StepOutcome, held_by_finalizers, refused_ahead};
 use super::facts::PlanInput;
-use super::fleet_object::{Membership, FleetObject, Deletion};
+use super::fleet_object::{Deletion, FleetObject, Membership};
 use super::fleet_rollout::{Direction, Rollout};
 use super::initial_waits::{StepApplicability, applies, leading_wait};
 use super::job_write::{SeenJob, job_write};
+use super::moment::{ClockReading, LONGEST_CALL, rfc3339, wall};
 use super::progress::ObjectProgress;
-use super::moment::{LONGEST_CALL, ClockReading, rfc3339, wall};
 use super::status::{
-    ANNOTATION_REMOVED, HELD, InFlightObject, JOB_FAILED, MANUAL_ACTION_REQUIRED, RolloutFailure, RolloutStatus,
-    ObservedJob, TIMED_OUT,
+    ANNOTATION_REMOVED, HELD, InFlightObject, JOB_FAILED, MANUAL_ACTION_REQUIRED, ObservedJob, RolloutFailure,
+    RolloutStatus, TIMED_OUT,
 };
-use super::step_outcome::{StepWrite, StepChange};
-use super::step_state::{beside_earlier_one, half_done, has_begun_beside, progress_of, stepping_of, way};
 use super::step_context::{Completion, StepContext, WantedJob};
+use super::step_outcome::{StepChange, StepWrite};
+use super::step_state::{beside_earlier_one, half_done, has_begun_beside, progress_of, stepping_of, way};
+use super::steps::{PreflightFailure, StepOutcome, held_by_finalizers, refused_ahead};
 use super::wait_recheck::{WaitRecheck, begins_for_good, waited};
-use crate::definition::{ObjectAction, WorkflowAct, WorkflowStep, StepDirection};
+use crate::definition::{ObjectAction, StepDirection, WorkflowAct, WorkflowStep};
 
-/// How an object stands.
+/// The state of an object.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum ObjectState {
-    /// At the old version, and not under way.
+    /// At the old version, and not in flight.
     Old,
-    /// Under way, and its own write is still to come.
+    /// In flight, before its own write.
     Reserved,
-    /// Under way, and not healthy yet: this is what does not hold.
+    /// In flight and not healthy yet, with the failing condition.
     Moving(String),
-    /// Under way, and healthy, but not for long enough.
+    /// In flight and healthy, for too short a time yet.
     Settling,
     /// At the new version.
     New,
-    /// It was not healthy in time, or was taken back because of that.
+    /// Not healthy in time, or rolled back for that reason.
     Failed(String),
-    /// Somebody else sets its label.
+    /// Another client owns its label.
     Held(String),
-    /// It cannot be moved now.
+    /// Temporarily blocked.
     Waiting(String),
-    /// It cannot be moved.
+    /// Permanently blocked.
     Refused(String),
-    /// At a version that the rollout is not about.
+    /// At a version outside of the rollout.
     Outside,
-    /// It is being deleted.
+    /// Terminating.
     Gone,
 }
 
-/// What all objects of a fleet are judged by.
+/// Input for the state of all objects of a fleet.
 #[derive(Clone, Copy)]
 pub(super) struct StateEvaluator<'a> {
     pub(super) rollout: &'a Rollout,
     pub(super) status: &'a RolloutStatus,
     pub(super) facts: &'a PlanInput,
-    /// Why the path leads from none of these versions to the new one; nothing where it does.
+    /// For each source version, the refused upgrade to the new one, or `None` if allowed.
     pub(super) hops: &'a BTreeMap<&'a str, Option<String>>,
     pub(super) now: ClockReading,
-    /// Whether the fleet goes back.
+    /// True during an undo.
     pub(super) back: bool,
 }
 
 impl ObjectState {
-    /// In a word.
+    /// As one word.
     #[must_use]
     pub fn word(&self) -> &'static str {
         match self {
@@ -79,7 +79,7 @@ impl ObjectState {
         }
     }
 
-    /// Why, in words; empty where there is nothing to say.
+    /// The reason; can be empty.
     #[must_use]
     pub fn why(&self) -> &str {
         match self {
@@ -90,13 +90,13 @@ impl ObjectState {
 }
 
 impl StateEvaluator<'_> {
-    /// How each object of a fleet stands, in its order.
+    /// The state of each object, in fleet order.
     pub(super) fn standings(&self, fleet: &[FleetObject]) -> Vec<ObjectState> {
         let reserved = self.status.reservations();
         fleet.iter().map(|object| self.standing(object, reserved.get(object.uid()).copied())).collect()
     }
 
-    /// How an object stands, which is under way by this reservation, or is not.
+    /// The state of an object, with its in-flight entry if any.
     pub(super) fn standing(&self, object: &FleetObject, reservation: Option<&InFlightObject>) -> ObjectState {
         if object.is_going {
             return reservation.map_or(ObjectState::Gone, |reservation| self.going(object, reservation));
@@ -128,12 +128,12 @@ impl StateEvaluator<'_> {
         if object.is_at(&self.rollout.to) {
             let to_go = self.back && marked.is_some();
             let answer = to_go.then(|| self.answered(object)).flatten();
-            // Nobody knows any more whether the rollout has moved it.
+            // Unknown whether the rollout moved the object.
             let lost = self.back.then(|| object.has_lost_mark(self.rollout)).flatten().map(ObjectState::Refused);
             return answer.or(lost).unwrap_or(ObjectState::New);
         }
         if marked.is_some() {
-            // Our annotation is there, and the label says otherwise.
+            // The annotation exists, and the label contradicts.
             return ObjectState::Held(
                 object.owner.clone().unwrap_or_else(|| "somebody who turned the label back".to_owned()),
             );
@@ -141,7 +141,7 @@ impl StateEvaluator<'_> {
         self.of_old(object)
     }
 
-    /// Of an object that is not at the new version, and was never moved.
+    /// The state of an object that is not at the new version and was never moved.
     fn of_old(&self, object: &FleetObject) -> ObjectState {
         if self.rollout.from.is_some() && object.version != self.rollout.from {
             return ObjectState::Outside;
@@ -152,7 +152,7 @@ impl StateEvaluator<'_> {
         if self.back {
             return ObjectState::Old;
         }
-        // Whoever asks for the new version, while it is held, does not stand against it.
+        // Another client that requests the new version of a held object causes no conflict.
         let is_asked = object.hold().is_some() && object.wanted() == Some(&self.rollout.to);
         let is_in_the_way = !self.rollout.take_over && !is_asked;
         if let Some(owner) = object.owner.as_ref().filter(|_| is_in_the_way) {
@@ -174,7 +174,7 @@ impl StateEvaluator<'_> {
         Some(if answer.passes { ObjectState::Waiting(why) } else { ObjectState::Refused(why) })
     }
 
-    /// Whether somebody else has undone the write that an object is under way by.
+    /// True if another client has reset the move of an in-flight object.
     pub(super) fn was_turned_back(&self, object: &FleetObject, reservation: &InFlightObject) -> bool {
         object.legs.is_none()
             && !reservation.back
@@ -182,26 +182,26 @@ impl StateEvaluator<'_> {
             && !object.is_at(&self.rollout.to)
     }
 
-    /// Whether somebody else has taken an object to where the rollout takes none from, before its move.
+    /// True if, before its move, another client set an object to a version outside of the rollout.
     fn was_taken_elsewhere(&self, object: &FleetObject, reservation: &InFlightObject) -> bool {
         let is_of_it = self.rollout.from.is_none() || object.version == self.rollout.from;
         object.legs.is_none() && !reservation.back && !is_of_it && !object.is_at(&self.rollout.to)
     }
 
-    /// Whether somebody else has taken it from the rollout, before its move.
+    /// True if another client or rollout took the object before its move.
     pub(super) fn was_taken(&self, object: &FleetObject, reservation: &InFlightObject) -> bool {
         self.was_taken_elsewhere(object, reservation) || self.was_taken_meanwhile(object, reservation)
     }
 
-    /// Whether nothing of an object is to be taken back: the rollout holds it, and it says of no move, whoever else has
-    /// set its label.
+    /// True if a rollback has no move to revert: the rollout holds the object, and no annotation records a move,
+    /// whichever client set its label.
     pub(super) fn was_never_moved(&self, object: &FleetObject, reservation: &InFlightObject) -> bool {
         let is_held = object.hold_of(self.rollout).is_some();
         object.legs.is_none() && reservation.back && is_held && object.mark_of(self.rollout).is_none()
     }
 
-    /// What stands on an object by which it is not to be moved: somebody's own text where that would be noted, or the
-    /// word of another rollout that is under way.
+    /// The obstacle on an object: another client's text in the rollout annotation, or the annotation of another active
+    /// rollout.
     pub(super) fn in_the_way(&self, object: &FleetObject) -> Option<ObjectState> {
         if object.mark_of(self.rollout).is_some() {
             return None;
@@ -210,24 +210,24 @@ impl StateEvaluator<'_> {
         object.has_no_room(self.rollout).map(ObjectState::Refused).or_else(other)
     }
 
-    /// Whether that came to stand there before its move.
+    /// True if the obstacle appeared before the move.
     fn was_taken_meanwhile(&self, object: &FleetObject, reservation: &InFlightObject) -> bool {
         let is_moved = object.is_at(&self.rollout.to);
         object.legs.is_none() && !reservation.back && !is_moved && self.in_the_way(object).is_some()
     }
 
-    /// Whether the write that an object is under way by can be seen on it.
+    /// True if the move of an in-flight object is observed.
     pub(super) fn has_landed(&self, object: &FleetObject, reservation: &InFlightObject) -> bool {
         if let Some(traveller) = StepContext::of(self.rollout, object, reservation) {
             return self.has_arrived(traveller, reservation);
         }
         let is_moved = object.is_at(&self.rollout.to);
-        // One that the rollout holds was not moved yet, by whatever is told of it.
+        // An object held by the rollout is not moved yet, whatever its label.
         let is_held = object.hold_of(self.rollout).is_some();
         if reservation.back { !(is_held || is_moved && object.mark_of(self.rollout).is_some()) } else { is_moved }
     }
 
-    /// How an object stands that is under way.
+    /// The state of an in-flight object.
     pub(super) fn under_way(&self, object: &FleetObject, reservation: &InFlightObject) -> ObjectState {
         if !self.has_landed(object, reservation) {
             return match self.status.failure(&object.uid) {
@@ -239,14 +239,14 @@ impl StateEvaluator<'_> {
         self.after_landing(object, reservation, moved.unwrap_or(self.now.wall).max(self.status.resumed_at()))
     }
 
-    /// When the rollout has moved an object, as that says. What is yet to come for longer than anything is waited for
-    /// was written by somebody else, or by a clock that is wrong: then it counts when the object was begun with.
+    /// The time of the move in the annotation. A time beyond the timeout from now is invalid; then the start of the
+    /// in-flight entry counts.
     fn moved(&self, object: &FleetObject) -> Option<u64> {
         let latest = self.now.wall.saturating_add(self.rollout.timeout.as_secs());
         object.mark_of(self.rollout)?.moved().filter(|moved| *moved <= latest)
     }
 
-    /// How an object stands whose last write is there, since when it was: it has to be healthy, for long enough.
+    /// The state of an object after its last write at `since`: it must be healthy for long enough.
     pub(super) fn after_landing(&self, object: &FleetObject, reservation: &InFlightObject, since: u64) -> ObjectState {
         let Some(gate) = self.shut(object, reservation) else {
             let healthy = self.facts.remembered.healthy.get(&object.uid);
@@ -264,15 +264,15 @@ impl StateEvaluator<'_> {
         ObjectState::Moving(gate)
     }
 
-    /// How long an object has to be healthy. What was healthy before its last step says nothing where nobody had to
-    /// answer that step.
+    /// The required time of health. If no status reply to the last step is awaited, earlier health may still be
+    /// reported.
     fn settle(&self, object: &FleetObject, reservation: &InFlightObject) -> Duration {
         let settle = self.rollout.health.settle;
         let Some(traveller) = StepContext::of(self.rollout, object, reservation) else { return settle };
         if traveller.is_answered() && !reservation.back { settle } else { settle.max(UNANSWERED) }
     }
 
-    /// Who acts on an object beside its new controller, since the rollout was resumed last.
+    /// The message about an old controller that wrote the object after the move and after the last resume.
     pub(super) fn contested(&self, object: &FleetObject) -> Option<String> {
         if self.back || !object.is_at(&self.rollout.to) {
             return None;
@@ -285,7 +285,7 @@ impl StateEvaluator<'_> {
         ))
     }
 
-    /// What does not hold of an object that was moved. Health from before the move says nothing.
+    /// The failing condition of a moved object. Health from before the move does not count.
     pub(super) fn shut(&self, object: &FleetObject, reservation: &InFlightObject) -> Option<String> {
         if let Some(shut) = &self.facts.shut {
             return Some(shut.clone());
@@ -296,8 +296,8 @@ impl StateEvaluator<'_> {
         }
     }
 
-    /// The field manager that has to write to an object which has gone where its reservation leads, and has not yet. A
-    /// record counts where the write that left it is the one that set the label; elsewhere times are compared.
+    /// The field manager whose write after the move is missing. Compares with a record if the recorded write also set
+    /// the label, otherwise compares times.
     fn awaited_manager(&self, object: &FleetObject, reservation: &InFlightObject) -> Option<&str> {
         let manager = self.manager_ahead(object, reservation)?;
         let Some(managers) = &object.managers else { return Some(manager) };
@@ -313,8 +313,8 @@ impl StateEvaluator<'_> {
         (!has_written).then_some(manager)
     }
 
-    /// The field manager of the version that an object goes to, where a write of it is waited for. An object that
-    /// another client has taken elsewhere is in the hands of the controller of that version.
+    /// The field manager of the object's target version, if a write is awaited. An object set to another version by
+    /// another client belongs to the controller of that version.
     pub(super) fn manager_ahead(&self, object: &FleetObject, reservation: &InFlightObject) -> Option<&str> {
         if object.legs.is_some() {
             return None;
@@ -325,14 +325,14 @@ impl StateEvaluator<'_> {
     }
 }
 
-/// How long the health of an object may be that of before its last step.
+/// Time during which reported health may predate the last step.
 const UNANSWERED: Duration = Duration::from_secs(60);
 
 /// Objects on workflows.
 impl StateEvaluator<'_> {
-    /// How an object on a workflow stands that is not under way.
+    /// The state of an object on a workflow that is not in flight.
     pub(super) fn at_rest(&self, object: &FleetObject, legs: &ObjectProgress) -> ObjectState {
-        // What has its mark again goes on by that.
+        // An object with restored annotation continues.
         let goes_on =
             |known: &RolloutFailure| known.reason == ANNOTATION_REMOVED && object.mark_of(self.rollout).is_some();
         if let Some(failure) = self.status.failure(&object.uid).filter(|known| !goes_on(known)) {
@@ -345,7 +345,7 @@ impl StateEvaluator<'_> {
             return match (legs.back(), legs.has_begun()) {
                 (Some(_), _) => self.answered_step(object).unwrap_or(ObjectState::New),
                 (None, true) => ObjectState::New,
-                // Somebody has looked at what is there now.
+                // An operator has checked its current state.
                 (None, false) if self.status.is_left(&object.uid) => ObjectState::Old,
                 (None, false) => object.has_lost_mark(self.rollout).map_or(ObjectState::Old, ObjectState::Refused),
             };
@@ -366,7 +366,7 @@ impl StateEvaluator<'_> {
         }
     }
 
-    /// Who would make again what an object has become, once it is deleted.
+    /// The manager that would create the replacement again after its deletion.
     fn made_again(&self, object: &FleetObject) -> Option<String> {
         let manager = object.git.as_ref().filter(|_| object.former.is_some() && !self.rollout.take_over)?;
         let target = &self.rollout.pair.as_ref()?.target.resource;
@@ -376,7 +376,7 @@ impl StateEvaluator<'_> {
         ))
     }
 
-    /// What stands against its workflow, where that was looked up of every object.
+    /// The preflight result, if preflight lookups cover every object.
     fn ahead(&self, object: &FleetObject, legs: &ObjectProgress) -> Option<ObjectState> {
         if !self.facts.ahead || legs.has_begun() {
             return None;
@@ -388,15 +388,15 @@ impl StateEvaluator<'_> {
         })
     }
 
-    /// What it waits for at the beginning of its workflow: it has not begun, and takes nobody's place.
+    /// The condition for which it waits at the start of its workflow: it has not begun, and uses no budget.
     fn leading(&self, object: &FleetObject, legs: &ObjectProgress) -> Option<ObjectState> {
-        // Of later waves nobody has looked it up.
+        // Later waves have no lookups.
         let leg = legs.forward().filter(|leg| self.facts.ahead || leg.wave <= self.status.wave_of(self.rollout))?;
         let traveller = StepContext { rollout: self.rollout, object, legs, leg };
         leading_wait(traveller, &self.facts.answers).map(ObjectState::Waiting)
     }
 
-    /// Which workflow it has to go before the one that it could go now.
+    /// The earlier workflow that must be applied first.
     fn held(&self, legs: &ObjectProgress) -> Option<ObjectState> {
         let (leg, why) = legs.held()?;
         let wave = self.rollout.waves.get(leg.wave).map_or("", |wave| wave.name.as_str());
@@ -404,7 +404,7 @@ impl StateEvaluator<'_> {
         Some(ObjectState::Waiting(why))
     }
 
-    /// Who has said no to it, and is not to be asked again yet.
+    /// A refusal that is not due for a retry.
     fn answered_step(&self, object: &FleetObject) -> Option<ObjectState> {
         if self.facts.remembered.is_due(&object.uid, self.now) {
             return None;
@@ -412,7 +412,7 @@ impl StateEvaluator<'_> {
         self.answered(object)
     }
 
-    /// Why an object that is under way on its workflow fails: a word, and a sentence.
+    /// The failure of an object in flight on its workflow: reason and message.
     pub(super) fn failed(
         &self,
         traveller: StepContext<'_>,
@@ -429,13 +429,13 @@ impl StateEvaluator<'_> {
         self.trouble(traveller, reservation).or_else(late)
     }
 
-    /// How long the step at hand may take.
+    /// The timeout of the current step.
     fn timeout(&self, traveller: StepContext<'_>, reservation: &InFlightObject) -> Duration {
         let own = traveller.at_hand(reservation).and_then(|(step, way)| step.timeout(way));
         own.unwrap_or(self.rollout.timeout)
     }
 
-    /// How an object stands that is under way on its workflow.
+    /// The state of an object in flight on its workflow.
     pub(super) fn on_the_way(&self, traveller: StepContext<'_>, reservation: &InFlightObject) -> ObjectState {
         let object = traveller.object;
         if let Some((_, why)) = self.trouble(traveller, reservation) {
@@ -454,7 +454,7 @@ impl StateEvaluator<'_> {
         }
     }
 
-    /// Whether an object is where its way leads, and nothing of it is half done.
+    /// True if an object is at its end without partial steps.
     pub(super) fn has_arrived(&self, traveller: StepContext<'_>, reservation: &InFlightObject) -> bool {
         traveller.leg.has_landed(reservation.back)
             && traveller.seen_job(reservation).is_none()
@@ -462,9 +462,8 @@ impl StateEvaluator<'_> {
             && self.may_come(traveller, reservation).is_none()
     }
 
-    /// Whether something that is not there may have been asked for, by who went this way: what the object becomes, a
-    /// Job, or the object itself where it is to be made anew. A runner that was frozen as it asked knows no more than
-    /// anybody else whether it was heard.
+    /// True if a missing object may have been requested in this direction: the replacement, a Job, or the recreated
+    /// object. A runner that was suspended during the request cannot know whether the API server received it.
     pub(super) fn may_have_asked(&self, traveller: StepContext<'_>, reservation: &InFlightObject, back: bool) -> bool {
         let is_former = traveller.object.former.is_some();
         match traveller.job_ahead(reservation) {
@@ -474,8 +473,8 @@ impl StateEvaluator<'_> {
         }
     }
 
-    /// What may still come of a call that was sent before the rollout turned, in words. Nothing is let go, or undone,
-    /// before that is sure: what comes later would stand beside an object that nobody looks at any more.
+    /// The message about a request sent before a change of direction that may still take effect. Releases and reverts
+    /// wait until its outcome is certain: a later object would remain unmonitored.
     pub(super) fn may_come(&self, traveller: StepContext<'_>, reservation: &InFlightObject) -> Option<String> {
         let is_stopped = self.status.direction == Direction::Abort;
         let went_back = traveller.object.former.is_some() && (is_stopped || !reservation.back);
@@ -487,19 +486,19 @@ impl StateEvaluator<'_> {
             Some(job) => format!("job {}", job.name),
             None => "what it was to become".to_owned(),
         };
-        // When, and not how long: the same words are not written each second.
+        // Contains the end time instead of the remaining time, so the message is stable.
         let told = || format!("{what} is not there, and may have been asked for: that is sure at {}", rfc3339(sure));
-        // A time that is further ahead was written by another clock, and says nothing.
+        // A later time is from another clock, and invalid.
         let left = sure.saturating_sub(self.now.wall);
         (may_come && (1..=2 * LONGEST_CALL).contains(&left)).then(told)
     }
 
-    /// Whether anything of the workflow of an object is done, or was begun with.
+    /// True if the workflow of an object has begun.
     pub(super) fn has_begun(&self, traveller: StepContext<'_>, reservation: &InFlightObject) -> bool {
         traveller.has_begun(reservation) || has_begun_beside(traveller, &self.facts.answers)
     }
 
-    /// What comes next of an object that is under way.
+    /// The next change of an in-flight object.
     pub(super) fn stepping(&self, traveller: StepContext<'_>, reservation: &InFlightObject) -> StepChange {
         let leg = traveller.leg;
         if let Some(why) = self.lost_job_under_way(traveller, reservation) {
@@ -507,7 +506,7 @@ impl StateEvaluator<'_> {
         }
         if let Some(in_the_way) = self.in_the_way(traveller.object) {
             let runs = |job: &ObservedJob| SeenJob::under_way(&job.name, &self.facts.answers);
-            // On the way back it is left once its Job has ended.
+            // A rollback skips the object once its Job has ended.
             return match traveller.seen_job(reservation).filter(|_| self.back).and_then(runs) {
                 Some(why) => StepChange::Waits { why, spent: false },
                 None => StepChange::Held(in_the_way.why().to_owned()),
@@ -560,13 +559,16 @@ impl StateEvaluator<'_> {
         }
     }
 
-    /// That a Job may still run that its object says nothing of any more, in words.
-    pub(super) fn lost_job_under_way(&self, traveller: StepContext<'_>, reservation: &InFlightObject) -> Option<String> {
+    /// The message about a Job that may run although the object's annotation does not list it.
+    pub(super) fn lost_job_under_way(
+        &self,
+        traveller: StepContext<'_>,
+        reservation: &InFlightObject,
+    ) -> Option<String> {
         SeenJob::under_way(&traveller.lost_job(reservation)?.name, &self.facts.answers)
     }
 
-    /// What comes of a Job that was begun with when the rollout went the other way: nobody knows what it does half-way
-    /// through.
+    /// The change for a Job that started before the direction changed: its partial effects are unknown.
     fn of_other_way(&self, traveller: StepContext<'_>, other: &ObservedJob) -> StepChange {
         let seen = SeenJob::of(&other.name, &self.facts.answers);
         let is_whole = seen == SeenJob::Complete && traveller.leg.unmet(other.step, StepDirection::Done).is_none();
@@ -576,21 +578,28 @@ impl StateEvaluator<'_> {
                 StepChange::Waits { why: format!("job {} still runs, and ends first", other.name), spent: false }
             }
             SeenJob::Complete if other.back => self.counts(traveller, StepDirection::Undone, Completion::Whole),
-            // How much of it is undone, nobody knows.
+            // The extent of its revert is unknown.
             SeenJob::Absent | SeenJob::Failed(_) if other.back => {
                 self.counts(traveller, StepDirection::Undone, Completion::Unknown)
             }
-            SeenJob::Absent | SeenJob::Complete | SeenJob::Failed(_) => {
-                self.counts(traveller, StepDirection::Done, if is_whole { Completion::Whole } else { Completion::Unknown })
-            }
+            SeenJob::Absent | SeenJob::Complete | SeenJob::Failed(_) => self.counts(
+                traveller,
+                StepDirection::Done,
+                if is_whole { Completion::Whole } else { Completion::Unknown },
+            ),
         }
     }
 
-    /// What comes before a step: it is not for this object, or what was waited for holds no more, or what steps before
-    /// it left is not there any more and this one cannot be undone, or nobody knows.
-    fn before(&self, traveller: StepContext<'_>, reservation: &InFlightObject, step: &WorkflowStep) -> Option<StepChange> {
+    /// The change before a step: the step does not apply, a wait condition fails, earlier written fields changed before
+    /// an irreversible step, or the state is unknown.
+    fn before(
+        &self,
+        traveller: StepContext<'_>,
+        reservation: &InFlightObject,
+        step: &WorkflowStep,
+    ) -> Option<StepChange> {
         if traveller.leg.open {
-            // What was begun with is for it, whatever a list says since.
+            // A begun step applies, whatever a list contains since.
             return None;
         }
         match applies(traveller, step, &self.facts.answers) {
@@ -608,8 +617,7 @@ impl StateEvaluator<'_> {
         }
     }
 
-    /// What comes next where that is about other objects. That a step begins which cannot be undone is written down
-    /// before its first call.
+    /// The next change of a step on other objects. The start of an irreversible step is recorded before its first call.
     fn of_others(
         &self,
         traveller: StepContext<'_>,
@@ -624,7 +632,7 @@ impl StateEvaluator<'_> {
         stepping_of(progress).unwrap_or_else(|| self.counts(traveller, way(reservation.back), half))
     }
 
-    /// What comes next where that is a Job.
+    /// The next change of a Job step.
     fn of_job(
         &self,
         traveller: StepContext<'_>,
@@ -635,7 +643,7 @@ impl StateEvaluator<'_> {
         let (title, way) = (&wanted.title, way(reservation.back));
         let is_ours = reservation.back || traveller.was_tried(reservation, wanted.step);
         let unmet = traveller.leg.unmet(wanted.step, way);
-        // Whoever has done it by hand has done it.
+        // The condition of a Job can also be met by hand.
         let is_done = wanted.job.until.is_some() && unmet.is_none();
         match (SeenJob::of(title, &self.facts.answers), unmet) {
             (SeenJob::Unknown(why), _) => StepChange::Waits { why, spent: false },
@@ -663,26 +671,28 @@ impl StateEvaluator<'_> {
         }
     }
 
-    /// Whether somebody was told that a field of an object is not what the rollout left there, and has gone on.
+    /// True if a resume accepted that a field of the object differs from the written value.
     fn is_known(&self, traveller: StepContext<'_>) -> bool {
         let mut held = self.status.failures.iter().filter(|one| one.reason == HELD && one.cleared);
         held.any(|one| one.uid == traveller.object.uid)
     }
 
-    /// The step counts as done, or undone, by this write. What is half done and counts as undone is not touched.
+    /// The write that counts a step as applied or reverted. A partial step that counts as reverted leaves its effects.
     fn counts(&self, traveller: StepContext<'_>, way: StepDirection, half: Completion) -> StepChange {
         let done = traveller.leg.done;
         let is_half = half == Completion::Unknown;
         StepChange::Next(match way {
             StepDirection::Done if traveller.legs.is_run => StepWrite::Ran { done: done + 1, half: is_half },
-            StepDirection::Undone if traveller.legs.is_run => StepWrite::Ran { done: done.saturating_sub(1), half: false },
+            StepDirection::Undone if traveller.legs.is_run => {
+                StepWrite::Ran { done: done.saturating_sub(1), half: false }
+            }
             StepDirection::Done => StepWrite::Move(traveller.forward(self.now, half)),
             StepDirection::Undone if is_half => StepWrite::Move(traveller.again(self.now)),
             StepDirection::Undone => StepWrite::Move(traveller.back(self.now)),
         })
     }
 
-    /// Why an object that is under way does not get on: a word, and a sentence.
+    /// The problem of an in-flight object: reason and message.
     pub(super) fn trouble(
         &self,
         traveller: StepContext<'_>,
@@ -717,20 +727,20 @@ impl StateEvaluator<'_> {
         (lasted > timeout && !is_refused).then(|| (reason, not_done(&why)))
     }
 
-    /// What is written is written for this: it begins anew where the object goes on, or turns, or somebody resumes.
+    /// The key of a write attempt: changes when the object advances, changes direction, or the rollout is resumed.
     pub(super) fn step_tried(&self, traveller: StepContext<'_>, reservation: &InFlightObject) -> String {
         let (place, resumed) = (traveller.place(traveller.leg.done), self.status.resumed_at());
         format!("{place} {} {resumed}", reservation.back)
     }
 
-    /// Since when an object is at the step that it is at.
+    /// The start time of the current step.
     pub(super) fn since(&self, object: &FleetObject, reservation: &InFlightObject) -> u64 {
         let marked = self.moved(object);
         let reserved = wall(&reservation.since).or(marked).unwrap_or(self.now.wall);
         marked.unwrap_or(reserved).max(reserved).max(self.status.resumed_at())
     }
 
-    /// What is said of an object that is on a step.
+    /// The message about an object on a step.
     pub(super) fn waits(&self, traveller: StepContext<'_>, reservation: &InFlightObject) -> String {
         let place = traveller.told(reservation);
         let refused = self.facts.remembered.answer(&traveller.object.uid).map(|answer| answer.message.clone());
@@ -749,13 +759,12 @@ impl StateEvaluator<'_> {
     }
 }
 
-/// Objects that somebody deletes while they are under way, and that a finalizer keeps: what was written of them is
-/// still so, and nobody else goes in their place before they are gone.
+/// Objects deleted by another client while in flight, and kept by a finalizer: they remain written, and use the budget
+/// until they are deleted.
 impl StateEvaluator<'_> {
-    /// How an object stands that is being deleted, and is under way by this reservation. One of which nothing was
-    /// written only goes, and so does one that is through.
+    /// The state of a terminating in-flight object. Without writes, or once complete, it counts as deleted.
     pub(super) fn going(&self, object: &FleetObject, reservation: &InFlightObject) -> ObjectState {
-        // What becomes another one goes at its end, and is told of there.
+        // A converted object is deleted by its last step, which reports about it.
         if self.rollout.pair.is_some() || !self.was_written(object, reservation) {
             return ObjectState::Gone;
         }
@@ -774,7 +783,7 @@ impl StateEvaluator<'_> {
         }
     }
 
-    /// Whether an object that is being deleted is, or may be, something else than it was before the rollout.
+    /// True if a terminating object was changed, or may be, by the rollout.
     fn was_written(&self, object: &FleetObject, reservation: &InFlightObject) -> bool {
         if object.legs.is_some() {
             let traveller = StepContext::of(self.rollout, object, reservation);
@@ -784,7 +793,7 @@ impl StateEvaluator<'_> {
         goes_back || self.has_landed(object, reservation)
     }
 
-    /// Why an object fails that is being deleted, and is not gone in time.
+    /// The failure of an object that is terminating for too long.
     fn goes_for_ever(&self, object: &FleetObject, reservation: &InFlightObject) -> Option<String> {
         let since = object.going.as_ref()?.since.max(wall(&reservation.since).unwrap_or_default());
         let traveller = StepContext::of(self.rollout, object, reservation);
@@ -795,7 +804,7 @@ impl StateEvaluator<'_> {
     }
 }
 
-/// Who keeps an object that is being deleted.
+/// The finalizers of a terminating object.
 fn held_by(object: &FleetObject) -> String {
     match object.going.as_deref() {
         Some(Deletion { finalizers, .. }) if !finalizers.is_empty() => held_by_finalizers(&finalizers.join(", ")),
@@ -803,7 +812,7 @@ fn held_by(object: &FleetObject) -> String {
     }
 }
 
-/// Says of a write that it was tried all the time.
+/// The message about a write that conflicts continuously.
 fn never_lands(write: &StepWrite) -> String {
     let what = match write {
         StepWrite::Object(one) => one.title(),
@@ -812,7 +821,7 @@ fn never_lands(write: &StepWrite) -> String {
     format!("another client writes {what} continuously: stop that client, then resume the rollout")
 }
 
-/// A duration as people write it.
+/// A duration as text.
 pub(super) fn shown(duration: Duration) -> String {
     match duration.as_secs() {
         seconds if seconds > 0 && seconds % 3600 == 0 => format!("{}h", seconds / 3600),

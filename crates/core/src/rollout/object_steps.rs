@@ -2,18 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use super::steps::{
-    self, PreflightFailure, ObjectCall, ObjectWrite, PodSet, ahead_questions, leftover_questions, leftovers, pods_ahead,
-    pods_questions, refused_ahead,
-};
 use super::fleet_rollout::{Direction, Rollout};
 use super::initial_waits::{if_any_question, leading_questions};
-use super::planner::Planner;
 use super::lookup_request::LookupRequest;
+use super::planner::Planner;
 use super::rollout_write::RolloutWrite;
 use super::status::InFlightObject;
-use super::step_state::{has_begun_beside, way};
 use super::step_context::StepContext;
+use super::step_state::{has_begun_beside, way};
+use super::steps::{
+    self, ObjectCall, ObjectWrite, PodSet, PreflightFailure, ahead_questions, leftover_questions, leftovers,
+    pods_ahead, pods_questions, refused_ahead,
+};
 use super::wait_recheck::waited_questions;
 
 /// Lookups that an in-flight object needs.

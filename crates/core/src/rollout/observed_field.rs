@@ -1,4 +1,4 @@
-//! A field of an object that a step writes, as it was seen, and patches of such fields that say what they have seen.
+//! An observed field that a step writes, and patches with preconditions on observed fields.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -6,22 +6,22 @@ use serde_json::{Map, Value, json};
 use super::json_patch::{field_pointer, test};
 use crate::definition::Path;
 
-/// A field as it was seen.
+/// An observed field.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct ObservedField {
     value: Option<Value>,
-    /// How many names of its path lead somewhere.
+    /// The number of existing names in its path.
     there: usize,
-    /// How many members each object has on the way to it, outermost first.
+    /// The number of members of each parent, outermost first.
     members: Vec<usize>,
 }
 
-/// What a field was before a step wrote it. Empty where it was there and null.
+/// A field before a step wrote it. Empty if it was null.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 pub(super) struct KeptField {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     was: Option<Value>,
-    /// How many names of its path led somewhere, where it was not there.
+    /// If it was missing: the number of existing names in its path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     there: Option<usize>,
 }
@@ -39,12 +39,12 @@ impl ObservedField {
         Self { value, there, members }
     }
 
-    /// One of which nothing but its own value matters: below objects that are there up to a name.
+    /// A field of which only the value matters, below `there` existing names.
     pub(super) fn plain(value: Option<Value>, there: usize) -> Self {
         Self { value, there, members: Vec::new() }
     }
 
-    /// Whether this is what it is: by value, since an API server writes a number as it likes.
+    /// True if the field has this value. Compares numbers by value, since an API server may format them differently.
     pub(super) fn is(&self, value: Option<&Value>) -> bool {
         match (&self.value, value) {
             (Some(one), Some(other)) => same(one, other),
@@ -52,25 +52,25 @@ impl ObservedField {
         }
     }
 
-    /// Whether it is what it was before a step wrote it.
+    /// True if the field has its earlier value.
     pub(super) fn is_again(&self, kept: &KeptField) -> bool {
         self.is(kept.was.as_ref())
     }
 
-    /// What undoing a write of it has to know.
+    /// The state that a revert needs.
     pub(super) fn kept(&self) -> KeptField {
         let there = self.value.is_none().then_some(self.there);
         KeptField { was: self.value.clone(), there }
     }
 }
 
-/// A JSON Patch that is being made, whose tests say what was seen.
+/// A JSON Patch under construction, with preconditions on the observed state.
 #[derive(Default)]
 pub(super) struct FieldPatch {
     operations: Vec<Value>,
-    /// What it makes itself.
+    /// Paths created by the patch.
     made: Vec<Path>,
-    /// What it takes away itself.
+    /// Paths removed by the patch.
     gone: Vec<Path>,
 }
 
@@ -83,12 +83,12 @@ impl FieldPatch {
         Value::Array(self.operations)
     }
 
-    /// A field has to be what was seen of it.
+    /// Adds the precondition that a field is unchanged.
     pub(super) fn expects(&mut self, field: &Path, seen: &ObservedField) {
         self.operations.extend(seen.value.clone().map(|was| test(&field_pointer(field), was)));
     }
 
-    /// A field gets a value, or goes.
+    /// Sets or removes a field.
     pub(super) fn write(&mut self, field: &Path, seen: &ObservedField, value: Option<&Value>) {
         match (&seen.value, value) {
             (Some(was), Some(value)) => {
@@ -105,8 +105,7 @@ impl FieldPatch {
         }
     }
 
-    /// A field is put back to what it was, unless somebody else has written it since: `left` is what the step left
-    /// there.
+    /// Restores a field unless another client changed it: `left` is the value that the step wrote.
     pub(super) fn put_back(&mut self, field: &Path, seen: &ObservedField, left: Option<&Value>, kept: &KeptField) {
         if !seen.is(left) {
             return;
@@ -118,7 +117,7 @@ impl FieldPatch {
         }
     }
 
-    /// A field with all that is missing above it.
+    /// Adds a field with its missing parents.
     fn make(&mut self, field: &Path, there: usize, value: &Value) {
         let shared = self.made.iter().map(|made| made.common(field)).max().unwrap_or_default();
         let (outer, inner) = field.split_at(there.max(shared) + 1);
@@ -132,7 +131,7 @@ impl FieldPatch {
         self.made.push(field.clone());
     }
 
-    /// A field that was not there, with what was made for it and holds nothing else.
+    /// Removes a field that was missing, with created parents that are empty otherwise.
     fn take_away(&mut self, field: &Path, seen: &ObservedField, there: usize) {
         let mut keeps = field.len();
         while keeps > there + 1 {

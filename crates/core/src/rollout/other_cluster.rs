@@ -1,19 +1,19 @@
-//! Another cluster than the one that a rollout is in.
+//! References to other clusters.
 
 use std::fmt;
 
-/// Another cluster, by the Secret in the cluster of the rollout that holds its kubeconfig.
+/// Another cluster, by the Secret with its kubeconfig in the cluster of the rollout.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub struct OtherCluster {
     /// Namespace of the Secret.
     pub namespace: String,
-    /// Its name.
+    /// Name of the Secret.
     pub secret: String,
-    /// The key of its data.
+    /// Key in its data.
     pub key: String,
 }
 
-/// As people call it: `the cluster of secret namespace/name`.
+/// For messages: `the cluster of secret namespace/name`.
 impl fmt::Display for OtherCluster {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "the cluster of secret {}/{}", self.namespace, self.secret)

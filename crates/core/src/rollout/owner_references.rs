@@ -1,12 +1,11 @@
-//! Whether owner references are guarded.
+//! Protection of owner references.
 
-/// Whether an API server asks whoever changes owner references for more rights than the write itself takes: whether its
-/// admission plugin `OwnerReferencesPermissionEnforcement` is on.
-/// Source: `kubernetes plugin/pkg/admission/gc/gc_admission.go`.
+/// Whether the API server requires additional rights to change owner references, by its admission plugin
+/// `OwnerReferencesPermissionEnforcement`. Source: `kubernetes plugin/pkg/admission/gc/gc_admission.go`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum OwnerReferences {
-    /// It does not, as it is by default.
+    /// Additional rights are not required (the default).
     Free,
-    /// It does.
+    /// Additional rights are required.
     Guarded,
 }

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use super::fleet_object::FleetObject;
 use super::fleet_rollout::Rollout;
 use super::json_patch::{pointer, test};
-use super::rollout_annotation::{ANNOTATION, RolloutAnnotation, keeps_not};
 use super::moment::{ClockReading, rfc3339};
+use super::rollout_annotation::{ANNOTATION, RolloutAnnotation, keeps_not};
 use crate::definition::{HELD, HoldMark, LET_GO, RELEASED, WANTED};
 
 /// The write of one object.

@@ -1,18 +1,18 @@
-//! What is to be written next.
+//! The next writes of a rollout.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use super::object_steps::tells;
+use super::converted_source::{formers, note_left, returned};
 use super::decide::decide;
-use super::facts::{RunnerCache, PlanInput};
+use super::facts::{PlanInput, RunnerCache};
 use super::fleet_object::FleetObject;
 use super::fleet_rollout::Rollout;
-use super::converted_source::{formers, note_left, returned};
 use super::message::described;
 use super::moment::ClockReading;
 use super::object_move::{Moves, moves, note_records, tries};
 use super::object_state::ObjectState;
+use super::object_steps::tells;
 use super::planner::Planner;
 use super::rollout_write::RolloutWrite;
 use super::running_range::{RunningRange, running_range};
@@ -20,29 +20,29 @@ use super::status::{InFlightObject, RolloutStatus};
 use super::version_range::VersionRange;
 use super::workflow_plan::{gap_writes, note_tried, refused_on_the_way, runs, step_writes};
 
-/// What is to be written next, and how the fleet stands.
+/// The next writes, and the state of the fleet.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct RolloutPlan {
-    /// In this order. Those that close a gap ([`super::ObjectWrite::closes_gap`]) are the first, and none waits for
-    /// another. Where any other one fails, what follows must not be written: what is moved has to be reserved.
+    /// In this order. Writes that close a gap ([`super::ObjectWrite::closes_gap`]) are first and independent. If
+    /// another write fails, the rest must not be written: moved objects must be listed as in flight.
     pub writes: Vec<RolloutWrite>,
     /// The status, written or not.
     pub status: RolloutStatus,
-    /// How each object of the fleet stands, in the fleet's order.
+    /// The state of each object, in fleet order.
     pub standings: Vec<ObjectState>,
-    /// What the next plan of this run is to know.
+    /// Input for the next plan of this run.
     pub remembered: RunnerCache,
-    /// Whether it takes a consistent list of the whole fleet to go on.
+    /// True if the next plan needs a consistent list of the whole fleet.
     pub wants_list: bool,
-    /// Whether time alone brings the move of an object: its controller has written to it in this second.
+    /// True if a move only waits for time to pass: its controller wrote the object in this second.
     pub defers: bool,
 }
 
 impl RolloutPlan {
-    /// Objects of which it says what no test of a patch guards: those that it lets go, turns or fails, and whose next
-    /// step it takes; by uid. Where the fleet was not listed just now, they have to be read again before anything of it
-    /// is written, and where one is another by then, it has to be planned anew. `before` is the status that it was made
-    /// of. A move of a label is not among them: its patch tests all that it was decided by.
+    /// Objects with decisions that no patch precondition protects, by uid: objects that are released, change direction,
+    /// fail or take a step. Unless the fleet was just listed, the runner must read them again before it writes, and
+    /// plan again if one changed. `before` is the status of the plan's input. A label move is excluded: the
+    /// preconditions of its patch cover its input.
     #[must_use]
     pub fn judged<'a>(&'a self, rollout: &Rollout, before: &'a RolloutStatus) -> BTreeSet<&'a str> {
         let after = &self.status;
@@ -53,7 +53,7 @@ impl RolloutPlan {
         let let_go = before.in_flight.iter().filter(|one| !goes_on(one));
         let steps = self.writes.iter().filter_map(|write| match write {
             RolloutWrite::Job(one) => Some(one.uid.as_str()),
-            // It waits for no look at anything else.
+            // Independent of all lookups.
             RolloutWrite::Object(one) if one.closes_gap() => None,
             RolloutWrite::Object(one) => Some(one.uid.as_str()),
             RolloutWrite::Move(one) => rollout.has_workflows().then_some(one.uid.as_str()),
@@ -64,7 +64,7 @@ impl RolloutPlan {
     }
 }
 
-/// Says what is to be written next. It looks at nothing but its arguments: the same ones give the same plan.
+/// Computes the next writes. Depends only on its arguments: equal arguments give equal plans.
 #[must_use]
 pub fn plan(
     rollout: &Rollout,

@@ -1,44 +1,44 @@
-//! A plan that is being made: what is known, what was decided so far, and what every step of it needs.
+//! The planner: input, decisions so far, and shared helpers.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::facts::PlanInput;
-use super::fleet_object::{Membership, FleetObject};
-use super::fleet_rollout::{Direction, Rollout, NO_WAY_BACK};
+use super::fleet_object::{FleetObject, Membership};
+use super::fleet_rollout::{Direction, NO_WAY_BACK, Rollout};
 use super::fleet_view::FleetView;
 use super::message::Blockers;
 use super::moment::{ClockReading, rfc3339};
-use super::object_state::{StateEvaluator, ObjectState};
+use super::object_state::{ObjectState, StateEvaluator};
 use super::patch::ObjectPatch;
 use super::rewrite::unheard;
 use super::start::recheck_requested;
-use super::status::{ANNOTATION_REMOVED, PauseReason, InFlightObject, HistoryEntry, RolloutPhase, RolloutStatus};
+use super::status::{ANNOTATION_REMOVED, HistoryEntry, InFlightObject, PauseReason, RolloutPhase, RolloutStatus};
 use super::step_context::StepContext;
 
-/// A plan that is being made.
+/// A plan in progress.
 pub(super) struct Planner<'a> {
     pub(super) rollout: &'a Rollout,
     pub(super) fleet: &'a [FleetObject],
-    /// Those that are under way, or were when this plan began, by uid.
+    /// Objects that are in flight, or were when this plan began, by uid.
     under_way: HashMap<&'a str, &'a FleetObject>,
-    /// Why the path leads from none of these versions to the new one; nothing where it does.
+    /// For each source version, the refused upgrade to the new one, or `None` if allowed.
     hops: BTreeMap<&'a str, Option<String>>,
     pub(super) now: ClockReading,
     pub(super) status: RolloutStatus,
     pub(super) facts: PlanInput,
     pub(super) wants_list: bool,
     pub(super) in_the_way: Blockers,
-    /// A word that is told before anything else is done.
+    /// A state word that must be written before anything else.
     pub(super) told: Option<String>,
-    /// Objects are held, or let go, before anything else goes on.
+    /// Hold and release writes, which precede everything else.
     pub(super) holds: Vec<ObjectPatch>,
-    /// The checks of the beginning were looked at again for this plan.
+    /// True if start checks were repeated for this plan.
     pub(super) looked_again: bool,
-    /// An object was let go just now that has become another one: the next plan knows whether it can be made anew.
+    /// True if a converted object was released just now: the next plan knows whether it can be recreated.
     pub(super) is_replaced: bool,
-    /// Nothing is decided: it was over before, or too little is seen.
+    /// True if nothing is decided: the rollout was finished before, or observations are incomplete.
     pub(super) rests: bool,
-    /// It was over, and looks again whether that is all: where it is, the end that was written down stands.
+    /// True for a recheck of a finished rollout: without findings, its recorded end remains.
     pub(super) was_over: bool,
 }
 
@@ -77,8 +77,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Nothing goes forward while something of the cluster is not as it has to be. Whoever goes back may do so because
-    /// of that.
+    /// Blocks forward moves while a check fails. An undo is exempt: the failing check may be its reason.
     pub(super) fn look_at_checks(&mut self) {
         if self.facts.shut.is_none() && self.status.direction_of(self.rollout) == Direction::Forward {
             self.facts.shut = self.rollout.checks.shut(&self.facts.answers);
@@ -91,30 +90,38 @@ impl<'a> Planner<'a> {
 
     pub(super) fn judge(&self) -> StateEvaluator<'_> {
         let back = self.status.direction == Direction::Undo;
-        StateEvaluator { rollout: self.rollout, status: &self.status, facts: &self.facts, hops: &self.hops, now: self.now, back }
+        StateEvaluator {
+            rollout: self.rollout,
+            status: &self.status,
+            facts: &self.facts,
+            hops: &self.hops,
+            now: self.now,
+            back,
+        }
     }
 
-    /// How each object stands, in the fleet's order: until something is let go, reserved or turned.
+    /// The state of each object, in fleet order; valid until an object is released, put in flight or changes direction.
     pub(super) fn standings(&self) -> Vec<ObjectState> {
         self.judge().standings(self.fleet)
     }
 
-    /// The fleet, and how it stands.
+    /// The fleet with states.
     pub(super) fn view<'s>(&'s self, standings: &'s [ObjectState]) -> FleetView<'a, 's> {
         FleetView { rollout: self.rollout, status: &self.status, fleet: self.fleet, standings }
     }
 
-    /// An object that is under way.
+    /// An in-flight object.
     pub(super) fn object(&self, uid: &str) -> Option<&'a FleetObject> {
         self.under_way.get(uid).copied()
     }
 
-    /// An object that is under way on a workflow.
+    /// An object in flight on a workflow.
     pub(super) fn traveller<'p>(&'p self, reservation: &InFlightObject) -> Option<StepContext<'p>> {
         StepContext::of(self.rollout, self.object(&reservation.uid)?, reservation)
     }
 
-    /// Whether an object fails, and does not go back. That its mark was lost says nothing of how it goes on.
+    /// True if an object failed and is not being rolled back. A lost annotation does not count: the object may
+    /// continue.
     pub(super) fn fails(&self, uid: &str) -> bool {
         self.status.failure(uid).is_some_and(|known| known.reason != ANNOTATION_REMOVED && !known.back)
     }
@@ -123,24 +130,24 @@ impl<'a> Planner<'a> {
         rfc3339(self.now.wall)
     }
 
-    /// Whether nothing is moved now, whatever there is to do.
+    /// True if the rollout is paused.
     pub(super) fn is_stopped(&self) -> bool {
         self.rollout.paused || self.status.halted.is_some()
     }
 
-    /// Too little is seen: nothing is decided before the whole fleet is listed.
+    /// Requests a list of the whole fleet before any decision.
     pub(super) fn ask_for_list(&mut self) {
         (self.rests, self.wants_list) = (true, true);
     }
 
-    /// Moves nothing more until somebody resumes the rollout.
+    /// Pauses the rollout until a resume.
     pub(super) fn halt(&mut self, reason: &str, message: String) {
         if self.status.halted.is_none() {
             self.status.halted = Some(PauseReason { reason: reason.to_owned(), message });
         }
     }
 
-    /// Reserves the next objects, as many as may be under way.
+    /// Puts the next objects in flight, up to the limit.
     pub(super) fn reserve(&mut self, next: &[&'a FleetObject], max_in_flight: usize, back: bool) {
         if self.facts.trouble.is_some() || self.facts.shut.is_some() {
             return;
@@ -156,7 +163,7 @@ impl<'a> Planner<'a> {
             if let Some(became) = self.status.converted_counts.get_mut(&wave).filter(|_| target.is_some()) {
                 *became = became.saturating_sub(1);
             }
-            // Its mark may be there again: then that says of which step its Job was.
+            // If the annotation is restored, it contains the step of the Job.
             let (job, tried) = (None, self.status.lost_job(&uid, &wave).filter(|_| back).cloned());
             let (may_come, writes) = (None, None);
             let reservation = InFlightObject {
@@ -181,7 +188,7 @@ impl<'a> Planner<'a> {
         self.status.phase = phase;
         self.status.reason = reason.map(str::to_owned);
         (self.status.wave_done, self.status.wave_since) = (None, None);
-        // Whoever has asked for another look has had it.
+        // The requested recheck is complete.
         self.status.recheck_requested = false;
         if self.was_over {
             return;
@@ -201,12 +208,12 @@ impl<'a> Planner<'a> {
     }
 }
 
-/// Why no object may go from these versions, each asked for once: a fleet has few of them.
+/// The refused upgrades by source version; a fleet has few versions.
 fn hops<'a>(rollout: &Rollout, fleet: &'a [FleetObject]) -> BTreeMap<&'a str, Option<String>> {
     let is_of_it = |object: &&FleetObject| rollout.from.is_none() || object.version == rollout.from;
     let versions: BTreeSet<&str> = fleet.iter().filter(is_of_it).filter_map(FleetObject::version).collect();
     versions.into_iter().map(|version| (version, rollout.hop_refused(version, &rollout.to))).collect()
 }
 
-/// Ends that are remembered.
+/// Maximum number of history entries.
 const HISTORY: usize = 10;

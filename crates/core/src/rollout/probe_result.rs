@@ -1,26 +1,26 @@
-//! An answer over HTTP, and whether it says that all is well.
+//! HTTP responses and their evaluation.
 
-/// An answer over HTTP.
+/// An HTTP response.
 #[derive(Clone, Debug)]
 pub struct ProbeResult {
-    /// The status.
+    /// The status code.
     pub code: u16,
-    /// All of the body; nothing of it where only the status is asked for.
+    /// The whole body; empty if only the status counts.
     pub body: Vec<u8>,
 }
 
 impl ProbeResult {
-    /// Whether the status says so.
+    /// True if the status is 2xx.
     pub(super) fn is_fine(&self) -> bool {
         (200..300).contains(&self.code)
     }
 
-    /// What the status says.
+    /// An error unless the status is 2xx.
     pub(super) fn fine(&self) -> Result<(), String> {
         if self.is_fine() { Ok(()) } else { Err(self.status()) }
     }
 
-    /// The status in words, where it is not fine.
+    /// The status as error text.
     pub(super) fn status(&self) -> String {
         match self.code {
             300..400 => {

@@ -6,18 +6,18 @@ use serde_json::Value;
 
 use super::fleet_rollout::Rollout;
 use super::kinds::FactLookup;
-use super::rollout_annotation::RolloutAnnotation;
 use super::observed_field::ObservedField;
+use super::rollout_annotation::RolloutAnnotation;
 use super::status::RolloutStatus;
 use super::wave::Wave;
-use crate::definition::{WorkflowAct, Path, StepDirection};
+use crate::definition::{Path, StepDirection, WorkflowAct};
 
 /// The wave entries of an object, in wave order, and the observed fields that steps write.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct ObjectProgress {
     pub(super) legs: Vec<WaveProgress>,
     pub(super) fields: BTreeMap<Path, ObservedField>,
-    /// Facts to look up before its conversion to another kind.
+    /// The facts that its conversion to another kind needs.
     pub(super) facts: Vec<FactLookup>,
     /// The reason in its own fields that excludes it from conversion.
     pub(super) refused: Option<String>,
@@ -117,7 +117,7 @@ impl ObjectProgress {
         (leg.steps > 0).then(|| Self { legs: vec![leg], is_run: true, ..Self::default() })
     }
 
-    /// The next wave going forward.
+    /// The next wave in forward direction.
     pub(super) fn forward(&self) -> Option<&WaveProgress> {
         self.own().find(|leg| !leg.is_done() && leg.counts())
     }

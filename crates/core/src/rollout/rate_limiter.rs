@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::call_times::{CallTimes, SAMPLE, SlowCalls};
 
-/// The write rate of a rollout. Time arguments come from a monotonic clock.
+/// The write rate of a rollout. Time arguments are readings of a monotonic clock.
 #[derive(Clone, Debug)]
 pub struct RateLimiter {
     /// Writes per second.

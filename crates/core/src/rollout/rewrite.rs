@@ -5,10 +5,10 @@
 
 use serde_json::Value;
 
-use super::lookup_results::LookupResults;
 use super::fleet_rollout::Rollout;
-use super::moment::{ClockReading, wall};
 use super::lookup_request::LookupRequest;
+use super::lookup_results::LookupResults;
+use super::moment::{ClockReading, wall};
 use super::status::RolloutStatus;
 
 /// The lookup of a storage migration.

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::steps::{rights_elsewhere_of, rights_of};
 use super::fleet_rollout::Rollout;
-use super::owner_references::OwnerReferences;
 use super::lookup_request::{LookupRequest, LookupTarget};
+use super::owner_references::OwnerReferences;
+use super::steps::{rights_elsewhere_of, rights_of};
 use crate::apimachinery::ResourceName;
-use crate::definition::{WorkflowStep, Kind};
+use crate::definition::{Kind, WorkflowStep};
 
 /// Verbs by group and plural.
 pub type RolloutRights = BTreeMap<(String, String), BTreeSet<&'static str>>;

@@ -6,7 +6,7 @@ use super::fleet_rollout::Direction;
 use super::moment::wall;
 use super::planner::Planner;
 use super::rewrite::{not_stored, seen_crd};
-use super::status::{ANNOTATION_REMOVED, CHANGED, RolloutPhase, CrdSnapshot};
+use super::status::{ANNOTATION_REMOVED, CHANGED, CrdSnapshot, RolloutPhase};
 use super::steps_digest::{ComparedSteps, compare, digest_of_steps};
 use super::workflow_plan::{may_run, turned};
 

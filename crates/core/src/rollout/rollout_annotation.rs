@@ -1,4 +1,4 @@
-//! What a rollout leaves on an object, in the same write that moves it.
+//! The annotation of a rollout on an object, written with the move.
 
 use std::collections::BTreeMap;
 
@@ -11,58 +11,58 @@ use super::shared_metadata::SharedMetadata;
 pub(crate) use crate::definition::MOVED as ANNOTATION;
 use crate::definition::read_note;
 
-/// By which rollout an object was moved, when, and what it was before.
+/// The rollout that moved an object, the time, and the earlier state.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub(super) struct RolloutAnnotation {
     /// The uid of the StagedRollout.
     pub(super) rollout: String,
-    /// The value of the version label before; none where there was no label.
+    /// The earlier version label; `None` without label.
     pub(super) was: Option<String>,
     pub(super) to: String,
-    /// By the clock of whoever moved it.
+    /// Time on the clock of the runner.
     pub(super) at: String,
-    /// How many steps of its workflow are done, by the wave whose workflow it is.
+    /// The number of applied workflow steps, by wave.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) step: BTreeMap<String, usize>,
-    /// Waves whose last step counts as done only so that it can be undone: nobody knows how far it came.
+    /// Waves whose last step counts only so that a rollback reverts it: its effect is unknown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[serde(rename = "unknownWaves")]
     pub(super) unknown_waves: Vec<String>,
-    /// Waves whose next step was begun and does not count: nobody knows how far it came, and it is done anew.
+    /// Waves whose next step has begun without counting: its effect is unknown, and it is repeated.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) open: Vec<String>,
-    /// What fields were before a step wrote them, by wave and step, and by field.
+    /// Field values before a step wrote them, by wave and step, and by field.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) kept: BTreeMap<String, BTreeMap<String, KeptField>>,
-    /// Of an object that was made anew of what it had become: whose place it has.
+    /// The origin of an object that was recreated from its replacement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) again: Option<RecreatedFrom>,
-    /// On what an object has become: `namespace/name` of both. A copy of that by another name was made of nothing.
+    /// On a replacement: `namespace/name` of source and replacement. A copy under another name is not a replacement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) place: Option<String>,
-    /// The entries of the field manager that has to write after the move, as they were at it. Nothing where none has
-    /// to, and in marks of programs that compared times.
+    /// Entries of the field manager that must write after the move, as of the move. `None` if no manager must, and in
+    /// annotations of versions that compared times.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) writes: Option<ManagerRecord>,
 }
 
-/// Whose place an object has that was made anew of what it had become.
+/// The origin of a recreated object.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub(super) struct RecreatedFrom {
-    /// The uid that the object had before.
+    /// The earlier uid of the object.
     pub(super) of: String,
-    /// The uid of what it had become.
+    /// The uid of its replacement.
     pub(super) target: String,
-    /// `metadata.generation` that this had.
+    /// `metadata.generation` of the replacement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) generation: Option<i64>,
-    /// Labels and annotations that both had.
+    /// Labels and annotations shared by both.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) shared: Option<SharedMetadata>,
 }
 
 impl RolloutAnnotation {
-    /// Of an object that is moved now, and has done no step yet: by the StagedRollout of this uid, to this version.
+    /// For an object that moves now without applied steps: uid of the StagedRollout, and target version.
     pub(super) fn new((rollout, to): (&str, &str), was: Option<String>, now: ClockReading) -> Self {
         Self {
             rollout: rollout.to_owned(),
@@ -79,18 +79,18 @@ impl RolloutAnnotation {
         }
     }
 
-    /// Reads the annotation. Anything else is somebody's own text.
+    /// Parses the annotation. Other content belongs to other clients.
     pub(super) fn read(text: &str) -> Option<Self> {
         read_note(text)
     }
 
-    /// When it was moved, in seconds since 1970.
+    /// The time of the move, in seconds since 1970.
     pub(super) fn moved(&self) -> Option<u64> {
         moment::wall(&self.at)
     }
 }
 
-/// What is wrong with an object that lacks an annotation of ours which it was written with.
+/// The message about an object that is stored without a written pointsman annotation.
 pub(super) fn keeps_not(name: &str) -> String {
     format!(
         "does not keep the annotation {name}: a mutating webhook or policy takes it off; have it leave the annotations of \

@@ -1,9 +1,9 @@
 //! API calls of a plan.
 
-use super::steps::ObjectWrite;
 use super::job_write::JobWrite;
 use super::patch::ObjectPatch;
 use super::status::RolloutStatus;
+use super::steps::ObjectWrite;
 
 /// One call of the API server.
 #[derive(Clone, Debug, Eq, PartialEq)]

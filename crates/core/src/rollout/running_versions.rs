@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use super::lookup_results::LookupResults;
 use super::fleet_rollout::Direction;
 use super::lookup_request::{LookupRequest, title};
+use super::lookup_results::LookupResults;
 use super::read_version::readable;
 use super::status::RolloutStatus;
 use crate::definition::admission::{ObservedPart, PartVersions, whole_parts};
@@ -64,7 +64,7 @@ pub enum VersionState {
     Partial,
     /// Runs nowhere, and has an upgrade path from the active version.
     Available,
-    /// Is not known to run, and cannot come next.
+    /// Is not known to run, and cannot follow the active version.
     Unavailable,
 }
 

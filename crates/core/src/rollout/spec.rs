@@ -6,7 +6,7 @@ use serde_json::Value;
 use serde_saphyr::Spanned;
 
 use super::bad_rollout::BadRollout;
-use crate::definition::{self, WorkflowJobSpec, Problem, explain, line};
+use crate::definition::{self, Problem, WorkflowJobSpec, explain, line};
 
 /// The `kind` of a StagedRollout.
 pub const ROLLOUT: &str = "StagedRollout";

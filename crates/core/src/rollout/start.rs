@@ -1,16 +1,16 @@
 //! Start conditions of a rollout.
 
 use super::checks::ChecksAsked;
-use super::facts::PlanInput;
-use super::fleet_object::{Membership, FleetObject};
-use super::fleet_rollout::{Direction, Rollout};
 use super::converted_source::former_question;
+use super::facts::PlanInput;
+use super::fleet_object::{FleetObject, Membership};
+use super::fleet_rollout::{Direction, Rollout};
+use super::http_probe::HttpProbe;
 use super::job_write::bad_template;
-use super::message::some;
 use super::lookup_request::LookupRequest;
+use super::message::some;
 use super::rewrite::{crd_question, not_stored};
 use super::status::RolloutStatus;
-use super::http_probe::HttpProbe;
 use crate::definition::StartCheck;
 
 /// Lookups in the cluster: before a rollout begins, while it moves forward, and until it ends.

@@ -3,7 +3,7 @@
 use super::fleet_rollout::{Direction, Rollout};
 use super::status::{ROLLED_BACK, RolloutPhase, RolloutStatus};
 
-/// The state word of a rollout that has begun and is at a wave. `told` is the word that must be written before the
+/// The state word of a rollout that has begun and is at a wave. The second word, if given, must be written before the
 /// rollout continues.
 pub(super) fn state(rollout: &Rollout, status: &RolloutStatus, at: usize, told: Option<&str>) -> Option<String> {
     if let Some(told) = told {

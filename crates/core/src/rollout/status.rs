@@ -1,4 +1,4 @@
-//! The status of a StagedRollout: all that a rollout remembers beside what stands on the objects themselves.
+//! The status of a StagedRollout: all durable state apart from annotations on objects.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -14,66 +14,65 @@ use super::ordered_version::OrderedVersion;
 use super::version_range::VersionRange;
 use super::wave_gate::WaveSide;
 
-/// What a rollout has come to, and what it has under way.
+/// The state of a rollout, and its objects in flight.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct RolloutStatus {
-    /// In a word.
+    /// As one word.
     pub phase: RolloutPhase,
-    /// Why, in a word.
+    /// Reason, as one word.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Why, in a sentence: what it waits for, or what somebody has to do.
+    /// Message: the pending condition, or the required action.
     pub message: String,
-    /// Where the fleet goes.
+    /// The direction of the fleet.
     pub direction: Direction,
-    /// How far it is, in the words of the StagedRollout.
+    /// The state, in words of the StagedRollout.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
-    /// The wave that is under way.
+    /// The current wave.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wave: Option<String>,
-    /// Since when the rollout is at that wave: when the one before was over, what is waited for after it included.
+    /// When the rollout reached that wave: the previous wave and its gate were complete.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wave_since: Option<String>,
-    /// Nothing of that wave is begun yet: something is waited for before it.
+    /// The wave has not begun: its gate is closed.
     #[serde(skip_serializing_if = "is_false")]
     pub before: bool,
-    /// When the last object of that wave was through.
+    /// When the last object of the wave was complete.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wave_done: Option<String>,
-    /// Waves after which somebody has let the rollout go on, since it went another way last.
+    /// Waves approved on the side `after`, since the last change of direction.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub approved: Vec<String>,
-    /// Waves before which somebody has done so.
+    /// Waves approved on the side `before`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub approved_before: Vec<String>,
-    /// Waves that have run what they run.
+    /// Completed wave runs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub completed_run_waves: Vec<String>,
-    /// Those of them of which nobody knows how far it came, and which only can be undone, or run anew.
+    /// Wave runs with unknown effect, which can only be reverted or repeated.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unknown_run_waves: Vec<String>,
-    /// How often the rollout was resumed, or went another way: what is run of workflows is run anew after that.
+    /// The number of resumes and changes of direction. Each begins new attempts of workflow Jobs.
     #[serde(skip_serializing_if = "is_zero")]
     pub attempt: u32,
-    /// A hash of what its waves do, where they go workflows: it does not change under way.
+    /// A hash of the wave workflows, which must stay the same during the rollout.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steps: Option<String>,
-    /// The CRD by which objects are stored anew, where that is what the rollout does.
+    /// The CRD of a storage migration.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stored: Option<CrdSnapshot>,
-    /// Objects that are under way: those that will be moved by the next write, those that were moved and are not
-    /// through, and those that failed.
+    /// Objects in flight: objects whose move is the next write, moved and incomplete objects, and failed objects.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub in_flight: Vec<InFlightObject>,
-    /// Objects that were deleted at the end of their workflow, since they have become others: how many, by wave.
+    /// Numbers of source objects deleted after conversion, by wave.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub converted_counts: BTreeMap<String, usize>,
-    /// Objects that failed.
+    /// Failed objects.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<RolloutFailure>,
-    /// Objects that could not be moved, the first of them.
+    /// The first objects that cannot be moved.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub blocked: Vec<BlockedObject>,
     /// The `metadata.generation` that the status was computed from.
@@ -82,69 +81,68 @@ pub struct RolloutStatus {
     /// `Progressing`, `Paused`, `Complete` and `Failed`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<Condition>,
-    /// Why nothing more is moved until somebody resumes. It is stored as the condition `Paused`.
+    /// The reason of a pause until a resume. Stored as the condition `Paused`.
     #[serde(skip)]
     pub halted: Option<PauseReason>,
-    /// An object failed, and so everything goes back.
+    /// A failure undoes all moves.
     #[serde(skip_serializing_if = "is_false")]
     pub undo_all: bool,
-    /// Objects of the whole rollout.
+    /// Objects of the rollout.
     pub counts: RolloutCounts,
     /// Objects of each wave.
     pub waves: Vec<WaveCounts>,
-    /// The lowest version that may be running, where that is known.
+    /// The lowest version that may run, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lowest: Option<OrderedVersion>,
-    /// The highest one.
+    /// The highest version that may run, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub highest: Option<OrderedVersion>,
-    /// The same of each part that the definition names, by that name, where it is known.
+    /// The known version range of each part, by name in the definition.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub parts: BTreeMap<String, VersionRange>,
-    /// When the first object could have been moved.
+    /// The earliest time of a move.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub started: Option<String>,
-    /// Somebody has resumed it after it was taken back: whoever runs it looks once more at what it has left.
+    /// A finished undo was resumed: the runner checks skipped objects again.
     #[serde(default, skip_serializing_if = "is_false")]
     pub recheck_requested: bool,
-    /// When it went on last, since somebody resumed it, or since nothing could come any more that was not answered:
-    /// objects have their whole time again.
+    /// The last resume, or the end of an unacknowledged request: timeouts restart.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resumed: Option<String>,
-    /// How it ended, each time, the last one last.
+    /// The ends of the rollout, latest last.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub history: Vec<HistoryEntry>,
 }
 
-/// What a rollout has come to, in a word.
+/// The phase of a rollout.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 pub enum RolloutPhase {
-    /// Nothing was moved yet.
+    /// Not begun.
     #[default]
     Pending,
-    /// It must not begin.
+    /// Start conditions are unmet.
     Refused,
-    /// Objects are under way, or about to be.
+    /// Objects are in flight, or about to be.
     Rolling,
-    /// Nothing is under way: it waits for somebody or something.
+    /// No object is in flight: waits for an operator or a condition.
     Waiting,
-    /// Nothing more is moved until somebody resumes it.
+    /// No object moves until a resume.
     Paused,
-    /// Every object is through.
+    /// All objects are complete.
     Complete,
-    /// It is through, and objects that failed were taken back.
+    /// Complete, and failed objects were rolled back.
     Failed,
-    /// Somebody stopped it, or everything was taken back.
+    /// Aborted, or completely undone.
     Aborted,
 }
 
 impl RolloutPhase {
-    /// Those in which a StagedRollout is not to be deleted, and what it freezes is frozen: objects are under way, or
-    /// failed and nobody has looked at them.
+    /// Phases in which a StagedRollout must not be deleted and its freeze is in force: objects are in flight, or failed
+    /// without review.
     pub const UNSETTLED: [Self; 4] = [Self::Rolling, Self::Waiting, Self::Paused, Self::Failed];
 }
 
-/// An object that is under way.
+/// An object in flight.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct InFlightObject {
@@ -152,41 +150,40 @@ pub struct InFlightObject {
     pub object: String,
     /// Its uid.
     pub uid: String,
-    /// Since when.
+    /// Start time.
     pub since: String,
-    /// To what it was before.
+    /// True for a rollback.
     #[serde(default, skip_serializing_if = "is_false")]
     pub back: bool,
-    /// The wave whose workflow it goes; none where its version label is changed.
+    /// Its workflow wave; empty if only the version label changes.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub wave: String,
-    /// Which attempt at its next steps this is.
+    /// The number of the attempt at its next steps.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub attempt: u32,
-    /// The object had said by then what the rollout had done with it.
+    /// True if the object had the rollout annotation at the start.
     #[serde(default, skip_serializing_if = "is_false")]
     pub marked: bool,
-    /// It turned at this step, as something was to be made: who was to make it may have been frozen since, and what was
-    /// asked for comes late.
+    /// The step of a change of direction during a creation: a suspended runner may have sent a request that still takes
+    /// effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub may_come: Option<usize>,
-    /// The Job of the step that it is at, once that was seen.
+    /// The Job of the current step, once observed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub job: Option<ObservedJob>,
-    /// The one that was seen before that.
+    /// The Job observed earlier.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tried: Option<ObservedJob>,
-    /// The uid of what it has become, where it is there no more and is to be made anew of that.
+    /// The uid of the replacement from which the deleted object is recreated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
-    /// The entries of the field manager that has to write after the object has gone back, as they are at that: the
-    /// write that takes it back takes the mark off.
+    /// The entries of the awaited field manager at the rollback, whose write removes the annotation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub writes: Option<ManagerRecord>,
 }
 
 impl InFlightObject {
-    /// Its namespace, where it has one, and its name.
+    /// Namespace, if namespaced, and name.
     pub(super) fn place(&self) -> (Option<&str>, &str) {
         match self.object.split_once('/') {
             Some((namespace, name)) => (Some(namespace), name),
@@ -195,7 +192,7 @@ impl InFlightObject {
     }
 }
 
-/// A Job of a step that was seen.
+/// An observed Job of a step.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ObservedJob {
@@ -203,26 +200,26 @@ pub struct ObservedJob {
     pub name: String,
     /// The index of the step.
     pub step: usize,
-    /// It undoes the step.
+    /// True if it reverts the step.
     #[serde(default, skip_serializing_if = "is_false")]
     pub back: bool,
-    /// Its object says nothing of it any more: somebody has taken off, or written over, what the rollout had noted.
+    /// True if the object's annotation does not list it: another client removed or overwrote the annotation.
     #[serde(default, skip_serializing_if = "is_false")]
     pub lost: bool,
 }
 
-/// The CRD by which objects are stored anew, as it was before the first of them was written.
+/// The CRD of a storage migration, as of before the first write.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct CrdSnapshot {
-    /// Its uid.
+    /// The uid.
     pub uid: String,
-    /// The generation of its spec: after any change nobody knows in which version others have written meanwhile.
+    /// The generation of its spec: after a change, versions stored by other clients are unknown.
     pub generation: i64,
-    /// When that was seen first.
+    /// First observation.
     pub since: String,
 }
 
-/// An object that failed.
+/// A failed object.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RolloutFailure {
@@ -230,28 +227,27 @@ pub struct RolloutFailure {
     pub object: String,
     /// Its uid.
     pub uid: String,
-    /// In a word.
+    /// Reason, as one word.
     pub reason: String,
-    /// In a sentence.
+    /// Message.
     pub message: String,
-    /// When that was seen.
+    /// Time of observation.
     pub at: String,
-    /// It is taken back, or was.
+    /// True if it is or was rolled back.
     #[serde(default, skip_serializing_if = "is_false")]
     pub back: bool,
-    /// Somebody has looked at it: they have resumed the rollout since, and where it is about a Job that nobody undoes,
-    /// after the end that named it.
+    /// True after a resume by an operator; for irreversible Job effects, after a resume of the finished rollout.
     #[serde(default, skip_serializing_if = "is_false")]
     pub cleared: bool,
-    /// The Job that has done what nobody takes back.
+    /// The Job with effects that are not reverted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub job: Option<OrphanedJob>,
 }
 
-/// A Job of which its object says nothing any more.
+/// A Job missing from its object's annotation.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct OrphanedJob {
-    /// The wave whose workflow it was of.
+    /// Its workflow wave.
     pub wave: String,
     /// The Job.
     #[serde(flatten)]
@@ -259,90 +255,91 @@ pub struct OrphanedJob {
 }
 
 impl RolloutFailure {
-    /// What is said of an object, by its title and its uid, that is not taken back for it.
+    /// A failure of an object, given title and uid, without rollback.
     pub(super) fn of((object, uid): (&str, &str), reason: &str, message: String, at: String) -> Self {
         let (object, uid, reason) = (object.to_owned(), uid.to_owned(), reason.to_owned());
         Self { object, uid, reason, message, at, back: false, cleared: false, job: None }
     }
 }
 
-/// An object that could not be moved.
+/// An object that cannot be moved.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct BlockedObject {
     /// `namespace/name`.
     pub object: String,
     /// The reason: `Held`, `Refused` or `Waiting`.
     pub state: String,
-    /// Why, in a sentence.
+    /// Message.
     pub message: String,
 }
 
-/// Why nothing more is moved.
+/// The reason of a pause.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct PauseReason {
-    /// In a word.
+    /// Reason, as one word.
     pub reason: String,
-    /// In a sentence.
+    /// Message.
     pub message: String,
 }
 
-/// Objects by how they stand.
+/// Objects by state.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct RolloutCounts {
     /// At the old version.
     pub pending: usize,
-    /// Under way.
+    /// In flight.
     pub in_flight: usize,
     /// At the new version.
     pub updated: usize,
     /// Failed.
     pub failed: usize,
-    /// Somebody else sets their label.
+    /// Another client owns their label.
     pub held: usize,
-    /// They cannot be moved, now or ever.
+    /// Blocked, temporarily or permanently.
     pub refused: usize,
-    /// At another version than the one that objects come from.
+    /// At a version outside of the rollout.
     pub outside: usize,
-    /// Not healthy, and not under way.
+    /// Not healthy, and not in flight.
     pub unhealthy: usize,
 }
 
-/// How far a wave is.
+/// The progress of a wave.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 pub struct WaveCounts {
     /// Its name.
     pub name: String,
-    /// Its objects that are through.
+    /// Complete objects.
     pub done: usize,
-    /// All its objects.
+    /// All objects.
     pub total: usize,
 }
 
-/// How a rollout ended.
+/// An end of a rollout.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct HistoryEntry {
     /// `Complete` or `Partial`.
     pub state: String,
-    /// Where it went.
+    /// Direction.
     pub direction: Direction,
-    /// When it began.
+    /// Start time.
     pub started: Option<String>,
-    /// When it ended.
+    /// End time.
     pub ended: String,
-    /// Risks that were accepted.
+    /// Accepted risks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub accepted: Vec<String>,
 }
 
 impl RolloutStatus {
-    /// The status of a StagedRollout as an API server answered it. One that is not to be understood is none.
+    /// Reads the status of a StagedRollout from the API server. An invalid status counts as empty.
     #[must_use]
     pub fn of(document: &Value) -> Self {
         let status = document.get("status").cloned();
         let mut status: Self = status.and_then(|status| serde_json::from_value(status).ok()).unwrap_or_default();
         let halt = stored_halt(&status.conditions);
-        status.halted = halt.map(|(reason, message)| PauseReason { reason: reason.to_owned(), message: message.to_owned() });
+        status.halted =
+            halt.map(|(reason, message)| PauseReason { reason: reason.to_owned(), message: message.to_owned() });
         status
     }
 
@@ -364,37 +361,37 @@ impl RolloutStatus {
         self
     }
 
-    /// All that runs, where that is known.
+    /// The known version range.
     pub(super) fn whole_range(&self) -> Option<VersionRange> {
         let (lowest, highest) = self.lowest.clone().zip(self.highest.clone())?;
         Some(VersionRange { lowest, highest })
     }
 
-    /// As it is written.
+    /// As JSON.
     #[must_use]
     pub fn to_json(&self) -> Value {
         serde_json::to_value(self).unwrap_or_default()
     }
 
-    /// Whether there is nothing left to do, unless somebody asks for something else.
+    /// True if the rollout has finished, unless its direction changes.
     #[must_use]
     pub fn is_over(&self) -> bool {
         matches!(self.phase, RolloutPhase::Complete | RolloutPhase::Failed | RolloutPhase::Aborted)
     }
 
-    /// Whether objects may be under way.
+    /// True if objects may be in flight.
     #[must_use]
     pub fn is_active(&self) -> bool {
         matches!(self.phase, RolloutPhase::Rolling | RolloutPhase::Waiting | RolloutPhase::Paused)
     }
 
-    /// Whether it takes back what was moved.
+    /// True during an undo.
     #[must_use]
     pub fn goes_back(&self) -> bool {
         self.direction == Direction::Undo
     }
 
-    /// Whether everything was taken back but objects of which nobody knows any more whether they were moved.
+    /// True if a finished undo skipped objects with unknown move state.
     #[must_use]
     pub fn leaves_objects(&self) -> bool {
         self.is_taken_back() && (self.counts.refused > 0 || self.lost().next().is_some())
@@ -404,46 +401,44 @@ impl RolloutStatus {
         self.phase == RolloutPhase::Aborted && self.reason.as_deref() == Some(ROLLED_BACK)
     }
 
-    /// Whether whoever runs it looks again for what it has left at its end: somebody may have mended that since.
+    /// True if the runner must check objects skipped by a finished undo again: they may have been repaired.
     #[must_use]
     pub fn looks_for_left(&self) -> bool {
         self.leaves_objects() || (self.is_taken_back() && self.recheck_requested)
     }
 
-    /// The Job of a wave that has done something to an object, which said nothing of that any more when it was let go;
-    /// also where somebody has looked at that since.
+    /// The Job of a wave with effects on an object that lost its annotation, including failures cleared by a resume.
     pub(super) fn lost_job(&self, uid: &str, wave: &str) -> Option<&ObservedJob> {
         let of_it = self.failures.iter().filter(|lost| lost.uid == uid);
         of_it.filter_map(|lost| lost.job.as_ref()).find(|job| job.wave == wave).map(|job| &job.seen)
     }
 
-    /// Whether a Job has done something to an object that nobody undoes, whether or not somebody has looked at that.
+    /// True if a Job has effects on an object that are not reverted, including failures cleared by a resume.
     pub(super) fn is_left(&self, uid: &str) -> bool {
         self.failures.iter().any(|lost| lost.reason == ANNOTATION_REMOVED && lost.uid == uid)
     }
 
-    /// What a Job has done something to, and that said nothing of that any more when it was let go.
+    /// Objects with Job effects that lost their annotation.
     pub(super) fn lost(&self) -> impl Iterator<Item = &RolloutFailure> {
         self.failures.iter().filter(|failure| failure.reason == ANNOTATION_REMOVED && !failure.cleared)
     }
 
-    /// Whether it waits for somebody's approval: before its wave where [`Self::before`] says so, else after it.
+    /// True if the rollout waits for an approval: before its wave if [`Self::before`] is set, otherwise after it.
     #[must_use]
     pub fn waits_for_approval(&self) -> bool {
         self.phase == RolloutPhase::Waiting && self.reason.as_deref() == Some(APPROVAL)
     }
 
-    /// Whether it ends once a Job has ended, or is deleted.
+    /// True if the rollout ends after the end or deletion of a Job.
     #[must_use]
     pub fn waits_for_job(&self) -> bool {
         self.phase == RolloutPhase::Waiting && self.reason.as_deref() == Some(JOB)
     }
 
-    /// The same after somebody let it go on before a wave, or behind one: on which side may be left out where the wave
-    /// asks for one approval alone. Returns on which side that was.
+    /// Approves a wave. `side` is optional if only one side requires approval. Returns the approved side.
     ///
     /// # Errors
-    /// Nothing asks for that, in words.
+    /// The wave requires no such approval.
     pub fn approve(&mut self, rollout: &Rollout, wave: &str, side: Option<WaveSide>) -> Result<WaveSide, String> {
         let name = rollout.name();
         if self.is_over() {
@@ -475,25 +470,23 @@ impl RolloutStatus {
         Ok(side)
     }
 
-    /// The same after somebody has looked at what failed: nothing is known of failures any more, but that those whose
-    /// label was turned back are not moved again.
+    /// Resumes the rollout after a review: clears failures. Objects with a reset label are not moved again.
     pub fn resume(&mut self, now: ClockReading) {
         if self.halted.as_ref().is_some_and(|halt| halt.reason == CHANGED) {
             self.stored = None;
         }
-        // Whoever has looked knows what its workflows are by now.
+        // The operator has accepted the current workflows.
         (self.halted, self.steps) = (None, None);
         self.undo_all = false;
         self.attempt += 1;
-        // What is taken back, or was mended since, may have another Job by now.
+        // Objects in rollback, or repaired ones, may have another Job by now.
         let is_spent = |one: &RolloutFailure| one.reason == JOB_FAILED && !one.cleared && !one.back;
         let is_spent = |uid: &str| self.failures.iter().any(|one| one.uid == uid && is_spent(one));
         for reservation in self.in_flight.iter_mut().filter(|one| is_spent(&one.uid)) {
             reservation.attempt = self.attempt;
             reservation.tried = reservation.job.take().or_else(|| reservation.tried.take());
         }
-        // What is left at an end has been looked at by whoever resumes the rollout then, who ends with other words. On
-        // the way there it is something else that they have looked at.
+        // A resume of a finished rollout clears its skipped objects. A resume during an undo is about other failures.
         let (is_over, goes_back) = (self.is_over(), self.direction != Direction::Forward);
         let is_lost = |failure: &RolloutFailure| failure.reason == ANNOTATION_REMOVED && goes_back;
         self.failures.retain(|failure| failure.reason == HELD || is_lost(failure));
@@ -507,9 +500,8 @@ impl RolloutStatus {
         self.observe(None, now);
     }
 
-    /// Namespace and name of each Lease that has to be held for a rollout to go on, with its controller version.
-    /// Forward it takes both controllers, since there has to be a way back; whoever goes back may do so because the new
-    /// one is dead.
+    /// Namespace and name of each Lease that must be held, with its controller version. Moving forward requires both
+    /// controllers, so that a rollback is possible. An undo requires only the old one: the new one may be down.
     #[must_use]
     pub fn leases<'r>(&self, rollout: &'r Rollout) -> Vec<(&'r str, String, String)> {
         let (from, to) = (rollout.from(), Some(rollout.to()));
@@ -525,8 +517,8 @@ impl RolloutStatus {
         named.collect()
     }
 
-    /// The same where nobody can read any more what the StagedRollout says, and why; nothing where nothing of it is
-    /// under way. The next plan that is made of it says something else again.
+    /// The status for an unreadable StagedRollout, with the error; `None` if no object is in flight. The next
+    /// successful plan replaces it.
     #[must_use]
     pub fn unreadable(&self, bad: &BadRollout, now: ClockReading) -> Option<Self> {
         let is_under_way = self.started.is_some() && !self.is_over();
@@ -545,27 +537,26 @@ impl RolloutStatus {
         })
     }
 
-    /// The same of a rollout that goes on after a time in which nobody could do anything: objects have their whole time
-    /// again.
+    /// The status after a forced wait: timeouts restart.
     #[must_use]
     pub fn going_on(&self, now: ClockReading) -> Self {
         Self { resumed: Some(rfc3339(now.wall)), ..self.clone() }
     }
 
-    /// The same of a rollout of which nothing is written before it is known what has become of a call, in words.
+    /// The status during an unacknowledged request, with a message.
     #[must_use]
     pub fn awaiting(&self, what: &str, now: ClockReading) -> Self {
         let (phase, reason, message) = (RolloutPhase::Waiting, Some(API_ERROR.to_owned()), what.to_owned());
         Self { phase, reason, message, ..self.clone() }.observed(now)
     }
 
-    /// Whether nobody could read what the StagedRollout says, when it was looked at last.
+    /// True if the StagedRollout was unreadable at the last pass.
     #[must_use]
     pub fn is_unreadable(&self) -> bool {
         self.phase == RolloutPhase::Paused && self.reason.as_deref() == Some(UNREADABLE)
     }
 
-    /// Where the fleet is to go.
+    /// The direction of the fleet.
     pub(super) fn direction_of(&self, rollout: &Rollout) -> Direction {
         self.heading(rollout.direction)
     }
@@ -577,24 +568,24 @@ impl RolloutStatus {
         }
     }
 
-    /// Whether it is over, and is to turn, where its StagedRollout asks for this direction.
+    /// True if the rollout has finished, and must change direction for the given one in its StagedRollout.
     #[must_use]
     pub fn turns_after_end(&self, asked: Direction) -> bool {
         self.started.is_some() && self.is_over() && self.heading(asked) != self.direction
     }
 
-    /// The wave that the rollout has come to.
+    /// The current wave.
     pub(super) fn wave_of(&self, rollout: &Rollout) -> usize {
         let name = self.wave.as_deref();
         rollout.waves.iter().position(|wave| Some(wave.name.as_str()) == name).unwrap_or_default()
     }
 
-    /// How many objects of a wave have become others.
+    /// The number of converted objects of a wave.
     pub(super) fn conversion_of(&self, wave: &str) -> usize {
         self.converted_counts.get(wave).copied().unwrap_or_default()
     }
 
-    /// What is under way back, by uid: it is looked at until it is healthy, whatever the rollout is about by then.
+    /// Objects in rollback, by uid: observed until healthy, even if no longer selected.
     #[must_use]
     pub fn under_way_back(&self) -> BTreeSet<String> {
         self.in_flight
@@ -604,7 +595,7 @@ impl RolloutStatus {
             .collect()
     }
 
-    /// What is under way, by uid.
+    /// Objects in flight, by uid.
     pub(super) fn reservations(&self) -> HashMap<&str, &InFlightObject> {
         self.in_flight.iter().map(|reservation| (reservation.uid.as_str(), reservation)).collect()
     }
@@ -613,24 +604,24 @@ impl RolloutStatus {
         self.in_flight.iter().find(|reservation| reservation.uid == uid)
     }
 
-    /// What is known against an object, and nobody has looked at: what it fails by now before what was lost.
+    /// The uncleared failure of an object; lost annotations have the lowest priority.
     pub(super) fn failure(&self, uid: &str) -> Option<&RolloutFailure> {
         let known = self.failures.iter().filter(|failure| failure.uid == uid && !failure.cleared);
         known.max_by_key(|failure| failure.reason != ANNOTATION_REMOVED)
     }
 
-    /// The same where somebody sends it forward again after a failure had taken everything back.
+    /// Allows forward moves again after a failure undid everything.
     pub fn forget_back_all(&mut self) {
         self.undo_all = false;
     }
 
-    /// When somebody resumed it, in seconds since 1970.
+    /// The last resume, in seconds since 1970.
     pub(super) fn resumed_at(&self) -> u64 {
         self.resumed.as_deref().and_then(wall).unwrap_or_default()
     }
 }
 
-/// That nobody waits for an approval there, and who does.
+/// The error of an approval that is not required, with the required ones.
 fn not_asked(rollout: &Rollout, wave: &str, side: Option<WaveSide>) -> String {
     let name = rollout.name();
     let of = |wave: &str| {
@@ -647,37 +638,37 @@ fn not_asked(rollout: &Rollout, wave: &str, side: Option<WaveSide>) -> String {
     }
 }
 
-/// In the order in which they come.
+/// In chronological order.
 const SIDES: [WaveSide; 2] = [WaveSide::Before, WaveSide::After];
 
-/// The reason of a failure where somebody turned a moved label back.
+/// Failure reason: another client reset a moved label.
 pub(super) const HELD: &str = "Held";
 
-/// The reason of a failure where a Job has ended and did not do what it is for: the next attempt is another Job.
+/// Failure reason: a Job ended without success; the next attempt is another Job.
 pub(super) const JOB_FAILED: &str = "JobFailed";
 
-/// Why a rollout waits that waits for somebody's approval.
+/// Wait reason: the rollout waits for an approval.
 pub(super) const APPROVAL: &str = "Approval";
 
-/// The reason of a failure where something took too long.
+/// Failure reason: a timeout.
 pub(super) const TIMED_OUT: &str = "TimedOut";
 
-/// Why it is not known any more what a rollout has done to an object.
+/// Failure reason: the effects of the rollout on an object are unknown.
 pub(super) const ANNOTATION_REMOVED: &str = "AnnotationRemoved";
 
-/// Why a rollout waits that ends once a Job has ended.
+/// Wait reason: the rollout ends after a Job.
 pub(super) const JOB: &str = "Job";
 
-/// Why a rollout is over that was taken back.
+/// End reason: undone.
 pub(super) const ROLLED_BACK: &str = "RolledBack";
 
-/// Why a rollout halts whose workflows have changed.
+/// Pause reason: the workflows changed.
 pub(super) const CHANGED: &str = "Changed";
 
-/// A call failed, and is tried again.
+/// Wait reason: an API call failed and is retried.
 pub(super) const API_ERROR: &str = "APIError";
 
-/// The reason of a failure where somebody has to look before anything can be done.
+/// Failure reason: an operator must act first.
 pub(super) const MANUAL_ACTION_REQUIRED: &str = "ManualActionRequired";
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]

@@ -9,16 +9,16 @@ use serde_json::{Value, json};
 use super::fleet_object::FleetObject;
 use super::fleet_rollout::Rollout;
 use super::job_name::job_name;
-use super::progress::{WaveProgress, ObjectProgress};
-use super::rollout_annotation::{ANNOTATION, RecreatedFrom, RolloutAnnotation};
 use super::moment::{ClockReading, rfc3339};
+use super::observed_field::{FieldPatch, ObservedField};
 use super::patch::ObjectPatch;
 use super::place::ResolvedLocation;
-use super::observed_field::{FieldPatch, ObservedField};
+use super::progress::{ObjectProgress, WaveProgress};
+use super::rollout_annotation::{ANNOTATION, RecreatedFrom, RolloutAnnotation};
 use super::shared_metadata::SharedMetadata;
 use super::status::{InFlightObject, ObservedJob};
 use crate::apimachinery::excerpt;
-use crate::definition::{ObjectAction, WorkflowAct, WorkflowJob, WorkflowStep, Path, StepPlace, StepDirection};
+use crate::definition::{ObjectAction, Path, StepDirection, StepPlace, WorkflowAct, WorkflowJob, WorkflowStep};
 
 /// How completely an applied step has run.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -39,7 +39,7 @@ pub(super) struct StepContext<'a> {
     pub(super) leg: &'a WaveProgress,
 }
 
-/// A Job that must be looked up before the next step is known.
+/// A Job whose state determines the next step.
 pub(super) struct WantedJob<'a> {
     /// `namespace/name`.
     pub(super) title: String,
@@ -91,11 +91,12 @@ impl<'a> StepContext<'a> {
         step.is_some_and(|step| matches!(step.act, ObjectAction::Convert))
     }
 
-    /// The Job that the current step runs going forward.
+    /// The Job that applies the current step.
     pub(super) fn job_ahead(self, reservation: &InFlightObject) -> Option<ObservedJob> {
         let (step, it) = (self.leg.done, self.steps().get(self.leg.done)?);
         let WorkflowAct::Job { job, .. } = &it.act else { return None };
-        let name = format!("{}/{}", job.namespace(), job_name(self.rollout, reservation, &it.name, StepDirection::Done));
+        let name =
+            format!("{}/{}", job.namespace(), job_name(self.rollout, reservation, &it.name, StepDirection::Done));
         Some(ObservedJob { name, step, back: false, lost: false })
     }
 
@@ -107,9 +108,14 @@ impl<'a> StepContext<'a> {
     /// Annotation of the replacement, from which the object can be recreated: its content once the object is deleted.
     /// `None` if the workflow cannot be reverted.
     pub(super) fn made_by(self) -> Option<String> {
-        let workflow = self.rollout.waves.get(self.leg.wave)?.workflow.as_ref().filter(|workflow| workflow.returns())?;
+        let workflow =
+            self.rollout.waves.get(self.leg.wave)?.workflow.as_ref().filter(|workflow| workflow.returns())?;
         let new = || {
-            RolloutAnnotation::new((&self.rollout.uid, &self.rollout.to), None, ClockReading { wall: 0, steady: Duration::ZERO })
+            RolloutAnnotation::new(
+                (&self.rollout.uid, &self.rollout.to),
+                None,
+                ClockReading { wall: 0, steady: Duration::ZERO },
+            )
         };
         let mut mark = self.object.mark_of(self.rollout).cloned().unwrap_or_else(new);
         mark.step.insert(self.wave().to_owned(), workflow.steps.len());
@@ -205,7 +211,8 @@ impl<'a> StepContext<'a> {
     pub(super) fn wanted_job(self, reservation: &InFlightObject) -> Option<WantedJob<'a>> {
         let (step, it) = self.next_step(reservation)?;
         let WorkflowAct::Job { job, undo } = &it.act else { return None };
-        let (job, way) = if reservation.back { (undo.as_ref()?, StepDirection::Undone) } else { (job, StepDirection::Done) };
+        let (job, way) =
+            if reservation.back { (undo.as_ref()?, StepDirection::Undone) } else { (job, StepDirection::Done) };
         if reservation.back && self.was_by_hand(step) {
             return None;
         }

@@ -2,7 +2,7 @@
 
 use super::fleet_rollout::Rollout;
 use super::place::ResolvedLocation;
-use crate::definition::{ObjectAction, IfAny, Workflow, WorkflowAct, WorkflowStep, StepObject, StepPlace, WaitedFor};
+use crate::definition::{IfAny, ObjectAction, StepObject, StepPlace, WaitedFor, Workflow, WorkflowAct, WorkflowStep};
 
 /// A step with its description.
 #[derive(Clone, Debug, Eq, PartialEq)]

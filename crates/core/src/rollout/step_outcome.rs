@@ -1,8 +1,8 @@
 //! The next change of an object on its workflow, given the observed state of the object and its Jobs.
 
-use super::steps::ObjectWrite;
 use super::job_write::JobWrite;
 use super::patch::ObjectPatch;
+use super::steps::ObjectWrite;
 
 /// The next change.
 #[derive(Clone, Debug, Eq, PartialEq)]

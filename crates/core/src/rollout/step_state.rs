@@ -1,10 +1,10 @@
 //! Progress of an object in steps that act on other objects.
 
 use super::lookup_results::LookupResults;
-use super::steps::{self, ObjectStepInput, ObjectWrite, StepOutcome};
 use super::status::InFlightObject;
-use super::step_outcome::{StepWrite, StepChange};
 use super::step_context::StepContext;
+use super::step_outcome::{StepChange, StepWrite};
+use super::steps::{self, ObjectStepInput, ObjectWrite, StepOutcome};
 use crate::definition::{ObjectAction, StepDirection};
 
 /// The next action on other objects before the current step: a partially applied adjacent step is first completed or
@@ -71,7 +71,8 @@ pub(super) fn open_gap(
 /// True if the first step is partially applied and not yet counted.
 pub(super) fn has_begun_beside(traveller: StepContext<'_>, answers: &LookupResults) -> bool {
     let first = traveller.beside(true).find(|(at, act)| *at == traveller.leg.done && act.is_undone_by_writes());
-    let progress = first.map(|(step, act)| steps::progress(ObjectStepInput { traveller, step, answers }, act, StepDirection::Undone));
+    let progress = first
+        .map(|(step, act)| steps::progress(ObjectStepInput { traveller, step, answers }, act, StepDirection::Undone));
     progress.is_some_and(|progress| stepping_of(progress).is_some())
 }
 

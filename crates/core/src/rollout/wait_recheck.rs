@@ -3,13 +3,13 @@
 
 use std::ops::Range;
 
-use super::lookup_results::LookupResults;
-use super::steps::{self, ObjectStepInput, StepOutcome};
 use super::initial_waits::{StepApplicability, applies, if_any_question};
 use super::lookup_request::LookupRequest;
+use super::lookup_results::LookupResults;
 use super::status::InFlightObject;
 use super::step_context::StepContext;
-use crate::definition::{WorkflowAct, WorkflowStep, StepDirection};
+use super::steps::{self, ObjectStepInput, StepOutcome};
+use crate::definition::{StepDirection, WorkflowAct, WorkflowStep};
 
 /// Result of the recheck.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -79,7 +79,8 @@ fn still_holds(traveller: StepContext<'_>, at: usize, first: usize, answers: &Lo
     match &step.act {
         WorkflowAct::Wait { .. } => holds(traveller.leg.unmet(at, StepDirection::Done).is_none()),
         WorkflowAct::Beside(other) => {
-            let progress = steps::progress(ObjectStepInput { traveller, step: at, answers }, &other.act, StepDirection::Done);
+            let progress =
+                steps::progress(ObjectStepInput { traveller, step: at, answers }, &other.act, StepDirection::Done);
             holds(matches!(progress, StepOutcome::Done | StepOutcome::ByHand))
         }
         WorkflowAct::Set(_) | WorkflowAct::Job { .. } => WaitRecheck::Holds,

@@ -2,33 +2,32 @@
 
 use std::collections::BTreeMap;
 
-use super::steps::{self, ObjectWrite};
-use super::object_steps::{has_leftovers, is_held_ahead, leftover_write, questions_after, questions_beside};
 use super::fleet_object::FleetObject;
 use super::fleet_rollout::{Direction, Rollout};
 use super::initial_waits::{leading_questions, leading_wait};
 use super::job_name::job_name;
 use super::job_write::SeenJob;
-use super::progress::ObjectProgress;
-use super::object_state::ObjectState;
-use super::planner::Planner;
 use super::lookup_request::{LookupRequest, LookupTarget};
+use super::object_state::ObjectState;
+use super::object_steps::{has_leftovers, is_held_ahead, leftover_write, questions_after, questions_beside};
+use super::planner::Planner;
+use super::progress::ObjectProgress;
 use super::rollout_write::RolloutWrite;
 use super::status::{
-    ANNOTATION_REMOVED, CHANGED, InFlightObject, OrphanedJob, RolloutFailure, RolloutStatus, ObservedJob, TIMED_OUT,
+    ANNOTATION_REMOVED, CHANGED, InFlightObject, ObservedJob, OrphanedJob, RolloutFailure, RolloutStatus, TIMED_OUT,
 };
-use super::step_outcome::{StepWrite, StepChange};
-use super::step_state::open_gap;
 use super::step_context::StepContext;
-use crate::definition::{JobSource, WorkflowAct, WorkflowJob, StepDirection};
+use super::step_outcome::{StepChange, StepWrite};
+use super::step_state::open_gap;
+use super::steps::{self, ObjectWrite};
+use crate::definition::{JobSource, StepDirection, WorkflowAct, WorkflowJob};
 
 /// Wave runs, each represented as an object.
 pub(super) fn runs(rollout: &Rollout, status: &RolloutStatus) -> Vec<FleetObject> {
-    let runs = rollout
-        .waves
-        .iter()
-        .enumerate()
-        .filter_map(|(at, wave)| Some(FleetObject::of_run(&wave.name, at, ObjectProgress::of_run(at, wave, status)?)));
+    let runs =
+        rollout.waves.iter().enumerate().filter_map(|(at, wave)| {
+            Some(FleetObject::of_run(&wave.name, at, ObjectProgress::of_run(at, wave, status)?))
+        });
     runs.collect()
 }
 
@@ -95,11 +94,7 @@ pub fn ahead_questions(rollout: &Rollout, fleet: &[FleetObject]) -> Vec<LookupRe
 /// Lookups for objects of the current wave that have not begun and whose workflows begin with waits. The results may be
 /// stale: the condition is checked again before such an object is written.
 #[must_use]
-pub fn waiting_questions(
-    rollout: &Rollout,
-    status: &RolloutStatus,
-    fleet: &[FleetObject],
-) -> Vec<LookupRequest> {
+pub fn waiting_questions(rollout: &Rollout, status: &RolloutStatus, fleet: &[FleetObject]) -> Vec<LookupRequest> {
     if status.direction_of(rollout) != Direction::Forward || status.is_over() {
         return Vec::new();
     }

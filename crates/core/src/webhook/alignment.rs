@@ -1,22 +1,22 @@
-//! How one short list became another, in as few changes as there can be.
+//! The smallest set of changes between two short lists.
 
 use crate::json::{Json, normal};
 
-/// What became of the next element.
+/// The change of the next element.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum ElementChange {
-    /// It is the next one of the new list, or became it.
+    /// The element corresponds to the next element of the new list.
     Paired,
-    /// It is gone.
+    /// The element was removed.
     Gone,
-    /// The next one of the new list was not there.
+    /// The next element of the new list was added.
     Added,
 }
 
-/// The changes, in the order of the elements. Takes time in proportion to the product of both lengths, and to the
-/// texts.
+/// Returns the changes in the order of the elements. Takes time proportional to the product of both lengths, and to the
+/// size of the texts.
 pub(super) fn alignment(old: &[Json<'_>], new: &[Json<'_>]) -> Vec<ElementChange> {
-    // Each is compared with all of the other list: what it says is found out once.
+    // Each element is compared with all elements of the other list, so normalize it once.
     let [old, new] = [old, new].map(|all| all.iter().map(|one| normal(&one.text())).collect::<Vec<_>>());
     let costs = costs(&old, &new);
     let cost = |old: usize, new: usize| costs.get(old).and_then(|row| row.get(new)).copied().unwrap_or_default();
@@ -40,8 +40,7 @@ pub(super) fn alignment(old: &[Json<'_>], new: &[Json<'_>]) -> Vec<ElementChange
     changes
 }
 
-/// For so many elements of the one list and so many of the other, how many changes lead from the one to the other
-/// (R. Wagner and M. Fischer, 1974).
+/// The edit distance for each pair of prefixes (R. Wagner and M. Fischer, 1974).
 fn costs(old: &[String], new: &[String]) -> Vec<Vec<usize>> {
     let mut costs: Vec<Vec<usize>> = vec![(0..=new.len()).collect()];
     for (index, was) in old.iter().enumerate() {
@@ -56,7 +55,7 @@ fn costs(old: &[String], new: &[String]) -> Vec<Vec<usize>> {
     costs
 }
 
-/// One that became another costs as much as one that went and one that came: so what stays is paired with itself.
+/// A replacement costs as much as a removal and an addition, so that unchanged elements are paired with themselves.
 fn changed(was: &str, is: &str) -> usize {
     if was == is { 0 } else { 2 }
 }

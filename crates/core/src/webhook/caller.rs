@@ -1,34 +1,34 @@
-//! Whoever waits for a decision, and may be gone before it is made.
+//! The client that waits for a response, and may disconnect before.
 
 use std::cell::OnceCell;
 
-/// Whoever waits for a decision. It is asked between two objects, steps, items and rules, so that no more is done for
-/// one that is gone than one of these takes.
+/// The client that waits for a response. The webhook checks the connection between objects, steps, items and rules, and
+/// stops soon after a disconnect.
 ///
-/// Once gone it is gone: much of what goes wrong while an object is judged means no more than that something cannot be
-/// read, so that what was given up half-way must not be taken for an answer later.
+/// A disconnect is final: many errors during admission only mean that an object cannot be read. An aborted decision
+/// must not be taken for a response.
 pub(crate) struct Caller<'c> {
-    /// Nothing where it waits however long it takes.
+    /// `None` if the client waits without limit.
     is_awaited: Option<&'c dyn Fn() -> bool>,
     gone: OnceCell<()>,
 }
 
-/// Nobody waits any more.
+/// The client has disconnected.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct CallerGone;
 
 impl<'c> Caller<'c> {
-    /// One that waits however long it takes.
+    /// A client that waits without limit.
     pub(crate) fn patient() -> Self {
         Self { is_awaited: None, gone: OnceCell::new() }
     }
 
-    /// One that waits for as long as this says so.
+    /// A client that waits while `is_awaited` returns true.
     pub(crate) fn waiting_while(is_awaited: &'c dyn Fn() -> bool) -> Self {
         Self { is_awaited: Some(is_awaited), gone: OnceCell::new() }
     }
 
-    /// Asks whether it still waits.
+    /// Checks whether the client still waits.
     pub(crate) fn waits(&self) -> Result<(), CallerGone> {
         self.waited()?;
         if self.is_awaited.is_some_and(|is_awaited| !is_awaited()) {
@@ -37,7 +37,7 @@ impl<'c> Caller<'c> {
         self.waited()
     }
 
-    /// Whether it was there whenever it was asked.
+    /// Returns whether all earlier checks succeeded.
     pub(crate) fn waited(&self) -> Result<(), CallerGone> {
         if self.gone.get().is_some() { Err(CallerGone) } else { Ok(()) }
     }
@@ -50,7 +50,7 @@ mod tests {
     #[test]
     fn disconnected_caller_stays_disconnected() {
         let answers = OnceCell::new();
-        // Not there for the first question, and there for all others.
+        // The first check fails, all later checks succeed.
         let is_awaited = || answers.set(()).is_err();
         let caller = Caller::waiting_while(&is_awaited);
         assert_eq!(caller.waited(), Ok(()), "nobody has asked");

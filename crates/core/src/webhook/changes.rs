@@ -1,11 +1,11 @@
-//! What has changed from one object to another, as a JSON Patch.
+//! The changes between two objects, as a JSON Patch.
 
 use super::alignment::{ElementChange, alignment};
 use super::review::PatchOperation;
 use crate::json::{Json, Members, pointer_token};
 
-/// The patch that makes the second object of the first one. What was opened in the second, somebody looked into, and
-/// only that is compared: it has the members of the first in their order, some gone, others behind them.
+/// Returns the patch from the first to the second object. Only parsed parts of the second object are compared. Its
+/// members have the order of the first, some removed, others appended.
 pub(super) fn changes(old: &Json<'_>, new: &Json<'_>) -> Vec<PatchOperation> {
     let mut patch = Vec::new();
     compare(old.clone(), new, &mut String::new(), &mut patch);
@@ -37,7 +37,7 @@ fn compare_members(old: Members<'_>, new: &Members<'_>, path: &mut String, patch
         while let Some(other) = before.next_if(|(other, _)| other != name) {
             gone.push(other);
         }
-        // One that went and came back stands behind the others.
+        // A member that was removed and added again is at the end.
         let was = before.next().or_else(|| {
             let at = gone.iter().position(|(other, _)| other == name)?;
             Some(gone.remove(at))
@@ -87,7 +87,7 @@ fn compare_elements(old: Vec<Json<'_>>, new: &[Json<'_>], path: &mut String, pat
     }
 }
 
-/// Does something one level further in.
+/// Runs work with a path segment appended.
 fn inside(path: &mut String, name: &str, work: impl FnOnce(&mut String)) {
     let length = path.len();
     path.push('/');
@@ -96,6 +96,6 @@ fn inside(path: &mut String, name: &str, work: impl FnOnce(&mut String)) {
     path.truncate(length);
 }
 
-/// In a list of so many elements it is looked which of them came and went; a longer one is replaced as a whole, since
-/// that takes time in proportion to the square of its length.
+/// The maximum length of lists that are compared by element. Longer lists are replaced as a whole, because the
+/// comparison takes quadratic time.
 const FEW: usize = 64;

@@ -1,8 +1,8 @@
-//! What the definitions of a server take memory for.
+//! The memory costs of the definitions of a server.
 
-use crate::definition::{Growth, Kind, AccessedFields};
+use crate::definition::{AccessedFields, Growth, Kind};
 
-/// Of all kinds together, and of each.
+/// The costs of each kind, and the maximum of all.
 #[derive(Debug, Default)]
 pub(super) struct Costs {
     all: Growth,
@@ -11,24 +11,24 @@ pub(super) struct Costs {
 
 #[derive(Debug)]
 struct KindCosts {
-    /// Its name as it stands in objects, with its quotes.
+    /// The kind in objects, with its quotes.
     named: String,
     costs: BodyCosts,
 }
 
-/// Of those whose objects a body may have.
+/// The costs of the kinds that a body may contain.
 #[derive(Clone, Debug)]
 pub(super) struct BodyCosts {
-    /// How much they add to objects.
+    /// The bytes that conversions add to objects.
     pub(super) growth: Growth,
-    /// What their conversions look into.
+    /// The fields that conversions parse.
     pub(super) opened: AccessedFields,
     /// Whether objects are hashed.
     pub(super) hashes: bool,
 }
 
 impl BodyCosts {
-    /// Of definitions of which nothing is known.
+    /// The costs of unknown definitions.
     fn unknown() -> Self {
         Self { growth: Growth::default(), opened: AccessedFields::Everything, hashes: true }
     }
@@ -50,12 +50,12 @@ impl Costs {
         Self { all, kinds }
     }
 
-    /// How much any of the definitions adds to objects.
+    /// The maximum growth of all definitions.
     pub(super) fn most(&self) -> &Growth {
         &self.all
     }
 
-    /// Of the kinds whose objects a body may have.
+    /// The costs of the kinds that a body may contain.
     pub(super) fn of_body(&self, body: &[u8]) -> BodyCosts {
         if self.kinds.is_empty() {
             return BodyCosts::unknown();
@@ -67,8 +67,8 @@ impl Costs {
     }
 }
 
-/// Whether letters or digits are spelled as escapes, so that a name could stand there and not be found. Nobody writes
-/// them so: Go spells `<`, `>` and `&`, what cannot be printed, and two ends of lines.
+/// Returns whether letters or digits are written as escapes, so that a kind may not be found. No common encoder does
+/// that: Go escapes `<`, `>` and `&`, control characters, and two line separators.
 fn spells_names(body: &[u8]) -> bool {
     let mut escapes = memchr::memmem::find_iter(body, b"\\u00");
     escapes.any(|at| match body.get(at + 4..at + 6) {

@@ -1,29 +1,29 @@
-//! What there is in a body that a decision may have to look at, counted without reading it.
+//! Upper bounds for the contents of a body, without parsing.
 
 use crate::definition::AccessedFields;
 use crate::json::string_end;
 
-/// Of what there may be how much. A body that is no JSON has any counts.
+/// The counts of a body. The counts of invalid JSON are arbitrary.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct BodyCounts {
-    /// Objects of `request.objects`.
+    /// Objects in `request.objects`.
     pub(super) objects: u64,
-    /// The bytes of the longest of these.
+    /// The size of the largest object in bytes.
     pub(super) longest: u64,
-    /// What is in all objects.
+    /// The contents of all objects.
     pub(super) all: Contents,
-    /// The most there is of each in one of them.
+    /// For each count, the maximum in one object.
     pub(super) most: Contents,
 }
 
-/// What is in objects.
+/// The contents of objects.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Contents {
-    /// Objects that may be the items of a list or map that is taken apart.
+    /// Objects that may be items of a converted list or map.
     pub(super) items: u64,
-    /// Values that stand beside another one, where conversions look.
+    /// Values with a sibling, in parsed fields.
     pub(super) seen: u64,
-    /// The same, wherever they are.
+    /// Values with a sibling, in all fields.
     pub(super) values: u64,
 }
 
@@ -40,15 +40,15 @@ impl Contents {
 }
 
 impl BodyCounts {
-    /// The most there may be: to count is much faster than to look where things stand.
+    /// Returns an upper bound. Counting bytes is much faster than tracking positions.
     pub(super) fn at_most(body: &[u8]) -> Self {
         let values = count(b',', body);
         let all = Contents { items: count(b'{', body), seen: values, values };
         Self { objects: may_be_objects(body).min(all.values + 1), longest: body.len() as u64, all, most: all }
     }
 
-    /// What there is where conversions look, in the objects of a conversion review: in any list which is the value of a
-    /// member of a member. Of an admission review each such value may be an object, and no list is.
+    /// Counts the contents of parsed fields in the objects of a conversion review: in every list that is the value of a
+    /// nested member. In an admission review, every such value counts as an object, and no list does.
     pub(super) fn within(body: &[u8], opened: &AccessedFields) -> Self {
         let mut look = Look { opened, ..Look::default() };
         let mut at = 0;
@@ -66,36 +66,36 @@ impl BodyCounts {
                 _ => {}
             }
         }
-        // One that does not end is not read.
+        // An object without an end is not read.
         look.object_ends(at);
         look.found
     }
 }
 
-/// A look at a body, up to some byte of it.
+/// A scan of a body up to some byte.
 struct Look<'r> {
-    /// What is looked into of an object.
+    /// The parsed part of an object.
     opened: &'r AccessedFields,
-    /// What is open there, from the review on, as far as it is looked into.
+    /// The open values, from the review on, as far as they are tracked.
     open: Vec<Open<'r>>,
-    /// How many more are open inside of that.
+    /// The number of open values inside of an untracked value.
     below: usize,
-    /// Whether what is in these counts.
+    /// Whether the contents of the untracked values count.
     counts: bool,
-    /// What was found in this object.
+    /// The counts of the current object.
     own: Contents,
-    /// Where it began.
+    /// The start of the current object.
     begun: usize,
     found: BodyCounts,
 }
 
-/// An object, list or map that is open.
+/// An open object, list or map.
 struct Open<'r> {
     spot: Spot<'r>,
     is_list: bool,
     /// The next string is a name.
     awaits_name: bool,
-    /// What the value behind the last name is, and whether it is a value of a map that is taken apart.
+    /// The place of the value after the last name, and whether it is a value of a converted map.
     value: (Spot<'r>, bool),
 }
 
@@ -105,7 +105,7 @@ enum Spot<'r> {
     Around,
     /// The objects of a conversion review.
     Objects,
-    /// An object, or something in one, of which this is looked into.
+    /// An object or a part of it, with its parsed fields.
     Of(&'r AccessedFields),
 }
 
@@ -117,10 +117,10 @@ impl Default for Look<'_> {
 }
 
 impl<'r> Look<'r> {
-    /// A name or a value, with its last quote.
+    /// A name or a value, with its closing quote.
     fn string(&mut self, text: &[u8]) {
         match self.open.last_mut() {
-            // An annotation may hold JSON.
+            // An annotation may contain JSON.
             _ if self.below > 0 => self.beside(count(b',', text), self.counts),
             Some(open) if open.awaits_name => {
                 open.awaits_name = false;
@@ -184,7 +184,7 @@ impl<'r> Look<'r> {
         }
     }
 
-    /// So many values stand beside others.
+    /// Adds values with a sibling.
     fn beside(&mut self, values: u64, is_seen: bool) {
         self.own.values += values;
         self.own.seen += if is_seen { values } else { 0 };
@@ -197,7 +197,7 @@ impl<'r> Look<'r> {
         (self.begun, self.own) = (at, Contents::default());
     }
 
-    /// What the next value is, and whether it is an item of a list or map that is taken apart.
+    /// The place of the next value, and whether it is an item of a converted list or map.
     fn next(&self) -> (Spot<'r>, bool) {
         match self.open.last() {
             None => (Spot::Around, false),
@@ -211,7 +211,7 @@ impl<'r> Look<'r> {
     }
 }
 
-/// What is looked into of a member. A name that is spelled with escapes may be any.
+/// The parsed part of a member. A name with escapes may be any name.
 fn member<'r>(opened: &'r AccessedFields, name: &[u8]) -> (&'r AccessedFields, bool) {
     match str::from_utf8(name) {
         Ok(name) if !name.contains('\\') => opened.member(name),
@@ -219,7 +219,7 @@ fn member<'r>(opened: &'r AccessedFields, name: &[u8]) -> (&'r AccessedFields, b
     }
 }
 
-/// How many objects a body reviews at most: one has a member of this name, which may be spelled with escapes.
+/// An upper bound for the number of objects in a body. Each has a member of this name, which may contain escapes.
 fn may_be_objects(body: &[u8]) -> u64 {
     let named = memchr::memmem::find_iter(body, b"\"apiVersion\"").count();
     named as u64 + memchr::memmem::find_iter(body, b"\\u").count() as u64
@@ -229,5 +229,5 @@ pub(super) fn count(byte: u8, text: &[u8]) -> u64 {
     memchr::memchr_iter(byte, text).count() as u64
 }
 
-/// How much is open around the members of the request: the review, and the request.
+/// The nesting depth of the members of the request.
 const REQUEST: usize = 2;

@@ -1,12 +1,12 @@
-//! Which of the three calls a request is.
+//! The three webhook endpoints.
 
-/// Which of the three webhook calls a request is.
+/// The endpoint of a request.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Endpoint {
     /// `POST /convert`: a `ConversionReview`.
     Convert,
-    /// `POST /mutate`: an `AdmissionReview` answered with a patch.
+    /// `POST /mutate`: an `AdmissionReview`, with a patch as the response.
     Mutate,
-    /// `POST /validate`: an `AdmissionReview` answered with a verdict.
+    /// `POST /validate`: an `AdmissionReview`, with a verdict as the response.
     Validate,
 }

@@ -1,4 +1,4 @@
-//! What is known of the facts that stages wait for: a snapshot, made by whoever watches them.
+//! A snapshot of the facts of mutations, made by the watcher.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use crate::definition::{MutationFact, WatchedFact};
 
-/// Objects by namespace and name; the namespace is empty where there is none.
+/// Objects by namespace and name. The namespace is empty for cluster-scoped objects.
 type ObjectNames = BTreeSet<(String, String)>;
 
-/// What is known of facts. Of one that was never seen nothing is known, and what hangs on it is not decided.
+/// The known facts. A fact that was never observed is unknown, and its mutations cannot be decided.
 #[derive(Clone, Debug, Default)]
 pub struct KnownFacts {
     said: BTreeMap<String, bool>,
@@ -17,12 +17,12 @@ pub struct KnownFacts {
 }
 
 impl KnownFacts {
-    /// Says of all objects whether the fact of the stage of this name is true.
+    /// Sets the fact of the mutation of this name for all objects.
     pub fn say(&mut self, mutation: &str, is_true: FactValue) {
         self.said.insert(mutation.to_owned(), is_true == FactValue::True);
     }
 
-    /// Says of which objects, by namespace and name, a fact is true; of all others it is not.
+    /// Sets the objects, by namespace and name, for which a fact is true. It is false for all others.
     pub fn see(&mut self, fact: &WatchedFact, objects: Arc<BTreeSet<(String, String)>>) {
         match self.seen.iter_mut().find(|(other, _)| other == fact) {
             Some((_, known)) => *known = objects,
@@ -30,25 +30,25 @@ impl KnownFacts {
         }
     }
 
-    /// Forgets what was seen of all facts but these.
+    /// Removes all observed facts except these.
     pub fn keep(&mut self, wanted: &[WatchedFact]) {
         self.seen.retain(|(fact, _)| wanted.contains(fact));
     }
 
-    /// Of how many objects one of the facts of a resource is true; nothing while one of them was never seen.
+    /// The number of objects for which one of these facts is true. `None` while one of them was never observed.
     #[must_use]
     pub fn objects(&self, facts: &[WatchedFact]) -> Option<usize> {
         let of = |fact| self.seen.iter().find(|(other, _)| other == fact).map(|(_, objects)| objects.len());
         facts.iter().map(of).sum()
     }
 
-    /// Whether something is known of each of these.
+    /// Returns whether all of these facts were observed.
     #[must_use]
     pub fn knows(&self, facts: &[WatchedFact]) -> bool {
         facts.iter().all(|fact| self.seen.iter().any(|(other, _)| other == fact))
     }
 
-    /// Whether the fact of a stage is true for an object, if that is known.
+    /// The fact of a mutation for an object, if known.
     pub(crate) fn of(&self, mutation: &str, fact: &MutationFact, namespace: &str, name: &str) -> Option<bool> {
         if let Some(said) = self.said.get(mutation) {
             return Some(*said);
@@ -58,23 +58,23 @@ impl KnownFacts {
     }
 }
 
-/// Whether something is so.
+/// The value of a fact.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum FactValue {
-    /// It is.
+    /// The fact is true.
     True,
-    /// It is not.
+    /// The fact is false.
     False,
 }
 
-/// A stage that cannot be decided, since nothing is known of its fact yet.
+/// A mutation that cannot be decided, because its fact is unknown.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("whether {fact} is not known yet, and mutation {mutation} hangs on it")]
 #[non_exhaustive]
 pub struct FactUnknown {
-    /// The stage.
+    /// The mutation.
     pub mutation: String,
-    /// What nobody has seen.
+    /// The unknown fact.
     pub fact: String,
 }
 

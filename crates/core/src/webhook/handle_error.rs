@@ -1,20 +1,20 @@
-//! Why a request gets no review.
+//! Errors of requests that get no review.
 
 use super::caller::CallerGone;
 use super::facts::FactUnknown;
 use super::review::BadReview;
 
-/// Why a request gets no review: it is none that could be answered, it cannot be answered yet, or nobody waits.
+/// Why a request gets no review.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HandleError {
-    /// It is none.
+    /// The body is no valid review.
     #[error(transparent)]
     BadReview(#[from] BadReview),
-    /// Nobody waits for the answer any more: see [`handle_while`](super::Webhook::handle_while).
+    /// The client has disconnected: see [`handle_while`](super::Webhook::handle_while).
     #[error("nobody waits for the answer any more")]
     CallerGone,
-    /// The same request may be answered in a moment.
+    /// A fact is unknown. The client can retry.
     #[error("{0}, try again")]
     FactUnknown(FactUnknown),
 }

@@ -1,43 +1,45 @@
-//! An object of one kind becomes an object of another kind.
+//! Conversion of an object to another kind.
 //!
-//! What the fields become is a conversion like any other, between the two kinds taken as one of two versions. Here is
-//! what a conversion must not do: another group and kind, and metadata that is not the old object's any more.
+//! The fields are converted as between two versions, with both kinds as versions of one kind. This module changes group
+//! and kind, and removes metadata that does not apply to the new object.
 //!
-//! The object keeps what only other versions of its own kind can say, under names that say of which kind they are:
-//! `pointsman.dev/kept-v2` of a widget is `pointsman.dev/kept-widgets.v2` while it is something else.
+//! Values that only other versions of the source kind can represent stay in annotations, with the kind in their names:
+//! `pointsman.dev/kept-v2` of a widget becomes `pointsman.dev/kept-widgets.v2` on the object of another kind.
 
-use super::convert::{self, Change, ConvertError, Converted, AnnotationBudget, INCOMPLETE, Metadata, Object, Trace, tree};
-use crate::definition::{KindConversion, Gated, KEPT, Kind, Path, Schema, VersionIndex, is_taken_along};
+use super::convert::{
+    self, AnnotationBudget, Change, ConvertError, Converted, INCOMPLETE, Metadata, Object, Trace, tree,
+};
+use crate::definition::{Gated, KEPT, Kind, KindConversion, Path, Schema, VersionIndex, is_taken_along};
 use crate::json::Json;
 
-/// Another kind, as which an object is wanted.
+/// The desired kind of an object.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct OtherKind<'a> {
-    /// Its API group.
+    /// The API group.
     pub group: &'a str,
     /// The kind.
     pub kind: &'a str,
-    /// Its version, such as `v1`; the one that `replaces` says, where it is none.
+    /// The version, such as `v1`. Defaults to the version in `replaces`.
     pub version: Option<&'a str>,
 }
 
-/// Why an object does not become one of another kind.
+/// Why an object cannot be converted to another kind.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReplaceError {
-    /// It cannot be converted at all.
+    /// The conversion failed.
     #[error(transparent)]
     Convert(#[from] ConvertError),
-    /// It lacks what only another version of its kind can say.
+    /// A value is missing that only another version of the source kind can represent.
     #[error("it lacks what only another version of its kind can say: read it at {}", match missing.as_str() {
         "" => "the version that is stored".to_owned(),
         missing => format!("the version in the name {missing}"),
     })]
     Incomplete {
-        /// The annotations that are missing; empty where nobody knows which.
+        /// The missing annotations. Empty if unknown.
         missing: String,
     },
-    /// No definition says how.
+    /// No definition has this conversion.
     #[error(
         "no definition says how a {from} becomes a {to}: that stands under `replaces` in the definition of one of them"
     )]
@@ -47,32 +49,32 @@ pub enum ReplaceError {
         /// The other kind, as `Kind.group`.
         to: String,
     },
-    /// The definition refuses it.
+    /// The definition refuses the object.
     #[error("{message}")]
     Refused {
-        /// Why, and what to do, as the definition says.
+        /// The reason and the fix, from the definition.
         message: String,
     },
-    /// What only the kind that it was can say is larger than the annotations of an object may be.
+    /// The values that only the source kind can represent exceed the size limit of annotations.
     #[error("what only {from} can say takes more than the 256 KiB that annotations may have: make it smaller first")]
     TooLarge {
-        /// The version it came in, as `plural.version`.
+        /// The version of the source object, as `plural.version`.
         from: String,
     },
 }
 
-/// One of the two directions between two kinds.
+/// A direction between two kinds.
 struct Way<'k> {
     becoming: &'k KindConversion<Kind>,
-    /// What is kept for the kind that the object is of is called so, and its version, where the way starts.
+    /// Kind and version of the object, as in kept annotations.
     here: (&'k str, &'k str),
-    /// The same of the other one, where it ends.
+    /// Kind and version of the result, as in kept annotations.
     there: (&'k str, &'k str),
-    /// To the kind that comes.
+    /// Converts from the source kind to the target kind.
     is_forward: bool,
 }
 
-/// Makes an object of another kind of an object.
+/// Converts an object to another kind.
 pub(super) fn convert<'a>(
     kinds: &'a [Kind],
     mut object: Object<'a>,
@@ -118,7 +120,7 @@ pub(super) fn convert<'a>(
     }
 }
 
-/// How an object of a group and kind becomes one of another.
+/// The conversion between two kinds.
 fn way<'k>(kinds: &'k [Kind], (group, name): (&str, &str), to: &OtherKind<'_>) -> Result<Way<'k>, ReplaceError> {
     for kind in kinds {
         let Some(becoming) = kind.becoming() else { continue };
@@ -145,21 +147,21 @@ fn version(kind: &Kind, name: &str) -> Result<VersionIndex, ConvertError> {
     kind.version(name).ok_or_else(|| ConvertError::unknown_version("apiVersion", name, kind))
 }
 
-/// An object is refused as it is once an API server has stored it.
+/// Checks the refusals against the object as the API server would have stored it.
 fn refuse(becoming: &KindConversion<Kind>, root: &mut Json<'_>) -> Result<(), ReplaceError> {
     let mut fields = Fields { root, schema: becoming.source_schema() };
     let refusal = becoming.refused().iter().find(|refusal| refusal.gate.unmet(&mut fields).is_none());
     refusal.map_or(Ok(()), |refusal| Err(ReplaceError::Refused { message: refusal.message.clone() }))
 }
 
-/// The fields of an object, as gates look at them: with what the API server fills in.
+/// The fields of an object for gates, with the API server's defaults.
 struct Fields<'r, 'a, 's> {
     root: &'r mut Json<'a>,
     schema: &'s Schema,
 }
 
 impl Fields<'_, '_, '_> {
-    /// What is filled in at a field, or at one that it is inside of.
+    /// The default of a field, or of a parent.
     fn filled(&mut self, field: &Path) -> Option<Json<'static>> {
         for depth in (1..=field.len()).rev() {
             let (outer, inner) = field.split_at(depth);
@@ -186,14 +188,13 @@ impl Gated for Fields<'_, '_, '_> {
     }
 }
 
-/// Takes from an object what is not to be taken along, and gives what is kept for other versions of its kind the name
-/// of that kind.
+/// Removes metadata that is not carried over, and adds the kind to the names of kept annotations.
 fn leave(object: &mut Object<'_>, way: &Way<'_>, own: Option<&Kind>) {
     let hash = own.and_then(Kind::hash_annotation);
     let (kind, version) = way.here;
     let own_version = format!("{KEPT}{version}");
     object.annotations.rename(&mut |name| match name.strip_prefix(KEPT) {
-        // On an object of that very version it is nobody's to keep.
+        // On an object of this version, this annotation belongs to no conversion.
         Some(_) if name == own_version => None,
         Some(kept) if !kept.contains('.') => Some(format!("{KEPT}{kind}.{kept}")),
         Some(_) => Some(name.to_owned()),
@@ -204,7 +205,7 @@ fn leave(object: &mut Object<'_>, way: &Way<'_>, own: Option<&Kind>) {
     }
 }
 
-/// Gives what waited for other versions of the kind that an object now is the names that they have there.
+/// Removes the kind from the names of kept annotations of the new kind.
 fn arrive(object: &mut Object<'_>, way: &Way<'_>) {
     let prefix = format!("{KEPT}{}.", way.there.0);
     object.annotations.rename(&mut |name| {

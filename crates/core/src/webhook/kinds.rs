@@ -1,25 +1,25 @@
-//! The kinds of one server, and whose an object is.
+//! The kinds of a server.
 
 use super::convert::{ConvertError, Object};
 use crate::apimachinery::excerpt;
 use crate::definition::{Kind, MutatedKind};
 
-/// Two definitions of one kind.
+/// Two definitions for one kind.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 #[error("{kind}.{group} is defined twice, as {first:?} and as {second:?}: remove one")]
 pub struct DefinedTwice {
     /// The kind.
     pub kind: String,
-    /// Its group.
+    /// The group.
     pub group: String,
     /// The name of the first definition.
     pub first: String,
-    /// The name of the second one.
+    /// The name of the second definition.
     pub second: String,
 }
 
-/// Kinds of which no two are the same.
+/// A set of distinct kinds.
 #[derive(Debug)]
 pub(super) struct Kinds(Vec<Kind>);
 
@@ -36,7 +36,7 @@ impl Kinds {
         Ok(Self(kinds))
     }
 
-    /// Whether the objects of some stages are of none of these kinds, and each has stages once.
+    /// Checks that mutated kinds are distinct from these kinds and from each other.
     pub(super) fn allows(&self, mutated: &[MutatedKind]) -> Result<(), DefinedTwice> {
         for (index, one) in mutated.iter().enumerate() {
             let is_same =

@@ -1,43 +1,43 @@
-//! What we decide: reviews in, reviews out. Nothing here reads a file, a clock or a socket.
+//! The decisions of the webhook: reviews in, reviews out. This module reads no files, clocks or sockets.
 //!
-//! [`Webhook`] is the door. Behind it, `review` reads what is asked and writes what is answered, `convert` and
-//! `admission` decide about one object, and `answer` leads a request through them.
+//! [`Webhook`] is the entry point. `review` parses requests and writes responses, `convert` and `admission` decide
+//! about single objects, and `handlers` connects them.
 
 mod admission;
 mod alignment;
-mod handlers;
 mod caller;
+mod capacity;
 mod changes;
 mod convert;
 mod costs;
 mod counts;
-mod webhook;
 mod endpoint;
 mod facts;
 mod handle_error;
+mod handlers;
 mod kind_conversion;
 mod kinds;
 mod mutations;
 mod reply;
 mod review;
 mod rollout_hash;
-mod capacity;
 #[cfg(test)]
 mod tests;
+mod webhook;
 mod weight;
 
 pub use crate::apimachinery::{FieldError, Reason, refusal};
 pub use admission::{ControllerVersion, Enforcement, Flip, Judgement, NotAVersion, Settings, Verdict, unseen_by_scale};
 pub(crate) use admission::{mistaken_label, same_field};
-pub use convert::{Change, ConvertError, Converted, Facts, AnnotationBudget, INCOMPLETE, Metadata, is_kept};
-pub use webhook::Webhook;
+pub use convert::{AnnotationBudget, Change, ConvertError, Converted, Facts, INCOMPLETE, Metadata, is_kept};
 pub use endpoint::Endpoint;
-pub use facts::{FactUnknown, KnownFacts, FactValue};
+pub use facts::{FactUnknown, FactValue, KnownFacts};
 pub use handle_error::HandleError;
-pub use kind_conversion::{ReplaceError, OtherKind};
+pub use kind_conversion::{OtherKind, ReplaceError};
 pub use kinds::DefinedTwice;
-pub use reply::{Conversions, FailedObject, ConversionWarning, Outcome, Reply};
+pub use reply::{ConversionWarning, Conversions, FailedObject, Outcome, Reply};
 pub use review::{BadReview, PatchOperation};
 pub(crate) use rollout_hash::digest;
 pub use rollout_hash::{HASH_SCHEMA, Preimage};
+pub use webhook::Webhook;
 pub use weight::weight;

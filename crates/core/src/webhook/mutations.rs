@@ -1,16 +1,16 @@
-//! What stages make of an object, as a JSON Patch against the object as it was sent.
+//! The mutations of an object, as a JSON Patch against the object as sent.
 
 use super::admission::Write;
 use super::changes::changes;
 use super::facts::{FactUnknown, KnownFacts};
 use super::review::PatchOperation;
 use crate::apimachinery::excerpt;
-use crate::definition::{Mutation, SETTLE_ROUNDS, MutationPhase, MutatedKind, namespace_and_name};
+use crate::definition::{MutatedKind, Mutation, MutationPhase, SETTLE_ROUNDS, namespace_and_name};
 use crate::json::Json;
 
-/// The patch for an object that is created or updated, and what its author is told: of every stage that is about it, in
-/// the order of the definition. An object that is being deleted is left alone; what a new one says of its own end does
-/// not count, as the API server drops it.
+/// Returns the patch for an object that is created or updated, and the warnings. Applies every matching mutation in the
+/// order of the definition. Skips terminating objects. A `deletionTimestamp` on a new object is ignored, because the
+/// API server removes it.
 pub(super) fn mutated(
     kind: &MutatedKind,
     write: &Write<'_>,
@@ -21,14 +21,14 @@ pub(super) fn mutated(
     }
     let object = write.new.json();
     let mut made: Option<Json<'_>> = None;
-    // What one stage makes may be a place for another one before it: all of them together have to come to rest.
+    // A mutation may create a place for an earlier one, so repeat all until nothing changes.
     let mut warnings = Vec::new();
     for round in 0..SETTLE_ROUNDS {
         let was = made.as_ref().map(Json::to_text);
         let mut done = 0_usize;
         for mutation in &kind.mutations {
             if write.new.is_awaited().is_err() {
-                // Nobody is told what was made so far.
+                // The client has disconnected, so the result is not used.
                 return Ok((Vec::new(), Vec::new()));
             }
             let is = made.as_ref().unwrap_or(object);
@@ -45,7 +45,7 @@ pub(super) fn mutated(
             }
             done += 1;
         }
-        // A stage alone has come to rest by itself.
+        // A single mutation has already settled.
         if done < 2 || was == made.as_ref().map(Json::to_text) {
             break;
         }
@@ -53,7 +53,7 @@ pub(super) fn mutated(
     Ok((made.map_or_else(Vec::new, |made| changes(object, &made)), warnings))
 }
 
-/// What whoever sent an object is told where a stage replaces or removes something of it.
+/// A warning if a mutation replaces or removes a value of the client.
 fn replaced(mutation: &Mutation, sent: &Json<'_>, made: &Json<'_>) -> Option<String> {
     let all = changes(sent, made);
     let mut gone = all.iter().filter(|operation| operation.op != "add" && operation.op != "test");
@@ -65,7 +65,7 @@ fn replaced(mutation: &Mutation, sent: &Json<'_>, made: &Json<'_>) -> Option<Str
     Some(format!("mutation {} replaces or removes what was sent: {path}{others}", mutation.name))
 }
 
-/// On which side of its fact a stage is, for an object.
+/// The phase of a mutation for an object.
 fn phase(mutation: &Mutation, object: &Json<'_>, facts: &KnownFacts) -> Result<MutationPhase, FactUnknown> {
     let (namespace, name) = namespace_and_name(object);
     match facts.of(&mutation.name, &mutation.fact, &namespace, &name) {

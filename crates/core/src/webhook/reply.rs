@@ -1,41 +1,41 @@
-//! What one request led to: the answer, and what is counted and logged of it.
+//! The result of a request: the response, and data for metrics and logs.
 
 use std::sync::Arc;
 
 use super::admission::{Flip, Verdict};
 
-/// What was decided, for metrics and logs.
+/// The decision, for metrics and logs.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Outcome {
-    /// Admitted as it is.
+    /// Admitted unchanged.
     Allow,
-    /// Every object converted.
+    /// All objects converted.
     Convert,
     /// Denied.
     Deny,
-    /// A review that says why nothing was converted or judged.
+    /// A review with an error, because a conversion or a decision failed.
     Fail,
     /// Admitted with a patch.
     Patch,
 }
 
-/// How many objects went from one version to another in a review.
+/// The number of objects that a review converted between two versions.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Conversions {
     /// The kind, as its definition names it.
     pub kind: Arc<str>,
-    /// The version the objects came in.
+    /// The version of the objects in the request.
     pub from: Arc<str>,
-    /// The version they were asked for in.
+    /// The desired version.
     pub to: Arc<str>,
-    /// How many objects.
+    /// The number of objects.
     pub objects: u64,
 }
 
-/// An object that stood in the way, for the log.
+/// An object that failed, for the log.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct FailedObject {
-    /// The object, as `namespace/name`: what a client wrote, short and without control characters.
+    /// The object, as `namespace/name`. Written by a client, so shortened and without control characters.
     pub object: String,
     /// Its kind, as its definition names it, or `unknown`.
     pub kind: Arc<str>,
@@ -43,7 +43,7 @@ pub struct FailedObject {
     pub path: String,
 }
 
-/// Something worth counting and logging that did not change the answer.
+/// An event for metrics and logs that did not change the response.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ConversionWarning {
     /// A constant name, safe as a metric label.
@@ -52,33 +52,33 @@ pub struct ConversionWarning {
     pub object: String,
 }
 
-/// An answer that is sent with HTTP 200.
+/// A response that is sent with HTTP 200.
 #[derive(Clone, Debug)]
 pub struct Reply {
     /// The review, as JSON.
     pub body: Vec<u8>,
-    /// What was decided.
+    /// The decision.
     pub outcome: Outcome,
     /// The uid of the request, for the log.
     pub uid: String,
-    /// Why, where `outcome` is `Deny` or `Fail`: the text the user is shown.
+    /// The reason if `outcome` is `Deny` or `Fail`: the text for the user.
     pub message: Option<String>,
-    /// The first object that could not be converted, or that was denied.
+    /// The first object that failed to convert, or that was denied.
     pub failed: Option<FailedObject>,
-    /// What was converted.
+    /// The converted objects.
     pub conversions: Vec<Conversions>,
-    /// What could not be converted; where that is not known, kind and versions are called `unknown`.
+    /// The objects that failed to convert. Unknown kinds and versions are named `unknown`.
     pub failures: Vec<Conversions>,
-    /// What else happened.
+    /// Other events.
     pub notices: Vec<ConversionWarning>,
-    /// What the rules led to.
+    /// The results of the rules.
     pub verdicts: Vec<Verdict>,
-    /// What became of a change of the version label.
+    /// The result of a change of the version label.
     pub flip: Option<Flip>,
 }
 
 impl Reply {
-    /// An answer of which there is nothing more to say.
+    /// A response without further data.
     pub(super) fn new(outcome: Outcome, uid: &str, body: Vec<u8>) -> Self {
         Self {
             body,

@@ -1,9 +1,9 @@
-//! The rollout hash: SHA-256 over the canonical form of what calls for a rollout.
+//! The rollout hash: SHA-256 over the canonical form of the fields that require a rollout.
 //!
 //! Schema version 1: the hashed field at its version; excluded members left out; null, `{}` and `[]` dropped from
 //! objects; canonical defaults filled; UUIDs lower-case with hyphens; members sorted; compact UTF-8 JSON; then the
-//! bytes of the force annotation, if there is one. Another recipe would be another schema version beside this one,
-//! never instead of it: a hash that moves restarts what it belongs to.
+//! bytes of the force annotation, if there is one. A new recipe needs a new schema version in addition to this one. A
+//! changed hash restarts workloads.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -12,10 +12,10 @@ use sha2::{Digest, Sha256};
 
 use crate::{definition::HashedFields, json::Json};
 
-/// The version of the recipe, to be written beside a hash.
+/// The version of the recipe, stored next to a hash.
 pub const HASH_SCHEMA: &str = "1";
 
-/// What a hash is made of.
+/// The input of a rollout hash.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Preimage {
     /// Canonical JSON of the hashed field.
@@ -25,7 +25,7 @@ pub struct Preimage {
 }
 
 impl Preimage {
-    /// 64 lower-case hexadecimal digits. Too long for a label, whose values end at 63.
+    /// The hash: 64 lower-case hexadecimal digits. Too long for a label, whose values end at 63.
     #[must_use]
     pub fn hash(&self) -> String {
         digest(&[self.canonical.as_bytes(), self.force.as_deref().unwrap_or_default().as_bytes()])
@@ -38,7 +38,7 @@ impl Preimage {
         members.members().into_iter().map(|(name, value)| (name.into_owned(), value.to_text())).collect()
     }
 
-    /// The names of members that two preimages do not share, sorted.
+    /// The names of members that differ between two preimages, sorted.
     pub(crate) fn differing<'p>(&'p self, other: &'p Self) -> impl Iterator<Item = Cow<'p, str>> {
         let mut one = Json::each_member(&self.canonical).peekable();
         let mut two = Json::each_member(&other.canonical).peekable();
@@ -65,15 +65,14 @@ impl Preimage {
     }
 }
 
-/// The hash of an object that was calculated on its way, and what it was made of where somebody asks for that as well.
+/// A hash that was calculated during conversion, with its preimage if requested.
 #[derive(Clone, Debug)]
 pub(crate) struct CalculatedHash {
     pub(crate) hash: String,
     pub(crate) made_of: Option<Preimage>,
 }
 
-/// What the hash of an object is made of. `root` is the object at the hashed version, `annotation` finds its
-/// annotations.
+/// Returns the preimage of an object. `root` is the object at the hashed version, `annotation` returns its annotations.
 pub(crate) fn preimage(
     rollout: &HashedFields,
     root: &Json<'_>,
@@ -82,7 +81,7 @@ pub(crate) fn preimage(
     Preimage { canonical: canonical(rollout, root), force: rollout.force.as_deref().and_then(annotation) }
 }
 
-/// The hashed members that count, and the defaults of those that are missing.
+/// The hashed members, and the defaults of absent members.
 fn canonical(rollout: &HashedFields, root: &Json<'_>) -> String {
     let mut members: Vec<(Cow<'_, str>, Json<'_>)> = match root {
         Json::Object(members) => members.get(&rollout.of).map_or_else(Vec::new, Json::members),
@@ -114,14 +113,14 @@ fn canonical(rollout: &HashedFields, root: &Json<'_>) -> String {
     out
 }
 
-/// Begins a member of an object that is begun with its first one.
+/// Starts a member, and the object before its first member.
 fn begin(name: &str, out: &mut String) {
     out.push(if out.is_empty() { '{' } else { ',' });
     Json::write_string(name, out);
     out.push(':');
 }
 
-/// Room for defaults.
+/// Capacity for defaults.
 const FEW: usize = 256;
 
 /// SHA-256 over several pieces, as lower-case hexadecimal digits.

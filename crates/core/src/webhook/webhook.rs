@@ -1,4 +1,4 @@
-//! The door: bytes in, bytes out.
+//! The entry point of the webhook: bytes in, bytes out.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use super::costs::Costs;
 use super::endpoint::Endpoint;
 use super::facts::{FactUnknown, KnownFacts};
 use super::handle_error::HandleError;
-use super::kind_conversion::{self, ReplaceError, OtherKind};
+use super::kind_conversion::{self, OtherKind, ReplaceError};
 use super::kinds::{DefinedTwice, Kinds};
 use super::mutations::mutated;
 use super::reply::{Conversions, Reply};
@@ -19,13 +19,13 @@ use super::{handlers, rollout_hash::Preimage};
 use crate::definition::{Kind, MutatedKind, VersionIndex};
 use crate::json::{Json, Members};
 
-/// What is changed of an object, and what whoever writes it is warned of.
+/// A patch, and the warnings for the client.
 type PatchAndWarnings = (Vec<PatchOperation>, Vec<String>);
 
-/// The decisions of one server: its kinds and their rules. Shared by all requests, never changed.
+/// The decisions of one server: its kinds and their rules. Immutable, and shared by all requests.
 ///
-/// The three calls of an API server come through [`handle`](Self::handle). The other functions decide the same about
-/// single objects, for commands and tests.
+/// [`handle`](Self::handle) serves the three calls of an API server. The other functions decide about single objects,
+/// for commands and tests.
 #[derive(Debug)]
 pub struct Webhook {
     kinds: Kinds,
@@ -33,15 +33,15 @@ pub struct Webhook {
     metadata: Metadata,
     settings: Settings,
     facts: Facts,
-    /// What the definitions take memory for.
+    /// The memory costs of the definitions.
     costs: Costs,
 }
 
 impl Webhook {
-    /// A server for these kinds.
+    /// Creates a webhook for these kinds.
     ///
     /// # Errors
-    /// A kind, or a name, that stands twice.
+    /// A duplicate kind or name.
     pub fn new(kinds: Vec<Kind>, metadata: Metadata) -> Result<Self, DefinedTwice> {
         let (settings, facts) = (Settings::default(), Facts::default());
         let kinds = Kinds::new(kinds)?;
@@ -49,43 +49,43 @@ impl Webhook {
         Ok(Self { kinds, mutated: Vec::new(), metadata, settings, facts, costs })
     }
 
-    /// The same server, with stages for objects of other kinds.
+    /// Adds mutations for objects of other kinds.
     ///
     /// # Errors
-    /// A kind, or a name, that stands twice.
+    /// A duplicate kind or name.
     pub fn with_mutations(mut self, mutated: Vec<MutatedKind>) -> Result<Self, DefinedTwice> {
         self.kinds.allows(&mutated)?;
         self.mutated = mutated;
         Ok(self)
     }
 
-    /// The same server, where this is known beside the objects that it is asked to convert.
+    /// Sets the facts for the conversion of objects.
     #[must_use]
     pub fn knowing(mut self, facts: Facts) -> Self {
         self.facts = facts;
         self
     }
 
-    /// The same server, admitting objects so.
+    /// Sets the admission settings.
     #[must_use]
     pub fn admitting(mut self, settings: Settings) -> Self {
         self.settings = settings;
         self
     }
 
-    /// The kinds this server knows.
+    /// The kinds of this webhook.
     #[must_use]
     pub fn kinds(&self) -> &[Kind] {
         self.kinds.all()
     }
 
-    /// The kinds whose objects have stages here.
+    /// The kinds with mutations.
     #[must_use]
     pub fn mutated(&self) -> &[MutatedKind] {
         &self.mutated
     }
 
-    /// Every conversion there can be, of no objects: what counts conversions begins with these.
+    /// Every possible conversion, with a count of zero, to initialize metrics.
     #[must_use]
     pub fn every_conversion(&self) -> Vec<Conversions> {
         let mut all = Vec::new();
@@ -100,12 +100,12 @@ impl Webhook {
         all
     }
 
-    /// Answers one request body. Takes time in proportion to the body and does no I/O.
+    /// Handles one request body. Takes time in proportion to the body and does no I/O.
     ///
-    /// What is wrong with an object, or with the request, is said in the reply, which goes out with HTTP 200.
+    /// Errors of an object or of the request are part of the reply, which is sent with HTTP 200.
     ///
     /// # Errors
-    /// [`HandleError::BadReview`] where the body has no request uid that an answer could carry.
+    /// [`HandleError::BadReview`] if the body has no request uid for a response.
     ///
     /// # Examples
     /// ```
@@ -127,10 +127,10 @@ impl Webhook {
         self.answer(endpoint, body, &Caller::patient())
     }
 
-    /// Answers one request body as [`Self::handle`] does, by what is known of the facts that stages wait for.
+    /// Handles one request body as [`Self::handle`] does, with the known facts of mutations.
     ///
     /// # Errors
-    /// As there; and an object whose stage hangs on a fact of which nothing is known yet.
+    /// As [`Self::handle`], and for an object with a mutation whose fact is unknown.
     ///
     /// # Examples
     /// ```
@@ -167,11 +167,11 @@ impl Webhook {
         self.answer_knowing(endpoint, body, facts, &Caller::patient())
     }
 
-    /// The same for as long as somebody waits for it. That is asked between two objects, steps, items and rules, again
-    /// and again, so it has to be cheap to say; once nobody waits, that is the end of it.
+    /// Handles one request body while the client waits. Calls `is_awaited` between objects, steps, items and rules, so
+    /// the function must be cheap. Once it returns false, handling stops.
     ///
     /// # Errors
-    /// As there, and [`HandleError::CallerGone`].
+    /// As [`Self::handle_knowing`], and [`HandleError::CallerGone`].
     ///
     /// # Examples
     /// ```
@@ -223,13 +223,12 @@ impl Webhook {
         }
     }
 
-    /// The most memory, in bytes, that [`handle`](Self::handle) takes for this body at one time: the answer is
-    /// included, the body itself is not.
+    /// The maximum memory, in bytes, that [`handle`](Self::handle) needs for this body at one time. Includes the
+    /// response, excludes the body.
     ///
-    /// It is what [`weight`](super::weight()) says, and more for what the definitions give to objects and to the items
-    /// of their lists: each brace of the body may begin one, and a long text in an item stands in each list that it is
-    /// in for a moment. Where that is much, the body is looked at more closely: it counts whose objects these may be,
-    /// and what their conversions look into.
+    /// The value is that of [`weight`](super::weight()), plus the growth by the definitions: each brace of the body may
+    /// start an object or an item, and a long text in an item is temporarily copied for each enclosing list. If the sum
+    /// is large, a closer scan considers the kinds of the objects and the fields that their conversions parse.
     ///
     /// # Examples
     /// ```
@@ -246,10 +245,10 @@ impl Webhook {
         weight_with(&self.costs, endpoint, body)
     }
 
-    /// Converts one object to a version of its kind, named as `v2` or as `group/v2`, with all its metadata.
+    /// Converts one object to a version of its kind, given as `v2` or as `group/v2`, with all its metadata.
     ///
     /// # Errors
-    /// The field that stands in the way.
+    /// The field that prevents the conversion.
     ///
     /// # Examples
     /// ```
@@ -273,10 +272,10 @@ impl Webhook {
         convert::convert(kind, object, to, Metadata::Full)
     }
 
-    /// Converts one object as [`Self::convert`] does, and says which operation changed which fields.
+    /// Converts one object as [`Self::convert`] does, and returns the changed fields of each operation.
     ///
     /// # Errors
-    /// The field that stands in the way.
+    /// The field that prevents the conversion.
     ///
     /// # Examples
     /// ```
@@ -298,12 +297,12 @@ impl Webhook {
         convert::explain(kind, object, to, Metadata::Full)
     }
 
-    /// Makes of an object of one kind what it is as an object of another kind: what a definition says under `replaces`,
-    /// in either direction. The new object has name, namespace, labels and annotations of the one that is given, and
-    /// no status: nobody has seen it yet. Which operation changed which fields is told as well.
+    /// Converts an object to another kind by the `replaces` block of a definition, in either direction. The new object
+    /// has the name, namespace, labels and annotations of the given object, and no status, because no controller has
+    /// observed it yet. Also returns the changed fields of each operation.
     ///
     /// # Errors
-    /// Why there is no such object: see [`ReplaceError`].
+    /// Why the object cannot be converted: see [`ReplaceError`].
     pub fn convert_kind(
         &self,
         object: &str,
@@ -315,17 +314,17 @@ impl Webhook {
         kind_conversion::convert(self.kinds.all(), object, to)
     }
 
-    /// The same by one definition, without what changed: as rollouts make objects of another kind.
+    /// Converts an object to another kind by one definition, without the list of changes. Used by rollouts.
     ///
     /// # Errors
-    /// Why there is no such object: see [`ReplaceError`].
+    /// Why the object cannot be converted: see [`ReplaceError`].
     pub fn convert_by(kind: &Kind, object: &str, to: OtherKind<'_>, facts: &Facts) -> Result<Converted, ReplaceError> {
         let texts = StringArena::default();
         let object = Object::open(parse(object)?, &texts)?.knowing(facts);
         Ok(kind_conversion::convert(std::slice::from_ref(kind), object, to)?.0)
     }
 
-    /// The kind of an object, the object, and the version that is asked for.
+    /// The kind of an object, the object, and the desired version.
     fn conversion<'o>(
         &self,
         object: &'o str,
@@ -339,7 +338,7 @@ impl Webhook {
         Ok((kind, object, to))
     }
 
-    /// What the rollout hash of an object is made of.
+    /// The preimage of the rollout hash of an object.
     ///
     /// # Errors
     /// The object cannot be converted to the version that is hashed, or its kind has no rollout hash.
@@ -354,10 +353,10 @@ impl Webhook {
         Ok(object.preimage(rollout).into_owned())
     }
 
-    /// What `/mutate` would change in an object that is created, or updated from `old`.
+    /// The patch of `/mutate` for an object that is created, or updated from `old`.
     ///
     /// # Errors
-    /// The object is not JSON, or its kind is not known.
+    /// The object is not JSON, or its kind is unknown.
     ///
     /// # Examples
     /// ```
@@ -378,20 +377,20 @@ impl Webhook {
         self.stamp(new, old).map(|(patch, _)| patch)
     }
 
-    /// The same, and what the author of the write is told: what was put back or overwritten, at most 240 characters
+    /// Like `patch`, with the warnings for the client about restored or overwritten values, at most 240 characters
     /// each.
     ///
     /// # Errors
-    /// The object is not JSON, or its kind is not known.
+    /// The object is not JSON, or its kind is unknown.
     pub fn stamp(&self, new: &str, old: Option<&str>) -> Result<(Vec<PatchOperation>, Vec<String>), ConvertError> {
         self.stamp_by(new, old, "")
     }
 
-    /// The same for an author whose field manager is known, as that of [`crate::definition::ROLLOUT_MANAGER`], who
-    /// takes off what is put back of others.
+    /// Like `stamp`, for a client with a known field manager. [`crate::definition::ROLLOUT_MANAGER`] may remove
+    /// annotations that are restored for other clients.
     ///
     /// # Errors
-    /// The object is not JSON, or its kind is not known.
+    /// The object is not JSON, or its kind is unknown.
     pub fn stamp_by(
         &self,
         new: &str,
@@ -402,11 +401,10 @@ impl Webhook {
         Ok(admission::stamp(kind, &self.settings, &write.by(manager)))
     }
 
-    /// What the stages of its kind would make of an object that is created, or updated from `old`. Nothing where no
-    /// stage is about its kind.
+    /// The mutations of an object that is created, or updated from `old`. `None` if its kind has no mutations.
     ///
     /// # Errors
-    /// The object is not JSON; or nothing is known of a fact that it hangs on.
+    /// The object is not JSON, or a required fact is unknown.
     pub fn mutation(
         &self,
         new: &str,
@@ -421,11 +419,11 @@ impl Webhook {
         Ok(of.map(|of| mutated(of, &write, facts)))
     }
 
-    /// What `/validate` would say of an object that is created, or updated from `old`: the judgement, and the message
+    /// The verdict of `/validate` for an object that is created, or updated from `old`: the judgement, and the message
     /// of a denial as the API server would show it.
     ///
     /// # Errors
-    /// The object is not JSON, or its kind is not known.
+    /// The object is not JSON, or its kind is unknown.
     ///
     /// # Examples
     /// ```
@@ -448,12 +446,12 @@ impl Webhook {
         Ok((judgement, message))
     }
 
-    /// What `/validate` would say if this object were handed over to the controller version of this server: how the
-    /// version that is entered judges it. Whether the version that is left lets it go, its own server says. Without a
-    /// controller version, and for an object that is its own already, the same as [`Self::judge`].
+    /// The verdict of `/validate` if this object were handed over to the controller version of this server. Covers only
+    /// the checks of the new version; the server of the old version has its own checks. Without a controller version,
+    /// and for an object that already belongs to it, the same as [`Self::judge`].
     ///
     /// # Errors
-    /// The object is not JSON, or its kind is not known.
+    /// The object is not JSON, or its kind is unknown.
     pub fn judge_as_flip(&self, new: &str, old: Option<&str>) -> Result<(Judgement, Option<String>), ConvertError> {
         let (kind, write) = self.write(new, old)?;
         let Some(own) = &self.settings.controller else {
@@ -477,7 +475,7 @@ impl Webhook {
     }
 }
 
-/// Sets a label of an object, where there is room for one.
+/// Sets a label of an object, if the metadata allows it.
 fn relabel(object: &mut Json<'_>, key: &str, value: &str) {
     let mut here = object;
     for name in ["metadata", "labels"] {
@@ -493,10 +491,10 @@ fn relabel(object: &mut Json<'_>, key: &str, value: &str) {
     }
 }
 
-/// The levels of an object that are opened in one pass: its own members, and those of its metadata, spec and status.
+/// The levels of an object that are parsed in one pass: its own members, and those of its metadata, spec and status.
 const OPENED: usize = 2;
 
-/// Text from a person: JSON, or not.
+/// Parses text of a user, which may be invalid JSON.
 fn parse(text: &str) -> Result<Json<'_>, ConvertError> {
     Json::parse_open(text, OPENED).map_err(|error| ConvertError::NotJson { reason: error.to_string() })
 }

@@ -1,4 +1,4 @@
-//! What a decision costs in memory.
+//! The memory requirements of a decision.
 
 use super::convert::BUDGET;
 use super::costs::{BodyCosts, Costs};
@@ -6,13 +6,13 @@ use super::counts::{BodyCounts, Contents, count};
 use super::endpoint::Endpoint;
 use crate::definition::{Added, Growth};
 
-/// The most memory, in bytes, that [`handle`](super::Webhook::handle) takes for this body at one time: the answer is
-/// included, the body itself is not.
+/// The maximum memory, in bytes, that [`handle`](super::Webhook::handle) needs for this body at one time. Includes the
+/// response, excludes the body.
 ///
-/// It is five times the body and eight bytes for each escape, and more where an object has more values than Kubernetes'
-/// objects have: each that stands beside another one may be looked at, and then it costs more than its text. Objects of
-/// a `ConversionReview` are looked at one after the other, so that only the one with most values counts. The test
-/// binary `memory` counts at the allocator that this is true.
+/// The value is five times the body and eight bytes for each escape, and more for an object with more values than
+/// Kubernetes objects have. Each value with a sibling may be parsed, and then needs more memory than its text. Objects
+/// of a `ConversionReview` are processed one by one, so only the object with the most values counts. The test binary
+/// `memory` verifies the value at the allocator.
 ///
 /// # Examples
 /// ```
@@ -27,7 +27,7 @@ pub fn weight(endpoint: Endpoint, body: &[u8]) -> u64 {
     weight_with(&Costs::default(), endpoint, body)
 }
 
-/// The same where there are these definitions.
+/// The weight with these definitions.
 pub(super) fn weight_with(costs: &Costs, endpoint: Endpoint, body: &[u8]) -> u64 {
     let measures = Measures { length: body.len() as u64, escapes: count(b'\\', body), values: count(b',', body) };
     let most = BodyCounts::at_most(body);
@@ -42,31 +42,31 @@ pub(super) fn weight_with(costs: &Costs, endpoint: Endpoint, body: &[u8]) -> u64
     measures.weigh(&growth, endpoint, &counts, if hashes { values } else { seen })
 }
 
-/// What counts of a body wherever it stands.
+/// Counts of the whole body.
 struct Measures {
     /// Bytes.
     length: u64,
     escapes: u64,
-    /// Values that stand beside another one.
+    /// Values with a sibling.
     values: u64,
 }
 
 impl Measures {
-    /// `read` are the values that are looked at in the object with most of them.
+    /// `read` is the number of parsed values in the object with the most values.
     fn weigh(&self, growth: &Growth, endpoint: Endpoint, counts: &BodyCounts, read: u64) -> u64 {
         let Self { length, escapes, values } = self;
         let text = LEAST + growth.copies() * length + ESCAPE * escapes;
         let added = growth.object.text + growth.object.kept;
         match endpoint {
             Endpoint::Convert => {
-                // The answer is there twice while it moves, with all that is given. What an object needs on its way is
-                // needed of one at a time.
+                // The response exists twice during a reallocation, including all additions. Temporary memory is needed
+                // for one object at a time.
                 let BodyCounts { objects, longest, most, .. } = counts;
                 let answered = (BYTE * length).max(MOVED * (length + objects * added) + (BYTE - MOVED) * longest);
                 let given = given(growth, *objects, counts.all, items(growth, *most, 1));
                 text + answered + VALUE * read + given
             }
-            // Whoever judges an object looks at all of it, and converts it to each version.
+            // Admission parses the whole object, and converts it to each version.
             Endpoint::Mutate | Endpoint::Validate => {
                 let twice = items(growth, counts.all.and(counts.all), ADMITTED);
                 let given = given(growth, ADMITTED, counts.all, twice);
@@ -76,47 +76,46 @@ impl Measures {
     }
 }
 
-/// What definitions give to the items of so many objects that are reviewed, of which as much is on its way at a time.
+/// The additions of definitions to the items of the reviewed objects, of which `on_its_way` are processed at a time.
 fn given(growth: &Growth, reviewed: u64, all: Contents, on_its_way: Added) -> u64 {
-    // Each list is written once in each step, once in the answer, and that may move.
+    // Each list is written once in each step, and once in the response, which may be reallocated.
     let Added { text, kept } = items(growth, all, reviewed);
     text * ANSWER + on_its_way.text * growth.written + (kept * KEPT).min(reviewed * KEPT * BUDGET as u64)
 }
 
-/// What definitions give to items, written once. Those that are objects begin with a brace, others stand beside another
-/// value or are the only one there is.
+/// The additions of definitions to items, written once. An item that is an object starts with a brace. Other items have
+/// a sibling, or are the only item.
 fn items(growth: &Growth, of: Contents, lists: u64) -> Added {
     let of = |added: fn(&Added) -> u64| of.items * added(&growth.item) + (of.seen + lists) * added(&growth.value);
     Added { text: of(|added| added.text), kept: of(|added| added.kept) }
 }
 
-/// What any body takes.
+/// The minimum of any body.
 const LEAST: u64 = 64 << 10;
 
-/// What a byte takes: an answer, an object on its way from one version to another, and what is kept of it. An answer
-/// may be longer than its request.
+/// The cost of a byte: the response, an object during conversion, and its kept values. A response may be longer than
+/// its request.
 const BYTE: u64 = 5;
 
-/// What an escape takes beyond its bytes: in an annotation of ours it is escaped once more, `\"` as `\\\"`, and a text
-/// that is made of others is spelled anew beside them, with up to six bytes for each.
+/// The cost of an escape beyond its bytes. A kept annotation escapes it again, `\"` as `\\\"`. A text that is built
+/// from others is encoded again, with up to six bytes for each.
 const ESCAPE: u64 = 8;
 
-/// What a value takes that stands beside another one: opened for itself, as each member of an object may be, and up to
-/// three times more: where it is written, on its way home, and where it is kept. Each takes 48 bytes, and one has a
-/// name and a text of its own.
+/// The cost of a value with a sibling: parsed, as each member of an object may be, and up to three more times: in the
+/// result, during the check conversion, and in the kept values. Each takes 48 bytes, and one has its own name and text.
 const VALUE: u64 = 224;
 
-/// How many objects an admission review has: before and after.
+/// The number of objects in an admission review: old and new.
 const ADMITTED: u64 = 2;
 
-/// How often the answer is there while it moves.
+/// The number of copies of the response during a reallocation.
 const MOVED: u64 = 2;
 
-/// What a byte of the answer takes while that moves, as it is longer than it seemed.
+/// The cost of a byte of the response during a reallocation, if the response exceeds the estimate.
 const ANSWER: u64 = 3;
 
-/// What a byte that is kept takes: where it is collected, in the annotation, that with its escapes, and in the answer.
+/// The cost of a kept byte: collected, in the annotation, in the annotation with escapes, and in the response.
 const KEPT: u64 = 6;
 
-/// Where less is at stake, it is not looked at more closely.
+/// Below this size no closer scan is needed.
 const SMALL: u64 = 1 << 20;

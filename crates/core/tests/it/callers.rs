@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use pointsman_core::definition::MutatedKind;
-use pointsman_core::webhook::{Endpoint, KnownFacts, Metadata, FactValue, HandleError, Webhook};
+use pointsman_core::webhook::{Endpoint, FactValue, HandleError, KnownFacts, Metadata, Webhook};
 use serde_json::{Value, json};
 
 use crate::kinds::{WEBHOOK, load};

@@ -5,8 +5,6 @@
 
 mod admission;
 mod advice;
-mod replaces;
-mod replaces_small;
 mod callers;
 mod captures;
 mod contract;
@@ -20,10 +18,12 @@ mod kept_values;
 mod kinds;
 mod laws;
 mod mattermost;
+mod mutations;
 mod registered;
 mod registered_changes;
 mod registration;
 mod regressions;
+mod replaces;
+mod replaces_small;
 mod schemas;
-mod mutations;
 mod value;

@@ -3,8 +3,8 @@
 //! (`mattermost-operator controllers/mattermost/clusterinstallation/conversion.go`).
 
 use pointsman_core::definition::Kind;
-use pointsman_core::laws::{Make, ObjectSource, Dictionary};
-use pointsman_core::webhook::{ReplaceError, Facts, Metadata, OtherKind, Webhook};
+use pointsman_core::laws::{Dictionary, Make, ObjectSource};
+use pointsman_core::webhook::{Facts, Metadata, OtherKind, ReplaceError, Webhook};
 use serde_json::{Map, Value, json};
 
 const NEW: OtherKind<'_> = OtherKind { group: "installation.mattermost.com", kind: "Mattermost", version: None };

@@ -1,8 +1,8 @@
 //! A kind becomes another kind: the laws between the two, and what of an object is not the other one's.
 
 use pointsman_core::definition::{BadDefinition, Kind};
-use pointsman_core::laws::{CheckOptions, LAWS, Law, Survey, Dictionary, survey};
-use pointsman_core::webhook::{ReplaceError, Facts, Metadata, OtherKind, Webhook};
+use pointsman_core::laws::{CheckOptions, Dictionary, LAWS, Law, Survey, survey};
+use pointsman_core::webhook::{Facts, Metadata, OtherKind, ReplaceError, Webhook};
 use serde_json::{Value, json};
 
 const DEFINITION: &str = include_str!("../../kinds/mattermost/mattermost.yaml");

@@ -1,8 +1,8 @@
 //! A kind becomes another kind: small definitions, each with one thing that is easily lost.
 
 use pointsman_core::definition::{BadDefinition, Kind};
-use pointsman_core::laws::{CheckOptions, LAWS, Law, Dictionary, survey};
-use pointsman_core::webhook::{ReplaceError, Facts, Metadata, OtherKind, Webhook};
+use pointsman_core::laws::{CheckOptions, Dictionary, LAWS, Law, survey};
+use pointsman_core::webhook::{Facts, Metadata, OtherKind, ReplaceError, Webhook};
 use serde_json::{Value, json};
 
 /// A CRD whose versions have these properties below `spec`; the last one is stored.

@@ -3,7 +3,7 @@
 use pointsman_core::definition::{HttpAddress, Kind};
 use pointsman_core::laws::Random;
 use pointsman_core::rollout::{
-    Rollout, LookupResults, PlanInput, RolloutPhase, RolloutStatus, LookupTarget, ProbeResult, ProbeKind,
+    LookupResults, LookupTarget, PlanInput, ProbeKind, ProbeResult, Rollout, RolloutPhase, RolloutStatus,
     answered_rollout, rollout_questions, shut_now, start_refusals, web_questions,
 };
 use serde_json::{Value, json};
@@ -89,7 +89,8 @@ fn start_waits_for_expected_version() {
             404,
             "1.17.1",
             Some(
-                "image: http://registry:9001/v2/database/manifests/v1.17.1?… does not answer with 2xx: HTTP 404".to_owned(),
+                "image: http://registry:9001/v2/database/manifests/v1.17.1?… does not answer with 2xx: HTTP 404"
+                    .to_owned(),
             ),
         ),
     ] {

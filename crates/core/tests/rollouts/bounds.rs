@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use cel::{Context, Program};
 use pointsman_core::definition::Kind;
 use pointsman_core::rollout::{
-    FleetObject, ROLLOUT_CRD, PlanInput, RolloutPhase, RolloutStatus, answered_rollout, plan,
+    FleetObject, PlanInput, ROLLOUT_CRD, RolloutPhase, RolloutStatus, answered_rollout, plan,
 };
 use serde_json::{Map, Value, json};
 
@@ -126,8 +126,7 @@ fn unreadable_rollout_reports_until_repaired() {
     )
     .unwrap()];
     let planned = |status: &RolloutStatus| {
-        plan(&rollout_of(&members), status, &fleet, PlanInput { consistent: true, ..PlanInput::default() }, NOW)
-            .status
+        plan(&rollout_of(&members), status, &fleet, PlanInput { consistent: true, ..PlanInput::default() }, NOW).status
     };
     let status = planned(&RolloutStatus::default());
     assert_eq!((status.phase, status.in_flight.len()), (RolloutPhase::Rolling, 1));
@@ -138,7 +137,8 @@ fn unreadable_rollout_reports_until_repaired() {
     let told = status.unreadable(&bad, NOW).unwrap();
     assert_eq!((told.phase, told.reason.as_deref()), (RolloutPhase::Paused, Some("Unreadable")));
     assert!(told.is_unreadable() && !status.is_unreadable());
-    for said in ["after: wait: \"soon\" is not a duration", "; ", "order.by: database has no field", "it goes on by itself"]
+    for said in
+        ["after: wait: \"soon\" is not a duration", "; ", "order.by: database has no field", "it goes on by itself"]
     {
         assert!(told.message.contains(said), "{said}: {}", told.message);
     }

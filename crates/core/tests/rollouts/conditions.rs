@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pointsman_core::rollout::{Condition, ClockReading, RolloutStatus};
+use pointsman_core::rollout::{ClockReading, Condition, RolloutStatus};
 use serde_json::{Value, json};
 
 use crate::patches::NOW;

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use pointsman_core::rollout::{
-    FleetObject, Rollout, ClockReading, RunnerCache, PlanInput, RolloutPhase, RolloutPlan, RolloutStatus,
-    RolloutWrite, ObjectState, plan,
+    ClockReading, FleetObject, ObjectState, PlanInput, Rollout, RolloutPhase, RolloutPlan, RolloutStatus, RolloutWrite,
+    RunnerCache, plan,
 };
 use serde_json::{Value, json};
 
@@ -33,13 +33,7 @@ fn moved(writes: &[(&str, u64)]) -> Value {
     }))
 }
 
-fn planned(
-    rollout: &Rollout,
-    status: &RolloutStatus,
-    object: &Value,
-    shut: Option<&str>,
-    second: u64,
-) -> RolloutPlan {
+fn planned(rollout: &Rollout, status: &RolloutStatus, object: &Value, shut: Option<&str>, second: u64) -> RolloutPlan {
     let fleet = [FleetObject::of(object, rollout).unwrap()];
     // 2026-11-18T10:00:00Z.
     let now = ClockReading { wall: 1_794_996_000 + second, steady: Duration::from_secs(second) };
@@ -131,7 +125,8 @@ fn late_old_write_pauses_rollout() {
             (plan.status.phase == RolloutPhase::Paused, plan.status)
         };
         // What the old one had begun before the move may end a moment later.
-        for writes in [&[("databaser", 9)][..], &[("oarsman", 10), ("databaser", 11)], &[("somebody", 19), ("databaser", 19)]]
+        for writes in
+            [&[("databaser", 9)][..], &[("oarsman", 10), ("databaser", 11)], &[("somebody", 19), ("databaser", 19)]]
         {
             assert!(!stopped(writes, &status, 20).0, "{writes:?}");
         }
@@ -292,7 +287,8 @@ fn write_before_the_move_fails_it() {
 fn mark_without_record_compares_times() {
     let rollout = rollout("Forward");
     for (second, is_waited_for) in [(0, true), (1, false)] {
-        let plan = planned(&rollout, &with_reserved(RolloutStatus::default()), &moved(&[("databaser", second)]), None, 5);
+        let plan =
+            planned(&rollout, &with_reserved(RolloutStatus::default()), &moved(&[("databaser", second)]), None, 5);
         assert_eq!(waits_for(&plan).is_some(), is_waited_for, "{second}");
     }
 }

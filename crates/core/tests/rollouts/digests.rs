@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use pointsman_core::definition::Kind;
 use pointsman_core::rollout::{
-    Rollout, ClockReading, PlanInput, RolloutPhase, RolloutStatus, plan, read_rollout, rfc3339, steps_not_compared,
+    ClockReading, PlanInput, Rollout, RolloutPhase, RolloutStatus, plan, read_rollout, rfc3339, steps_not_compared,
 };
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
 //! What a StagedRollout may say, and what it is told where it says something else.
 
-use pointsman_core::rollout::{Rollout, GateDescription, WaveSide, read_rollout, rolled_kind, told_gates};
+use pointsman_core::rollout::{GateDescription, Rollout, WaveSide, read_rollout, rolled_kind, told_gates};
 
 use crate::kinds::{KINDS, define};
 

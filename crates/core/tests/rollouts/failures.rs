@@ -1,6 +1,6 @@
 //! What a StagedRollout says of objects that fail.
 
-use pointsman_core::rollout::{FleetObject, Rollout, ClockReading, PlanInput, RolloutPhase, RolloutStatus, plan};
+use pointsman_core::rollout::{ClockReading, FleetObject, PlanInput, Rollout, RolloutPhase, RolloutStatus, plan};
 use serde_json::{Value, json};
 
 use crate::database::{ANNOTATION, Database};

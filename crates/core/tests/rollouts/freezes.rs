@@ -2,9 +2,7 @@
 //! for tests/cluster/rollout_freezes.rs.
 
 use pointsman_core::registration::{FreezeDocuments, NamespacedName, freeze};
-use pointsman_core::rollout::{
-    FleetObject, ROLLOUT_CRD, PlanInput, RolloutPhase, RolloutStatus, plan, read_rollout,
-};
+use pointsman_core::rollout::{FleetObject, PlanInput, ROLLOUT_CRD, RolloutPhase, RolloutStatus, plan, read_rollout};
 use serde_json::{Value, json};
 
 use crate::kinds::{KINDS, rollout_of};
@@ -124,7 +122,8 @@ fn different_freeze_policy_is_found() {
 fn freeze_precedes_first_move() {
     let rollout = rollout_of(&json!({"waves": [{"name": "all"}]}));
     let fleet =
-        [FleetObject::of(&database(json!({"labels": {"example.com/controller-version": "2.16.0"}})), &rollout).unwrap()];
+        [FleetObject::of(&database(json!({"labels": {"example.com/controller-version": "2.16.0"}})), &rollout)
+            .unwrap()];
     let planned = |status: &RolloutStatus, unfrozen: Option<&str>| {
         let facts = PlanInput { consistent: true, unfrozen: unfrozen.map(str::to_owned), ..PlanInput::default() };
         plan(&rollout, status, &fleet, facts, NOW)

@@ -1,8 +1,8 @@
 //! What is waited for before a wave, and after it.
 
 use pointsman_core::rollout::{
-    Direction, FleetObject, Rollout, ClockReading, LookupResults, PlanInput, RolloutPhase, RolloutPlan,
-    RolloutStatus, LookupTarget, WaveSide, asks_for_crd, plan, rfc3339, rollout_questions, told_gates,
+    ClockReading, Direction, FleetObject, LookupResults, LookupTarget, PlanInput, Rollout, RolloutPhase, RolloutPlan,
+    RolloutStatus, WaveSide, asks_for_crd, plan, rfc3339, rollout_questions, told_gates,
 };
 use serde_json::{Value, json};
 

@@ -1,7 +1,7 @@
 //! Objects that somebody deletes in the middle of their way, and that a finalizer keeps.
 
 use pointsman_core::rollout::{
-    Direction, FleetObject, Rollout, ClockReading, PlanInput, RolloutPhase, RolloutPlan, RolloutStatus, ObjectState,
+    ClockReading, Direction, FleetObject, ObjectState, PlanInput, Rollout, RolloutPhase, RolloutPlan, RolloutStatus,
     plan, rfc3339,
 };
 use serde_json::{Value, json};
@@ -35,14 +35,9 @@ fn going(at: usize, label: &str, after: u64) -> Database {
     database
 }
 
-fn planned(
-    rollout: &Rollout,
-    status: &RolloutStatus,
-    there: &[Database],
-    after: u64,
-    consistent: bool,
-) -> RolloutPlan {
-    let fleet: Vec<FleetObject> = there.iter().map(|database| FleetObject::of(&database.value(), rollout).unwrap()).collect();
+fn planned(rollout: &Rollout, status: &RolloutStatus, there: &[Database], after: u64, consistent: bool) -> RolloutPlan {
+    let fleet: Vec<FleetObject> =
+        there.iter().map(|database| FleetObject::of(&database.value(), rollout).unwrap()).collect();
     let now = ClockReading { wall: NOW.wall + after, ..NOW };
     plan(rollout, status, &fleet, PlanInput { consistent, ..PlanInput::default() }, now)
 }

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use pointsman_core::definition::Kind;
 use pointsman_core::rollout::{
-    Direction, FleetObject, RolloutPhase, RolloutPlan, RolloutStatus, RolloutWrite, ObjectState, WaveSide,
+    Direction, FleetObject, ObjectState, RolloutPhase, RolloutPlan, RolloutStatus, RolloutWrite, WaveSide,
 };
 use serde_json::json;
 
@@ -359,7 +359,11 @@ impl<'a> History<'a> {
         let is_left_alone = |standing: &ObjectState| {
             matches!(
                 standing,
-                ObjectState::Old | ObjectState::New | ObjectState::Held(_) | ObjectState::Waiting(_) | ObjectState::Refused(_)
+                ObjectState::Old
+                    | ObjectState::New
+                    | ObjectState::Held(_)
+                    | ObjectState::Waiting(_)
+                    | ObjectState::Refused(_)
             )
         };
         let all = fleet.iter().zip(&plan.standings);

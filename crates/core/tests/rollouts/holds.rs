@@ -2,7 +2,7 @@
 //! objects that a rollout is about no more.
 
 use pointsman_core::rollout::{
-    ObjectPatch, FleetObject, Rollout, PlanInput, RolloutPhase, RolloutPlan, RolloutStatus, RolloutWrite, plan,
+    FleetObject, ObjectPatch, PlanInput, Rollout, RolloutPhase, RolloutPlan, RolloutStatus, RolloutWrite, plan,
 };
 use serde_json::{Value, json};
 
@@ -68,7 +68,8 @@ fn next_rollout_takes_over_holds() {
     for (uid, name) in [("rollout-0", "q"), ("rollout-0", "r"), ("rollout-1", "r")] {
         for holds in [true, false] {
             let database = database("one", json!({HELD: hold(uid, name)}));
-            let (status, there) = comes_to(&rollout(json!({"hold": holds})), RolloutStatus::default(), database.clone());
+            let (status, there) =
+                comes_to(&rollout(json!({"hold": holds})), RolloutStatus::default(), database.clone());
             assert_eq!(there.label(), Some(NEW), "{uid} {name} {holds}: {:?} {}", status.phase, there.value());
             assert!(!there.is_held(), "{}", there.value());
             // Somebody restores what it was before the move, but for the label and the mark of the rollout.

@@ -1,7 +1,7 @@
 //! When it takes a list of the whole fleet to go on, or another look at an object.
 
 use pointsman_core::rollout::{
-    Direction, FleetObject, Rollout, ClockReading, PlanInput, RolloutPhase, RolloutPlan, RolloutStatus, RolloutWrite,
+    ClockReading, Direction, FleetObject, PlanInput, Rollout, RolloutPhase, RolloutPlan, RolloutStatus, RolloutWrite,
     answered_rollout, plan, rfc3339,
 };
 use serde_json::json;

@@ -9,11 +9,10 @@
 
 mod answers;
 mod asked_versions;
-mod replacement;
-mod database;
 mod bounds;
 mod conditions;
 mod controllers;
+mod database;
 mod digests;
 mod documents;
 mod failures;
@@ -24,7 +23,6 @@ mod hand_over;
 mod health;
 mod history;
 mod holds;
-mod workflows;
 mod kinds;
 mod lists;
 mod next;
@@ -32,6 +30,7 @@ mod outside;
 mod pace;
 mod parts;
 mod patches;
+mod replacement;
 mod requests;
 mod rewriting;
 mod runner;
@@ -44,6 +43,7 @@ mod texts;
 mod two_rollouts;
 mod versions;
 mod windows;
+mod workflows;
 mod world;
 
 use std::collections::BTreeMap;

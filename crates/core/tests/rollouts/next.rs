@@ -1,7 +1,7 @@
 //! Objects that are told to go next.
 
 use pointsman_core::rollout::{
-    FleetObject, Rollout, PriorityDecision, PlanInput, RolloutStatus, forecast, next_move, plan,
+    FleetObject, PlanInput, PriorityDecision, Rollout, RolloutStatus, forecast, next_move, plan,
 };
 use serde_json::{Value, json};
 

@@ -1,7 +1,7 @@
 //! What a rollout asks beside the cluster: Prometheus for a number, and others whether all is well.
 
 use pointsman_core::rollout::{
-    Rollout, LookupResults, PlanInput, RolloutPhase, RolloutStatus, ProbeResult, ProbeKind, rollout_questions,
+    LookupResults, PlanInput, ProbeKind, ProbeResult, Rollout, RolloutPhase, RolloutStatus, rollout_questions,
     shut_now, start_refusals, web_questions,
 };
 use serde_json::{Value, json};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use pointsman_core::laws::Random;
-use pointsman_core::rollout::{RateLimiter, ApiCallKind};
+use pointsman_core::rollout::{ApiCallKind, RateLimiter};
 
 use crate::number;
 

@@ -7,8 +7,8 @@ use pointsman_core::definition::Kind;
 use pointsman_core::laws::Random;
 use pointsman_core::registration::{freeze, rollout_roles};
 use pointsman_core::rollout::{
-    FleetObject, Rollout, OwnerReferences, LookupResults, PlanInput, LookupRequest, RolloutStatus,
-    RunningVersions, LookupTarget, answered_rollout, forecast, plan, rollout_questions,
+    FleetObject, LookupRequest, LookupResults, LookupTarget, OwnerReferences, PlanInput, Rollout, RolloutStatus,
+    RunningVersions, answered_rollout, forecast, plan, rollout_questions,
 };
 use serde_json::{Value, json};
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use pointsman_core::rollout::{
-    ObjectPatch, FleetObject, Rollout, ClockReading, PlanInput, RolloutStatus, RolloutWrite, plan,
+    ClockReading, FleetObject, ObjectPatch, PlanInput, Rollout, RolloutStatus, RolloutWrite, plan,
 };
 use serde_json::{Value, json};
 

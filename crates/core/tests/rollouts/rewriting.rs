@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use pointsman_core::laws::Random;
 use pointsman_core::rollout::{
-    FleetObject, Rollout, ClockReading, RunnerCache, LookupResults, PlanInput, RolloutPhase, RolloutPlan,
-    RolloutStatus, RolloutWrite, answered_rollout, plan, rollout_questions, start_refusals, told_steps,
+    ClockReading, FleetObject, LookupResults, PlanInput, Rollout, RolloutPhase, RolloutPlan, RolloutStatus,
+    RolloutWrite, RunnerCache, answered_rollout, plan, rollout_questions, start_refusals, told_steps,
 };
 use serde_json::{Value, json};
 
@@ -240,7 +240,8 @@ fn impossible_rewrite_is_refused() {
     assert_eq!(steps.len(), 1);
     assert_eq!(steps[0].does, "writes nothing but how far it is, by which it is stored as v1");
     let last = json!({"name": "rest"});
-    let (label, other) = (json!({"name": "a", "workflow": "controller-version"}), json!({"name": "a", "workflow": "x"}));
+    let (label, other) =
+        (json!({"name": "a", "workflow": "controller-version"}), json!({"name": "a", "workflow": "x"}));
     for (members, why) in [
         (json!({"to": "v2"}), "to: \"v2\" is no version of database, did you mean \"v1\"? Known here: v1"),
         (json!({"from": "v1"}), "nobody can read in which version an object is stored"),

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use pointsman_core::definition::Kind;
 use pointsman_core::rollout::{
-    ObjectPatch, FleetObject, Rollout, ClockReading, RunnerCache, LookupResults, PlanInput, RolloutPlan,
-    LookupRequest, RolloutStatus, RolloutWrite, plan, rollout_questions,
+    ClockReading, FleetObject, LookupRequest, LookupResults, ObjectPatch, PlanInput, Rollout, RolloutPlan,
+    RolloutStatus, RolloutWrite, RunnerCache, plan, rollout_questions,
 };
 use serde_json::Value;
 

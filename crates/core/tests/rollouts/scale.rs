@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use pointsman_core::rollout::{
-    FleetObject, Rollout, ClockReading, RunnerCache, PlanInput, RolloutPhase, RolloutPlan, RolloutStatus,
-    RolloutWrite, plan, rfc3339,
+    ClockReading, FleetObject, PlanInput, Rollout, RolloutPhase, RolloutPlan, RolloutStatus, RolloutWrite, RunnerCache,
+    plan, rfc3339,
 };
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Value, json};

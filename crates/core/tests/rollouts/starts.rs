@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use pointsman_core::definition::{BadDefinition, Kind};
 use pointsman_core::rollout::{
-    FleetObject, Rollout, ClockReading, LookupResults, PlanInput, RolloutPhase, RolloutPlan, LookupRequest,
-    RolloutStatus, RolloutWrite, LookupTarget, answered_rollout, asks_for_crd, asks_for_others, plan,
-    rollout_questions, start_refusals, stays_over,
+    ClockReading, FleetObject, LookupRequest, LookupResults, LookupTarget, PlanInput, Rollout, RolloutPhase,
+    RolloutPlan, RolloutStatus, RolloutWrite, answered_rollout, asks_for_crd, asks_for_others, plan, rollout_questions,
+    start_refusals, stays_over,
 };
 use serde_json::{Value, json};
 
@@ -67,12 +67,7 @@ fn answered(rollout: &Rollout, find: impl Fn(&LookupRequest) -> Result<Vec<Value
     PlanInput { consistent: true, answers, ..PlanInput::default() }
 }
 
-pub(super) fn planned(
-    rollout: &Rollout,
-    status: &RolloutStatus,
-    objects: &[Value],
-    facts: PlanInput,
-) -> RolloutPlan {
+pub(super) fn planned(rollout: &Rollout, status: &RolloutStatus, objects: &[Value], facts: PlanInput) -> RolloutPlan {
     let now = ClockReading { wall: 1_794_996_000, steady: Duration::from_secs(10) };
     plan(rollout, status, &fleet(rollout, objects), facts, now)
 }

@@ -1,7 +1,7 @@
 //! What somebody else has written where rollouts note what they have done.
 
 use pointsman_core::rollout::{
-    FleetObject, Rollout, ClockReading, PlanInput, RolloutPhase, RolloutPlan, RolloutStatus, RolloutWrite, ObjectState,
+    ClockReading, FleetObject, ObjectState, PlanInput, Rollout, RolloutPhase, RolloutPlan, RolloutStatus, RolloutWrite,
     forecast, plan, rfc3339,
 };
 use serde_json::{Value, json};
@@ -47,7 +47,11 @@ fn moves(plan: &RolloutPlan, database: &Database) -> Option<Database> {
         })
         .collect();
     let patch = *patches.first()?;
-    Some(database.patched(patch, NOW.wall, true).unwrap_or_else(|| panic!("{patch} does not land on {}", database.value())))
+    Some(
+        database
+            .patched(patch, NOW.wall, true)
+            .unwrap_or_else(|| panic!("{patch} does not land on {}", database.value())),
+    )
 }
 
 /// Where a write is planned it lands; where none is, it is said why, and what to do.
@@ -76,7 +80,9 @@ fn foreign_annotation_is_kept() {
                 refused.push(text);
             }
             // The mark of this rollout, on what is at the old version.
-            (ObjectState::Held(why), None) => assert!(why.contains("turned the label back") && database.is_marked(), "{why}"),
+            (ObjectState::Held(why), None) => {
+                assert!(why.contains("turned the label back") && database.is_marked(), "{why}")
+            }
             (standing, moved) => panic!("{text}: {standing:?} {:?}", moved.map(|database| database.value())),
         }
     }
@@ -135,8 +141,7 @@ fn unmarked_objects_are_reported() {
                 let fleet: Vec<FleetObject> =
                     there.iter().map(|database| FleetObject::of(&database.value(), rollout).unwrap()).collect();
                 status =
-                    plan(rollout, &status, &fleet, PlanInput { consistent: true, ..PlanInput::default() }, NOW)
-                        .status;
+                    plan(rollout, &status, &fleet, PlanInput { consistent: true, ..PlanInput::default() }, NOW).status;
             }
             status
         };
@@ -273,7 +278,8 @@ fn unmarked_object_blocks_no_undo() {
         ..RolloutStatus::default()
     };
     let there = [named(0, NEW, ""), named(1, NEW, "mine"), named(2, NEW, &mark)];
-    let fleet: Vec<FleetObject> = there.iter().map(|database| FleetObject::of(&database.value(), &back).unwrap()).collect();
+    let fleet: Vec<FleetObject> =
+        there.iter().map(|database| FleetObject::of(&database.value(), &back).unwrap()).collect();
     let status = plan(&back, &status, &fleet, PlanInput { consistent: true, ..PlanInput::default() }, NOW).status;
     assert_eq!((status.in_flight.len(), status.counts.refused), (1, 2), "{}", status.message);
 }

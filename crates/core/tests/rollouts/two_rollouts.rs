@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use pointsman_core::rollout::{
-    FleetObject, Rollout, ClockReading, RunnerCache, PlanInput, RolloutPlan, RolloutStatus, RolloutWrite, plan,
+    ClockReading, FleetObject, PlanInput, Rollout, RolloutPlan, RolloutStatus, RolloutWrite, RunnerCache, plan,
 };
 use serde_json::{Value, json};
 

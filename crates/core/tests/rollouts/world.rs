@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use pointsman_core::definition::Kind;
-use pointsman_core::rollout::{Rollout, ClockReading, RolloutStatus, answered_rollout};
+use pointsman_core::rollout::{ClockReading, Rollout, RolloutStatus, answered_rollout};
 use serde_json::{Map, Value, json};
 
 use super::database::Database;

@@ -18,8 +18,8 @@ use tokio::time::{Instant, timeout_at};
 use super::collector::Collector;
 use super::queue::{BATCH, Queued};
 use crate::error_chain::chain;
-use crate::throttled_warning::ThrottledWarning;
 use crate::metrics::SpanMetrics;
+use crate::throttled_warning::ThrottledWarning;
 
 /// Sends what is in the queue until the queue is gone.
 #[derive(Debug)]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use pointsman_core::webhook::{BadReview, Conversions, FailedObject, Outcome, Reply};
-use pointsman_server::{RequestHandler, DevPage};
+use pointsman_server::{DevPage, RequestHandler};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;

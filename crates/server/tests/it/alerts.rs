@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use pointsman_core::definition::Kind;
 use pointsman_core::webhook::{Enforcement, Metadata, Settings, Webhook};
-use pointsman_server::{BodyLimits, RequestHandler, Definitions, DefinitionsFound, LogQueue, Options};
+use pointsman_server::{BodyLimits, Definitions, DefinitionsFound, LogQueue, Options, RequestHandler};
 use serde_json::json;
 use tokio::net::TcpStream;
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, EXPECT, HeaderName};
 use hyper::{Method, Version};
 use pointsman_core::definition::Kind;
-use pointsman_core::webhook::{BadReview, Conversions, Metadata, ConversionWarning, Outcome, Reply, Webhook};
+use pointsman_core::webhook::{BadReview, ConversionWarning, Conversions, Metadata, Outcome, Reply, Webhook};
 use pointsman_server::{BodyLimits, RequestHandler};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 

@@ -100,7 +100,8 @@ async fn large_decision_blocks_no_small() {
 #[tokio::test]
 async fn long_decision_uses_another_thread() {
     let serving = thread::current().id();
-    let decide = RequestHandler::new(move |_, _| Ok(echo_reply(format!("{}", thread::current().id() == serving).as_bytes())));
+    let decide =
+        RequestHandler::new(move |_, _| Ok(echo_reply(format!("{}", thread::current().id() == serving).as_bytes())));
     let server = TestServer::start(decide, |_| {}).await;
     let mut client = server.http1().await;
     // An update of a recorded object has it twice, and 13 kB is the largest that was recorded: with a comma for each 30

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use pointsman_server::{CertPaths, CertificateError, Options, ServeError, Server, RejectionReason};
+use pointsman_server::{CertPaths, CertificateError, Options, RejectionReason, ServeError, Server};
 use rcgen::{BasicConstraints, IsCa, SanType, date_time_ymd};
 use tokio::sync::RwLock;
 use tokio::task::JoinSet;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use pointsman_server::{CertPaths, CertificateError, RequestHandler, Options, ServeError, Server};
+use pointsman_server::{CertPaths, CertificateError, Options, RequestHandler, ServeError, Server};
 
 use rcgen::{DistinguishedName, DnType, ExtendedKeyUsagePurpose, date_time_ymd};
 use tokio::io::AsyncWriteExt;
@@ -169,7 +169,8 @@ async fn bad_certificate_at_start_is_fatal() {
     let mut volume = Volume::new(&one);
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let addr = taken.local_addr().unwrap();
-    let bind = |paths: CertPaths| Server::bind(Options::new(addr, addr, paths), RequestHandler::new(|_, _| panic!("unused")));
+    let bind =
+        |paths: CertPaths| Server::bind(Options::new(addr, addr, paths), RequestHandler::new(|_, _| panic!("unused")));
 
     // With a good pair, the address is what fails: so the pair comes first below.
     let error = bind(volume.cert_paths()).await.unwrap_err();

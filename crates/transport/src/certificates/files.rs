@@ -47,7 +47,11 @@ impl CertificateFiles {
     pub fn look(&mut self) -> LoadedFiles {
         // Before the files are read: what changes after that makes an event.
         let events = self.watch();
-        LoadedFiles { pair: load_pair(&self.paths), client_ca: self.client_ca_file.as_deref().map(load_client_ca), events }
+        LoadedFiles {
+            pair: load_pair(&self.paths),
+            client_ca: self.client_ca_file.as_deref().map(load_client_ca),
+            events,
+        }
     }
 
     fn watch(&mut self) -> Option<io::Result<FileEvents>> {

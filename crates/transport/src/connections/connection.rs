@@ -11,11 +11,11 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
 use super::connection_slots::ConnectionSlot;
+use super::fair_share::{FairShare, FairStream};
 use super::lifecycle::Lifecycle;
 use super::requests::ConnectionState;
 use super::service::{CountingService, Handler};
 use super::stream::{Io, Protocol, Stream};
-use super::fair_share::{FairStream, FairShare};
 
 /// How long a connection may stay without a request.
 #[derive(Clone, Copy, Debug)]

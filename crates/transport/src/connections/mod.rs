@@ -3,19 +3,19 @@
 mod accept;
 mod connection;
 mod connection_slots;
+mod fair_share;
 mod handshake_failure;
 mod lifecycle;
 mod open_connections;
 mod requests;
 mod service;
 mod stream;
-mod fair_share;
 
 pub use self::connection::{IdleTimeouts, serve};
-pub use self::connection_slots::{ConnectionSlot, ConnectionSlots, AcceptedConnection};
+pub use self::connection_slots::{AcceptedConnection, ConnectionSlot, ConnectionSlots};
 pub use self::handshake_failure::HandshakeFailure;
 pub use self::lifecycle::{Lifecycle, Phase};
 pub use self::open_connections::EvictionRules;
-pub use self::requests::{Requests, InFlightGuard};
+pub use self::requests::{InFlightGuard, Requests};
 pub use self::service::{AnswerFuture, Handler};
 pub use self::stream::{Protocol, Stream};

@@ -116,7 +116,12 @@ impl OpenConnections {
 
     /// Who makes room for a connection of `newcomer`, where there are `slots`, and any address may keep
     /// `idle_of_a_peer` that it does not use.
-    pub(super) fn who_can_be_missed(&self, newcomer: IpAddr, slots: usize, rules: EvictionRules) -> Option<EvictionClass> {
+    pub(super) fn who_can_be_missed(
+        &self,
+        newcomer: IpAddr,
+        slots: usize,
+        rules: EvictionRules,
+    ) -> Option<EvictionClass> {
         let now = Instant::now();
         let mut peers: HashMap<IpAddr, PeerConnections<'_>> = HashMap::new();
         peers.entry(network(newcomer)).or_default();
@@ -141,7 +146,9 @@ impl OpenConnections {
                 0 => (all, count.max(1)),
                 count => (&of_many, count),
             };
-            return Some(EvictionClass::Now(all.iter().take(count).map(|connection| connection.requests.clone()).collect()));
+            return Some(EvictionClass::Now(
+                all.iter().take(count).map(|connection| connection.requests.clone()).collect(),
+            ));
         }
         let greedy = peers.values().filter_map(|peer| Some((peer, peer.surplus(share, rules.idle_of_a_peer)?)));
         match greedy.max_by_key(|(peer, _)| peer.all) {

@@ -11,9 +11,9 @@ use hyper::header::{CONNECTION, HeaderValue};
 use hyper::service::Service;
 use hyper::{Request, Response};
 
-use super::requests::{Requests, InFlightGuard};
-use super::stream::Protocol;
 use super::fair_share::FairShare;
+use super::requests::{InFlightGuard, Requests};
+use super::stream::Protocol;
 
 /// An answer under way. There always is one.
 pub type AnswerFuture = Pin<Box<dyn Future<Output = Result<Response<Full<Bytes>>, Infallible>> + Send>>;

@@ -1,6 +1,6 @@
 //! One object in another version.
 
-use pointsman_core::webhook::{Change, Facts, AnnotationBudget, INCOMPLETE, OtherKind, Webhook};
+use pointsman_core::webhook::{AnnotationBudget, Change, Facts, INCOMPLETE, OtherKind, Webhook};
 
 use crate::commands::schema::{Violation, violation};
 use crate::commands::{input::InputObject, json_tree::JsonTree, kind_names, kinds_dir::kind_of, output::warn};
@@ -54,7 +54,9 @@ pub(super) fn convert(
     let only = format!("{}: what only {} can say", object.label(), converted.from);
     match converted.fit {
         AnnotationBudget::Well => {}
-        AnnotationBudget::Barely => warn(&format!("{only} takes more than three quarters of what an object's annotations may have")),
+        AnnotationBudget::Barely => {
+            warn(&format!("{only} takes more than three quarters of what an object's annotations may have"))
+        }
         // The webhook answers a reader without it, as the object is still stored whole. A file is all there is.
         AnnotationBudget::Not => {
             return Err(format!(

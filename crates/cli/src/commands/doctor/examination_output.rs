@@ -11,7 +11,12 @@ use crate::commands::webhooks::inspect_all;
 
 /// All findings, each once: of the kinds, of what is registered, and of those who answer. `alone` is how a server is
 /// started where no Pod says it.
-pub(super) fn diagnoses(all: &[LoadedKind], seen: &[KindStatus], examined: &Examined, alone: &Settings) -> Vec<Diagnosis> {
+pub(super) fn diagnoses(
+    all: &[LoadedKind],
+    seen: &[KindStatus],
+    examined: &Examined,
+    alone: &Settings,
+) -> Vec<Diagnosis> {
     let mut found: Vec<Diagnosis> = seen.iter().flat_map(of_kind).collect();
     found.extend(seen.iter().flat_map(|one| unregistered(all, one, examined)));
     let mut servers: Vec<Settings> = examined.servers.iter().filter_map(|server| settings(&server.args)).collect();

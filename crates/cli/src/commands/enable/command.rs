@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::Args;
-use pointsman_cluster::{EnableError, EnableOptions, DesiredCrd, enable};
+use pointsman_cluster::{DesiredCrd, EnableError, EnableOptions, enable};
 use pointsman_core::definition::Kind;
 use pointsman_core::registration::{
     ClientConfig, CrdOptions, NamespacedName, SchemaRules, crd, incomplete, registered_versions,

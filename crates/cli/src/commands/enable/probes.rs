@@ -3,7 +3,7 @@
 use anyhow::Context;
 use pointsman_cluster::Probe;
 use pointsman_core::definition::Kind;
-use pointsman_core::laws::{Make, ObjectSource, Dictionary};
+use pointsman_core::laws::{Dictionary, Make, ObjectSource};
 use pointsman_core::webhook::{Endpoint, Webhook};
 use serde_json::{Value, json};
 

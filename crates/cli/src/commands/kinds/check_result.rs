@@ -6,11 +6,11 @@ use pointsman_core::definition::{self, Kind};
 use pointsman_core::laws::{Broken, LawResult};
 use pointsman_core::webhook::unseen_by_scale;
 
-use super::violations::{self, Told};
 use super::hidden_values;
 use super::junit::{Case, CaseOutcome, Suite};
 use super::summary;
 use super::trial::Trial;
+use super::violations::{self, Told};
 use crate::commands::json_tree::JsonTree;
 use crate::commands::kinds_dir::LoadedMutations;
 use crate::commands::output::{complain, talk, warn};
@@ -168,7 +168,8 @@ impl Checked {
     pub(super) fn story(&self) -> String {
         let mut all = self.broken();
         let Some(first) = all.next() else { return String::new() };
-        let mut story = format!("{}\n{}", violations::headline(first, &self.file), self.with_told(first, violations::story));
+        let mut story =
+            format!("{}\n{}", violations::headline(first, &self.file), self.with_told(first, violations::story));
         let others: Vec<String> = all.map(|other| format!("{} from {}", other.law, other.versions.0)).collect();
         if !others.is_empty() {
             story.push_str(&format!("  broken as well: {}\n", others.join(", ")));

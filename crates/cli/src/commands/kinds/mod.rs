@@ -1,6 +1,5 @@
 //! `pointsman kinds`.
 
-mod violations;
 mod check;
 mod check_result;
 mod command;
@@ -11,6 +10,7 @@ mod summary;
 #[cfg(test)]
 mod tests;
 mod trial;
+mod violations;
 
 pub(crate) use command::{KindsCommandArgs, run};
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! that gets mended. So objects are answered by one definition, and judged by another.
 
 use pointsman_core::definition::Kind;
-use pointsman_core::laws::{CheckOptions, LAWS, Value, Dictionary, survey};
+use pointsman_core::laws::{CheckOptions, Dictionary, LAWS, Value, survey};
 use pointsman_core::webhook::{Metadata, Webhook};
 
 use super::check_result::{Checked, Understood};

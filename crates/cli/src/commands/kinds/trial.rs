@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use clap::Args;
-use pointsman_core::definition::{KindConversion, Kind};
-use pointsman_core::laws::{CheckOptions, LAWS, Law, Survey, Value, Dictionary, survey};
+use pointsman_core::definition::{Kind, KindConversion};
+use pointsman_core::laws::{CheckOptions, Dictionary, LAWS, Law, Survey, Value, survey};
 use pointsman_core::parse_duration;
 use pointsman_core::webhook::{Facts, Metadata, Webhook};
 

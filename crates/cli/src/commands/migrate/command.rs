@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use pointsman_cluster::{CallError, MigrationStrategy, MigrateError, MigrateOptions, migrate};
+use pointsman_cluster::{CallError, MigrateError, MigrateOptions, MigrationStrategy, migrate};
 use pointsman_core::definition::Kind;
 use pointsman_core::parse_duration;
 use pointsman_core::registration::incomplete;

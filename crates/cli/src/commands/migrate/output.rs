@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal};
 use std::time::Instant;
 
 use clap::ValueEnum;
-use pointsman_cluster::{MigrateEvent, Migrated, FailedWrite};
+use pointsman_cluster::{FailedWrite, MigrateEvent, Migrated};
 use serde_json::{Value, json};
 
 use crate::commands::output::{json_line, talk};

@@ -7,15 +7,15 @@ use pointsman_core::rollout::ROLLOUT_CRD;
 
 use super::change::{ApproveArgs, ChangeArgs, CleanArgs};
 use super::lease::LeaseArgs;
-use super::status::{ListRolloutsArgs, ObjectsArgs, RolloutStatusArgs};
 use super::plan::PlanRolloutArgs;
 use super::policies::PoliciesArgs;
 use super::prioritize::PrioritizeArgs;
 use super::rights::RightsArgs;
 use super::run::RunArgs;
 use super::start::StartArgs;
+use super::status::{ListRolloutsArgs, ObjectsArgs, RolloutStatusArgs};
 use super::versions::VersionsArgs;
-use super::{change, examples, lease, status, plan, policies, prioritize, rights, run as running, start, versions};
+use super::{change, examples, lease, plan, policies, prioritize, rights, run as running, start, status, versions};
 use crate::commands::output;
 
 #[derive(Args, Debug)]

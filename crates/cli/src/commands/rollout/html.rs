@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use pointsman_core::rollout::{Rollout, Forecast, RolloutStatus, ObjectState, told_gates};
+use pointsman_core::rollout::{Forecast, ObjectState, Rollout, RolloutStatus, told_gates};
 
 use super::object_table::{NONE, ToldObjects, why};
 use crate::commands::objects_page::{ObjectsPage, bar, escaped};

@@ -3,20 +3,20 @@
 mod change;
 mod command;
 mod examples;
-mod metrics;
 mod html;
-mod rollout_kind;
 mod lease;
-mod status;
+mod metrics;
 mod object_table;
 mod plan;
 mod policies;
 mod prioritize;
 mod prometheus_args;
 mod rights;
+mod rollout_kind;
 mod run;
 mod runner_args;
 mod start;
+mod status;
 mod tables;
 mod versions;
 

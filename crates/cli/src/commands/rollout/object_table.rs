@@ -1,6 +1,6 @@
 //! Objects of a rollout: when each goes, what runs of it, and how it stands.
 
-use pointsman_core::rollout::{Direction, Rollout, Forecast, RolloutStatus, ObjectState};
+use pointsman_core::rollout::{Direction, Forecast, ObjectState, Rollout, RolloutStatus};
 use serde_json::{Map, Value, json};
 
 use crate::commands::table::table_of;
@@ -129,7 +129,7 @@ const UNKNOWN: &str = "?";
 #[cfg(test)]
 mod tests {
     use pointsman_core::definition::Kind;
-    use pointsman_core::rollout::{FleetObject, ClockReading, PlanInput, forecast, read_rollout};
+    use pointsman_core::rollout::{ClockReading, FleetObject, PlanInput, forecast, read_rollout};
 
     use super::*;
 
@@ -162,8 +162,7 @@ mod tests {
         let fleet: Vec<FleetObject> = hosts().iter().map(|host| FleetObject::of(host, &rollout).unwrap()).collect();
         let status = RolloutStatus::default();
         let now = ClockReading { wall: 1_795_000_000, steady: std::time::Duration::ZERO };
-        let all =
-            forecast(&rollout, &status, &fleet, PlanInput { consistent: true, ..PlanInput::default() }, now);
+        let all = forecast(&rollout, &status, &fleet, PlanInput { consistent: true, ..PlanInput::default() }, now);
         look(&ToldObjects::new(&rollout, &status, &all));
     }
 

@@ -5,17 +5,17 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use pointsman_cluster::{RolloutClock, FleetSnapshot, SnapshotOptions, survey_rollout, unfreezable};
+use pointsman_cluster::{FleetSnapshot, RolloutClock, SnapshotOptions, survey_rollout, unfreezable};
 use pointsman_core::rollout::{
-    Rollout, Forecast, RolloutStatus, ObjectState, GateDescription, StepDescription, forecast, missing_mutations, shut_now,
-    start_refusals, told_gates, told_steps,
+    Forecast, GateDescription, ObjectState, Rollout, RolloutStatus, StepDescription, forecast, missing_mutations,
+    shut_now, start_refusals, told_gates, told_steps,
 };
 use serde_json::{Value, json};
 
 use super::html;
-use super::rollout_kind::{FileRollout, advise};
 use super::object_table::{ObjectColumns, ToldObjects};
 use super::prometheus_args::PrometheusArgs;
+use super::rollout_kind::{FileRollout, advise};
 use crate::commands::cluster_args::ClusterArgs;
 use crate::commands::format::Format;
 use crate::commands::json_tree::JsonTree;
@@ -71,8 +71,10 @@ pub(super) fn plan(args: &PlanRolloutArgs) -> anyhow::Result<ExitCode> {
     let shut = shut_now(rollout, &status, &survey.facts);
     let told = forecast(rollout, &status, &survey.fleet, survey.facts.clone(), RolloutClock::start().now());
     let moves = told.iter().filter(|one| one.standing == ObjectState::Old).count();
-    let stays =
-        told.iter().filter(|one| !matches!(one.standing, ObjectState::Old | ObjectState::New | ObjectState::Gone)).count();
+    let stays = told
+        .iter()
+        .filter(|one| !matches!(one.standing, ObjectState::Old | ObjectState::New | ObjectState::Gone))
+        .count();
     let words = || {
         let never: String = never.iter().map(|why| format!("it would not begin: {why}\n")).collect();
         summary(rollout, &survey, &told, moves, &refusals, shut.as_deref()) + &never

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::Args;
 use pointsman_cluster::get_rollout;
 use pointsman_core::definition::Kind;
-use pointsman_core::registration::{replacement_policies, freeze};
+use pointsman_core::registration::{freeze, replacement_policies};
 use pointsman_core::rollout::Rollout;
 
 use super::rollout_kind::{FileRollout, advise, checked};

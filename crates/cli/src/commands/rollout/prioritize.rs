@@ -7,8 +7,8 @@ use pointsman_cluster::{RolloutClock, SnapshotOptions, get_rollout, set_next, su
 use pointsman_core::rollout::{PriorityDecision, RolloutStatus, forecast, next_move};
 use serde_json::json;
 
-use super::rollout_kind::{advise, checked};
 use super::prometheus_args::PrometheusArgs;
+use super::rollout_kind::{advise, checked};
 use crate::commands::cluster_args::ClusterArgs;
 use crate::commands::kinds_dir::KindsArgs;
 use crate::commands::output;
@@ -41,8 +41,12 @@ pub(super) fn prioritize(args: &PrioritizeArgs) -> anyhow::Result<ExitCode> {
         let survey = looked.await.map_err(advise)?;
         let told = forecast(&rollout, &status, &survey.fleet, survey.facts.clone(), RolloutClock::start().now());
         match next_move(&rollout, &status, &told, &args.object).map_err(anyhow::Error::msg)? {
-            PriorityDecision::Needless(why) => anyhow::bail!("cannot tell rollout {} to move that next: {why}", args.name),
-            PriorityDecision::Told { next, when } if Some(&json!(next)) == document.pointer("/spec/prioritizedObjects") => {
+            PriorityDecision::Needless(why) => {
+                anyhow::bail!("cannot tell rollout {} to move that next: {why}", args.name)
+            }
+            PriorityDecision::Told { next, when }
+                if Some(&json!(next)) == document.pointer("/spec/prioritizedObjects") =>
+            {
                 anyhow::bail!("cannot tell rollout {} to move that next: it was told already: {when}", args.name)
             }
             PriorityDecision::Told { next, when } => {

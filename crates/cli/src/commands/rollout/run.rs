@@ -10,8 +10,8 @@ use pointsman_cluster::{RolloutEvent, RolloutOptions, get_rollout, run_rollout, 
 use pointsman_core::rollout::{RolloutPhase, RolloutStatus};
 use serde_json::Value;
 
-use super::rollout_kind::{advise, kind_of};
 use super::prometheus_args::PrometheusArgs;
+use super::rollout_kind::{advise, kind_of};
 use crate::commands::cluster_args::ClusterArgs;
 use crate::commands::kinds_dir::{KindsArgs, LoadedKind};
 use crate::commands::output::{self, talk, warn};

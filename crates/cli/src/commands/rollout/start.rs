@@ -13,8 +13,8 @@ use pointsman_core::registration::freeze;
 use pointsman_core::rollout::{RolloutStatus, goes_forward_again, missing_mutations, start_refusals};
 use serde_json::Value;
 
-use super::rollout_kind::{FileRollout, advise, without_effect};
 use super::prometheus_args::PrometheusArgs;
+use super::rollout_kind::{FileRollout, advise, without_effect};
 use super::runner_args::RunnerArgs;
 use super::tables::rollouts;
 use crate::commands::cluster_args::ClusterArgs;

@@ -7,9 +7,9 @@ use pointsman_cluster::{RolloutClock, SnapshotOptions, get_rollout, list_rollout
 use pointsman_core::rollout::{RolloutStatus, forecast};
 
 use super::metrics::exposition;
-use super::rollout_kind::{advise, checked};
 use super::object_table::{ObjectColumns, ToldObjects};
 use super::prometheus_args::PrometheusArgs;
+use super::rollout_kind::{advise, checked};
 use super::tables::{names, rollouts, screen, wide_rollouts};
 use crate::commands::cluster_args::ClusterArgs;
 use crate::commands::format::{Format, ListFormat, WatchedListFormat};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use pointsman_core::definition::{Kind, MutatedKind, WatchedFact};
-use pointsman_core::webhook::{Conversions, Endpoint, KnownFacts, Metadata, Reply, Settings, HandleError, Webhook};
+use pointsman_core::webhook::{Conversions, Endpoint, HandleError, KnownFacts, Metadata, Reply, Settings, Webhook};
 
 use super::trial::ServedTrial;
 use crate::commands::file_stamps::FileStamps;

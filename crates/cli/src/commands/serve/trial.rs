@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use pointsman_core::definition::Kind;
-use pointsman_core::laws::{CheckOptions, LAWS, Dictionary, survey};
+use pointsman_core::laws::{CheckOptions, Dictionary, LAWS, survey};
 use pointsman_core::webhook::Webhook;
 
 /// How definitions are tried before they are served.

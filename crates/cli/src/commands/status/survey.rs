@@ -26,7 +26,12 @@ pub(crate) struct Looking<'l> {
 
 impl<'l> Looking<'l> {
     /// The kinds of these names; without one, all that have versions to convert between.
-    pub(crate) fn new(all: &'l [LoadedKind], named: &[String], endpoints: &'l [String], page: u32) -> anyhow::Result<Self> {
+    pub(crate) fn new(
+        all: &'l [LoadedKind],
+        named: &[String],
+        endpoints: &'l [String],
+        page: u32,
+    ) -> anyhow::Result<Self> {
         let kinds = match named.is_empty() {
             true => all.iter().map(|known| &known.kind).filter(|kind| converts(kind)).collect(),
             false => named.iter().map(|name| Ok(&find(all, name)?.kind)).collect::<anyhow::Result<_>>()?,

@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use pointsman_core::webhook::ControllerVersion;
 
 use super::documents::{ControllerVersions, PrintedArgs, documents, once_each, print};
-use super::{doctor, overlay, policy, retire, mutations};
+use super::{doctor, mutations, overlay, policy, retire};
 use crate::commands::ca_file::AuthorityRemarks;
 use crate::commands::kind_names::find;
 use crate::commands::output::warn;

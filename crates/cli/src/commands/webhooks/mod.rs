@@ -5,10 +5,10 @@ mod command;
 mod comments;
 mod doctor;
 mod documents;
+mod mutations;
 mod overlay;
 mod policy;
 mod retire;
-mod mutations;
 
 pub(crate) use command::{WebhooksArgs, run};
 pub(crate) use doctor::{findings, inspect_all, judge_files};

@@ -3,14 +3,14 @@
 use kube::{Client, Config};
 use pointsman_core::definition::Kind;
 use pointsman_core::rollout::{
-    PreconditionObject, FleetObject, Rollout, ObjectCall, ObjectWrite, Propagation, Replacement, LookupResults,
-    RolloutStatus, ReplacementObject, answered_rollout, step_questions,
+    FleetObject, LookupResults, ObjectCall, ObjectWrite, PreconditionObject, Propagation, Replacement,
+    ReplacementObject, Rollout, RolloutStatus, answered_rollout, step_questions,
 };
 use serde_json::{Value, json};
 
+use super::super::lookups::{Compiled, look_up_more};
 use super::super::object_steps::write_beside;
 use super::super::remote_lookups::RemoteLookups;
-use super::super::lookups::{Compiled, look_up_more};
 use super::super::writes::WriteOutcome;
 use crate::call_error::CallError;
 use crate::cluster::Cluster;
@@ -210,11 +210,17 @@ fn kept_object_is_written_first() {
     // That it is too large by now is of these two alone.
     for (code, message) in [(403, "admission webhook \"a\" denied the request: no"), (500, "request is too large")] {
         let (landed, is_deleted) = leaves(no(code, message), fits());
-        assert!(matches!(&landed, Ok(WriteOutcome::Refused(why)) if why.starts_with(whose)) && !is_deleted, "{landed:?}");
+        assert!(
+            matches!(&landed, Ok(WriteOutcome::Refused(why)) if why.starts_with(whose)) && !is_deleted,
+            "{landed:?}"
+        );
     }
     for (code, message) in [(404, "not found"), (409, "conflict"), (422, "the server rejected our request")] {
         let (landed, is_deleted) = leaves(no(code, message), fits());
-        assert!(matches!(&landed, Ok(WriteOutcome::NotYet(why)) if why.ends_with(message)) && !is_deleted, "{landed:?}");
+        assert!(
+            matches!(&landed, Ok(WriteOutcome::NotYet(why)) if why.ends_with(message)) && !is_deleted,
+            "{landed:?}"
+        );
     }
     let going = json!({"uid": "h", "annotations": {"made-of": "d"}, "deletionTimestamp": "2026-11-20T10:48:31Z"});
     let (landed, is_deleted) = leaves(there(&going), fits());

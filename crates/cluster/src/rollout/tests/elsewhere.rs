@@ -10,8 +10,8 @@ use base64::engine::general_purpose::STANDARD;
 use kube::{Client, Config};
 use pointsman_core::definition::Kind;
 use pointsman_core::rollout::{
-    FleetObject, Rollout, ClockReading, ObjectCall, ObjectWrite, OtherCluster, Propagation, LookupResults,
-    PlanInput, LookupRequest, RolloutStatus, answered_rollout, forecast, waiting_questions,
+    ClockReading, FleetObject, LookupRequest, LookupResults, ObjectCall, ObjectWrite, OtherCluster, PlanInput,
+    Propagation, Rollout, RolloutStatus, answered_rollout, forecast, waiting_questions,
 };
 use serde_json::{Value, json};
 

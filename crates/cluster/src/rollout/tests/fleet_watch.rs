@@ -40,17 +40,16 @@ fn server(watched: impl Fn(usize) -> Manner + Send + Sync + 'static) -> SmallSer
         path if path.starts_with("/apis/example.com/v1/databases?watch=true") => {
             watched(watches.fetch_add(1, Ordering::Relaxed))
         }
-        "/apis/example.com/v1/namespaces/n/databases/a" => Manner::Says(answer(200, &database("a", "1.2.0", 30).to_string())),
+        "/apis/example.com/v1/namespaces/n/databases/a" => {
+            Manner::Says(answer(200, &database("a", "1.2.0", 30).to_string()))
+        }
         path if path.contains("/customresourcedefinitions/") => Manner::Says(answer(200, CRD)),
         _ => Manner::Says(answer(404, "{}")),
     })
 }
 
 /// What each object is at, and what was answered to `work` before.
-fn after<T>(
-    server: &SmallServer,
-    work: impl AsyncFnOnce(&Cluster, &Rollout, &mut Fleet) -> T,
-) -> (Vec<String>, T) {
+fn after<T>(server: &SmallServer, work: impl AsyncFnOnce(&Cluster, &Rollout, &mut Fleet) -> T) -> (Vec<String>, T) {
     let (kind, rollout): (Kind, Rollout) = rollout("start", &[metric("fine")]);
     waited(async {
         let config = Config::new(server.url("").parse().unwrap());

@@ -11,13 +11,12 @@ use std::time::Instant;
 use kube::{Client, Config};
 use pointsman_core::definition::{HttpAddress, Kind};
 use pointsman_core::rollout::{
-    Rollout, LookupResults, PlanInput, RolloutStatus, answered_rollout, shut_now, start_refusals,
-    web_questions,
+    LookupResults, PlanInput, Rollout, RolloutStatus, answered_rollout, shut_now, start_refusals, web_questions,
 };
 use serde_json::json;
 
-use super::lookups::LookupCache;
 use super::http_prober::HttpProber;
+use super::lookups::LookupCache;
 use crate::cluster::Cluster;
 use crate::web::tests::{Manner, SmallServer, answer, waited};
 

@@ -9,8 +9,8 @@ use kube::{Client, Config};
 use pointsman_core::rollout::{JobWrite, ObjectCall, ObjectWrite, Propagation, RolloutStatus};
 use serde_json::{Value, json};
 
-use super::super::object_steps::try_made;
 use super::super::clock::RolloutClock;
+use super::super::object_steps::try_made;
 use super::super::pending_writes::{PendingWrites, UnacknowledgedWrite};
 use super::super::writes::WriteOutcome;
 use super::beside::{against, says, write, writes};

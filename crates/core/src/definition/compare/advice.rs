@@ -1,7 +1,7 @@
 //! The operations that messages propose for a difference between two schemas.
 
-use super::location::{Ground, each, in_yaml};
 use super::least_value::least_value;
+use super::location::{Ground, each, in_yaml};
 use crate::definition::operation::Operation;
 use crate::definition::path::Path;
 use crate::definition::remedy::Remedy;

@@ -8,8 +8,8 @@ mod accept;
 mod advice;
 mod comparison;
 mod counts;
-mod location;
 mod least_value;
+mod location;
 mod presence;
 
 pub(super) use accept::AcceptSpec;

@@ -5,8 +5,8 @@
 //! below the common ancestor are required or have a default.
 
 use super::advice::{Advice, AdvisedPlace, one_sided};
-use super::location::Ground;
 use super::least_value::least_value;
+use super::location::Ground;
 use crate::definition::operation::Operation;
 use crate::definition::path::Path;
 use crate::definition::place::Place;

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_saphyr::Spanned;
 
-use super::health::Health;
+use super::health_gates::Health;
 use crate::apimachinery::parse_duration;
 use crate::definition::gates::{Gate, GateCompiler, GateSpec};
 use crate::definition::move_effects::ROLLOUT_MANAGER;

@@ -21,7 +21,9 @@ pub(super) fn against(one: &Mutation, two: &Mutation, pod: &Path) -> Option<Stri
 pub(super) fn labels_of(one: &Mutation, selecting: &Mutation) -> Option<String> {
     let keys = || selecting.selection.labels.requirements.iter().map(|requirement| &requirement.key);
     one.operations().find_map(|operation| {
-        let (MutationOperation::Set { place, .. } | MutationOperation::Unset { place }) = operation else { return None };
+        let (MutationOperation::Set { place, .. } | MutationOperation::Unset { place }) = operation else {
+            return None;
+        };
         let key = match (&place.root, place.path.names()) {
             (FieldRoot::Object, [first, second, key, ..]) if **first == *"metadata" && **second == *"labels" => key,
             _ => return None,
@@ -83,7 +85,12 @@ fn words_of(place: &FieldPlace, of: &ContainerName) -> Option<ArgumentList> {
 }
 
 /// The containers that an operation may concern, among those that a field around them is set to.
-fn containers_of(place: &FieldPlace, value: &Json<'static>, inside: &MutationOperation, pod: &Path) -> Vec<Json<'static>> {
+fn containers_of(
+    place: &FieldPlace,
+    value: &Json<'static>,
+    inside: &MutationOperation,
+    pod: &Path,
+) -> Vec<Json<'static>> {
     let Some(of) = inside.container() else { return Vec::new() };
     let mut found = Vec::new();
     for list in of.lists(pod).filter(|list| list.starts_with(&place.path)) {

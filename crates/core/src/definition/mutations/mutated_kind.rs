@@ -103,7 +103,9 @@ impl MutatedKind {
             if let Some(why) = labels_of(&mutation, &mutation) {
                 problems.add(line(one), format!("mutation {}: {why}: select by another one", mutation.name));
             }
-            if let Some((other, why)) = mutations.iter().find_map(|other| Some((other, against(other, &mutation, &pod)?))) {
+            if let Some((other, why)) =
+                mutations.iter().find_map(|other| Some((other, against(other, &mutation, &pod)?)))
+            {
                 let hint = "say it in one mutation, or give them names or namespaces that no object shares";
                 problems.add(line(one), format!("mutations {} and {}: {why}: {hint}", other.name, mutation.name));
             }

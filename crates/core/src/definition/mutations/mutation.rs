@@ -2,8 +2,8 @@
 
 use super::fact::MutationFact;
 use super::field_place::{FieldRoot, at_root};
-use super::selection::MutationSelection;
 use super::mutation_operation::MutationOperation;
+use super::selection::MutationSelection;
 use crate::definition::path::Path;
 use crate::json::Json;
 

@@ -5,11 +5,11 @@ use serde::Deserialize;
 use serde_saphyr::Spanned;
 
 use super::conflicts::{conflict, left_over};
-use super::fact::{FactQuery, FactScope, NAME, NAMESPACE, MutationFact, WatchedFact};
+use super::fact::{FactQuery, FactScope, MutationFact, NAME, NAMESPACE, WatchedFact};
 use super::mutation::{FailurePolicy, Mutation};
+use super::mutation_operation::MutationOperation;
 use super::operation_spec::MutationOperationSpec;
 use super::selection::MutationSelection;
-use super::mutation_operation::MutationOperation;
 use crate::apimachinery::{ResourceName, Selector, is_dns_label, is_dns_subdomain, is_qualified_name};
 use crate::definition::path::Path;
 use crate::definition::problems::{Problems, line};

@@ -11,7 +11,7 @@ use std::fmt;
 use smallvec::SmallVec;
 
 use super::condition::Condition;
-use crate::definition::frontier::{Frontier, SharedObjectInfo, Part, Root};
+use crate::definition::frontier::{Frontier, Part, Root, SharedObjectInfo};
 use crate::definition::path::Path;
 use crate::definition::place::Place;
 use crate::definition::schema::Schema;
@@ -261,7 +261,8 @@ fn may_fill(frontier: &Frontier, operations: &[Operation], side: Side, root: Roo
     };
     // Required top-level fields decide whether an object is complete.
     let is_inside = |holder: &SharedObjectInfo| root == Root::Item || holder.within.is_some_and(|within| within > 0);
-    let is_made = |holder: &SharedObjectInfo| holder.fills.of(side).is_some() || is_inside(holder) && *holder.required.of(side);
+    let is_made =
+        |holder: &SharedObjectInfo| holder.fills.of(side).is_some() || is_inside(holder) && *holder.required.of(side);
     frontier.cuts.iter().any(|cut| !cut.fills.of(side).is_empty())
         || frontier.holders.iter().any(is_made)
         || operations.iter().any(|operation| has_fill(operation, side) || stays(operation))

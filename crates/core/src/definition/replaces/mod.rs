@@ -7,7 +7,7 @@
 mod kind_conversion;
 mod spec;
 
-pub use kind_conversion::KindConversion;
 pub(super) use kind_conversion::Bridge;
+pub use kind_conversion::KindConversion;
 pub(crate) use kind_conversion::Retirement;
 pub(super) use spec::ReplacesSpec;

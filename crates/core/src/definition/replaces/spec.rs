@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use serde_saphyr::Spanned;
 
-use super::kind_conversion::{KindConversion, Bridge, KindRefusal, Retirement};
+use super::kind_conversion::{Bridge, KindConversion, KindRefusal, Retirement};
 use crate::definition::admission::Admission;
 use crate::definition::checks::ChecksSpec;
 use crate::definition::compare::AcceptSpec;
@@ -222,7 +222,8 @@ fn retirement(said: &Spanned<String>, problems: &mut Problems) -> Option<Retirem
 
 /// The status field that receives the reason of a refusal.
 fn told_at(text: &str, source: &Version, at_line: u64, problems: &mut Problems) -> Option<Path> {
-    let path = Path::parse(text).map_err(|why| problems.add(at_line, format!("replaces.from.errorField: {why}"))).ok()?;
+    let path =
+        Path::parse(text).map_err(|why| problems.add(at_line, format!("replaces.from.errorField: {why}"))).ok()?;
     let is_status = path.names().first().is_some_and(|name| **name == *STATUS);
     let kind = source.schema.find(&path).ok().and_then(|found| found.kind.clone());
     if !is_status || kind.as_deref() != Some("string") || !source.status_apart {

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::step_object::StepObject;
 use super::selected_objects::{ListWait, NamedDeletion, Touch};
+use super::step_object::StepObject;
 use crate::apimachinery::ResourceName;
 use crate::definition::gates::Gate;
 

@@ -7,10 +7,10 @@ use serde::Deserialize;
 
 use super::object_step::{ObjectAction, ObjectStep, Recreation, WaitedFor};
 use super::schemas::WorkflowSchemas;
+use super::selected_objects_spec::{list_wait, named_deletion};
 use super::step_object::{StepObject, filled_name, name_template};
 use super::step_place::{ElsewhereSpec, StepOnSpec, StepPlace};
 use super::time_limit::time_limit;
-use super::selected_objects_spec::{list_wait, named_deletion};
 use crate::apimachinery::{Requirement, ResourceName, Selector, Wants, is_label_value, is_qualified_name};
 use crate::definition::gates::{Gate, GateCompiler, GateSpec, foreign_gate};
 

@@ -4,10 +4,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::object_step::{ObjectAction, ObjectStep};
+use super::selected_objects::{IfAny, ListWait, NamedDeletion, Touch};
 use super::step_object::name_template;
 use super::step_place::StepPlace;
 use super::time_limit::time_limit;
-use super::selected_objects::{IfAny, ListWait, NamedDeletion, Touch};
 use crate::apimachinery::{ResourceName, is_dns_label};
 use crate::definition::gates::{GateSpec, foreign_gate};
 

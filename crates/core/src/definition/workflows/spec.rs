@@ -7,15 +7,15 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_saphyr::Spanned;
 
+use super::job_spec::WorkflowJobSpec;
 use super::object_step::{ObjectAction, ObjectStep};
 use super::object_step_spec::{AdoptSpec, ConvertSpec, DeleteSpec, RecreateSpec, WaitSpec};
-use super::job_spec::WorkflowJobSpec;
-use super::workflow::{Workflow, WorkflowAct, WorkflowStep, OF_LABELS, REWRITE};
 use super::schemas::WorkflowSchemas;
+use super::selected_objects_spec::{IfAnySpec, ReadmitSpec};
 use super::step_object::StepObject;
 use super::step_place::StepOnSpec;
 use super::time_limit::time_limit;
-use super::selected_objects_spec::{IfAnySpec, ReadmitSpec};
+use super::workflow::{OF_LABELS, REWRITE, Workflow, WorkflowAct, WorkflowStep};
 use crate::apimachinery::{is_dns_label, is_qualified_name};
 use crate::definition::gates::{Gate, GateCompiler, GateSpec};
 use crate::definition::path::Path;
@@ -331,7 +331,12 @@ fn gate(spec: &GateSpec, what: &str, schema: &Schema, bad: &mut Vec<String>) -> 
     gate
 }
 
-fn job_act(spec: &WorkflowJobSpec, is_irreversible: bool, schema: &Schema, bad: &mut Vec<String>) -> Option<WorkflowAct> {
+fn job_act(
+    spec: &WorkflowJobSpec,
+    is_irreversible: bool,
+    schema: &Schema,
+    bad: &mut Vec<String>,
+) -> Option<WorkflowAct> {
     match (spec.has_undo(), is_irreversible) {
         (false, false) => bad.push("job: needs an `undo`, or the step says why it is `irreversible`".to_owned()),
         (true, true) => bad.push("job: has an `undo`, so that it is not `irreversible`".to_owned()),

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::object_step::{ObjectAction, ObjectStep};
 use super::job::WorkflowJob;
+use super::object_step::{ObjectAction, ObjectStep};
 use super::selected_objects::IfAny;
 use crate::definition::gates::{Gate, GatedValue};
 use crate::definition::path::Path;
@@ -152,7 +152,9 @@ impl WorkflowStep {
         let gate = match (&self.act, way) {
             (WorkflowAct::Wait { until, .. }, StepDirection::Done) => Some(until),
             (WorkflowAct::Job { job, .. }, StepDirection::Done) => job.until.as_ref(),
-            (WorkflowAct::Job { undo, .. }, StepDirection::Undone) => undo.as_ref().and_then(|undo| undo.until.as_ref()),
+            (WorkflowAct::Job { undo, .. }, StepDirection::Undone) => {
+                undo.as_ref().and_then(|undo| undo.until.as_ref())
+            }
             _ => None,
         };
         gate?.unmet(&mut GatedValue(object))

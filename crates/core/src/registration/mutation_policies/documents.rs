@@ -9,7 +9,7 @@ use super::unsupported::unsayable;
 use super::{cel_fields, cel_words};
 use crate::apimachinery::Wants;
 use crate::definition::{
-    FieldRoot, Mutation, Path, SYSTEM_NAMESPACE, MutationOperation, MutationSelection, MutatedKind, are_against,
+    FieldRoot, MutatedKind, Mutation, MutationOperation, MutationSelection, Path, SYSTEM_NAMESPACE, are_against,
     hang_on_order, may_make_room,
 };
 use crate::registration::cel::literal;
@@ -213,7 +213,9 @@ fn mutations(mutation: &Mutation, pod: &Path, holds: Option<&str>) -> Result<Vec
 
 /// What holds the field that an operation is about is made, as patches.
 fn holders(operation: &MutationOperation, pod: &Path) -> Vec<String> {
-    let (MutationOperation::Set { place, .. } | MutationOperation::Unset { place }) = operation else { return Vec::new() };
+    let (MutationOperation::Set { place, .. } | MutationOperation::Unset { place }) = operation else {
+        return Vec::new();
+    };
     match place.path.parent() {
         Some(holder) if !holder.is_empty() => {
             vec![at_root(&place.root, pod, |root| cel_fields::make(root, &holder))]

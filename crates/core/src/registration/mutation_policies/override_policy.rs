@@ -5,7 +5,7 @@
 use serde_json::Value;
 
 use super::cel_place::said;
-use crate::definition::{Path, MutationOperation, are_against};
+use crate::definition::{MutationOperation, Path, are_against};
 
 /// How an operation of `before` is done once the fact is true.
 #[derive(Clone, Copy, Debug)]

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::cel_place::CelPlace;
 use crate::apimachinery::ResourceName;
-use crate::definition::{FactQuery, FactScope, NAMESPACE, MutationFact, MutatedKind, WatchedFact};
+use crate::definition::{FactQuery, FactScope, MutatedKind, MutationFact, NAMESPACE, WatchedFact};
 use crate::registration::cel::literal;
 
 /// How a policy knows the fact of its stage.

@@ -1,15 +1,15 @@
-//! A step by which what belongs to an object belongs to what it has become.
+//! A step that transfers dependents of an object to its replacement, by owner references.
 
 use serde_json::Value;
 
-use super::convert::not_ours;
 use super::annotations::BECAME;
+use super::controller_reference::{hand_over, place};
+use super::convert::not_ours;
 use super::object_write::ObjectCall;
 use super::observation::target_question;
-use super::controller_reference::{hand_over, place};
-use super::step_outcome::{ObjectStepInput, StepOutcome};
-use super::revert::linked;
 use super::observed_object::{ObservedObject, annotation, is_going, list, text};
+use super::revert::linked;
+use super::step_outcome::{ObjectStepInput, StepOutcome};
 use crate::apimachinery::ResourceName;
 use crate::rollout::kinds::PairedKind;
 use crate::rollout::lookup_request::LookupRequest;
@@ -20,7 +20,7 @@ pub(super) fn questions(traveller: StepContext<'_>, resources: &[ResourceName]) 
     target_question(traveller).into_iter().chain(owned).collect()
 }
 
-/// What the object has become is called as the object is.
+/// The replacement has the same name as the object.
 fn owned(traveller: StepContext<'_>, resource: &ResourceName) -> LookupRequest {
     LookupRequest::of_owned(resource, traveller.object.namespace(), traveller.object.name())
 }
@@ -41,19 +41,21 @@ pub(super) fn forward(step: ObjectStepInput<'_>, resources: &[ResourceName]) -> 
 pub(super) fn back(step: ObjectStepInput<'_>, resources: &[ResourceName]) -> StepOutcome {
     let (Some(pair), Some(target)) = (step.pair(), target_question(step.traveller)) else { return StepOutcome::Done };
     match step.look(&target) {
-        // One that goes would take along what belongs to it.
-        ObservedObject::There(object) | ObservedObject::Going(object) if annotation(object, BECAME) == Some(step.uid()) => {
+        // A terminating object would take its dependents along.
+        ObservedObject::There(object) | ObservedObject::Going(object)
+            if annotation(object, BECAME) == Some(step.uid()) =>
+        {
             let to = (&pair.source, step.traveller.object.name(), step.uid());
             hand_all_over(step, resources, text(object, "/metadata/uid"), to)
         }
         ObservedObject::Unknown(why) => StepOutcome::Waits(why),
         ObservedObject::There(object) => not_ours(step, &target, object),
-        // Nothing can belong to it.
+        // A missing object has no dependents.
         ObservedObject::Going(_) | ObservedObject::Absent => StepOutcome::Done,
     }
 }
 
-/// The first object that still belongs to whom it did is handed over.
+/// Transfers the first dependent that still refers to the earlier owner.
 fn hand_all_over(
     step: ObjectStepInput<'_>,
     resources: &[ResourceName],

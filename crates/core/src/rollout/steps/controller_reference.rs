@@ -1,22 +1,22 @@
-//! Owner references: who belongs to whom.
+//! Owner references.
 
 use serde_json::{Map, Value, json};
 
 use super::observed_object::text;
 use crate::rollout::kinds::PairedKind;
 
-/// Where the owner references of an object name a uid.
+/// The index of the owner reference to a uid.
 pub(super) fn place(object: &Value, uid: &str) -> Option<usize> {
     references(object).position(|reference| text(reference, "/uid") == uid)
 }
 
-/// Whoever controls an object: what people call it, and its uid.
+/// The controller of an object: title and uid.
 pub(super) fn controller(object: &Value) -> Option<(String, &str)> {
     let reference = references(object).find(|reference| reference.get("controller") == Some(&json!(true)))?;
     Some((format!("{} {}", text(reference, "/kind"), text(reference, "/name")), text(reference, "/uid")))
 }
 
-/// A JSON Patch by which an object belongs to somebody else than it did. The rest of the reference stays.
+/// A JSON Patch that changes the owner in a reference and keeps the rest of it.
 pub(super) fn hand_over(object: &Value, from: &str, to: (&PairedKind, &str, &str)) -> Option<Value> {
     let at = place(object, from)?;
     let path = format!("/metadata/ownerReferences/{at}");

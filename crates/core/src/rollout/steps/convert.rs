@@ -1,19 +1,19 @@
-//! A step that makes an object of another kind of the one that a rollout is about.
+//! A step that creates the replacement of an object.
 
 use serde_json::{Map, Value, json};
 
-use super::revert_preflight::{behind, behind_questions};
+use super::annotations::{BECAME, GENERATION, MADE_BY, RETURNED, SHARED};
 use super::copied_metadata::carried;
 use super::delete::belongs;
-use super::annotations::{BECAME, GENERATION, MADE_BY, RETURNED, SHARED};
 use super::object_write::ObjectCall;
 use super::observation::{object_question, target_question};
-use super::step_outcome::{ObjectStepInput, StepOutcome};
 use super::observed_object::{ObservedObject, annotation, goes, text};
-use crate::definition::{StepObject, StepDirection};
-use crate::rollout::lookup_results::ConversionOutcome;
+use super::revert_preflight::{behind, behind_questions};
+use super::step_outcome::{ObjectStepInput, StepOutcome};
+use crate::definition::{StepDirection, StepObject};
 use crate::rollout::kinds::SourceAndTargetKind;
 use crate::rollout::lookup_request::LookupRequest;
+use crate::rollout::lookup_results::ConversionOutcome;
 use crate::rollout::shared_metadata::SharedMetadata;
 use crate::rollout::step_context::StepContext;
 
@@ -26,22 +26,22 @@ pub(super) fn questions(traveller: StepContext<'_>, step: usize, way: StepDirect
     target_question(traveller).into_iter().chain(becoming).chain(belonging).chain(behind).chain(own).collect()
 }
 
-/// The uid of what an object had become that was made anew: by now it may have more than was handed over to it.
+/// The uid of the replacement from which the object was recreated: it may have gained dependents since.
 fn swept(traveller: StepContext<'_>) -> Option<&str> {
     Some(traveller.object.mark_of(traveller.rollout)?.again.as_ref()?.target.as_str())
 }
 
-/// Whether what an object had become was changed since that one was made anew.
+/// True if the replacement changed after the source was recreated.
 fn is_changed(traveller: StepContext<'_>, target: &Value) -> bool {
     let now = target.pointer("/metadata/generation").map(Value::to_string);
-    // Where somebody has taken the annotation off, the object knows it as well.
+    // The object records the generation too, in case another client removed the annotation.
     let again = traveller.object.mark_of(traveller.rollout).and_then(|mark| mark.again.as_ref());
     let then = annotation(target, RETURNED).map(str::to_owned);
     let then = then.or_else(|| again?.generation.map(|at| at.to_string()));
     then.is_some_and(|then| now != Some(then))
 }
 
-/// What the object would become.
+/// Lookup of the replacement's content.
 pub(super) fn conversion_lookup(traveller: StepContext<'_>) -> Option<LookupRequest> {
     let pair = traveller.rollout.pair.as_deref()?;
     let object = traveller.object;
@@ -89,7 +89,7 @@ pub(super) fn back(step: ObjectStepInput<'_>) -> StepOutcome {
     match step.look(&target) {
         ObservedObject::Unknown(why) => StepOutcome::Waits(why),
         ObservedObject::Going(object) => StepOutcome::Waits(goes(&target, object)),
-        // What belongs to it stays: the old controller takes it over again.
+        // Its dependents stay: the old controller adopts them.
         ObservedObject::There(object) if annotation(object, BECAME) == Some(step.uid()) => {
             let uid = text(object, "/metadata/uid");
             let swept = swept(step.traveller).filter(|swept| *swept == uid);
@@ -111,22 +111,22 @@ pub(super) fn back(step: ObjectStepInput<'_>) -> StepOutcome {
     }
 }
 
-/// The object gets what somebody has changed of the labels and annotations of what it had become.
+/// Copies changed labels and annotations of the replacement to the object.
 fn given_back(step: ObjectStepInput<'_>, became: &Value) -> Option<StepOutcome> {
     match step.look(&object_question(step.traveller, &StepObject::Source)?) {
         ObservedObject::Unknown(why) => Some(StepOutcome::Waits(why)),
         ObservedObject::There(own) if text(own, "/metadata/uid") == step.uid() => {
             carried(step, became, own, StepDirection::Undone)
         }
-        // It goes as well, or is another one.
+        // The object is terminating too, or is another one.
         ObservedObject::There(_) | ObservedObject::Going(_) | ObservedObject::Absent => None,
     }
 }
 
-/// What becomes of a step that is undone where somebody else has what the object had become, or has taken off it that
-/// it was made of this one: where it was made, both controllers would act.
+/// The result of a revert if another client owns the replacement, or removed its annotation: both controllers would
+/// act.
 pub(super) fn not_ours(step: ObjectStepInput<'_>, target: &LookupRequest, object: &Value) -> StepOutcome {
-    // One that was made of an earlier object of this name is under the new controller, whatever this one says.
+    // A replacement of an earlier object of this name belongs to the new controller regardless.
     let is_of_another = annotation(object, BECAME).is_some();
     if step.step >= step.traveller.leg.done && !is_of_another {
         return StepOutcome::Done;
@@ -139,8 +139,12 @@ pub(super) fn not_ours(step: ObjectStepInput<'_>, target: &LookupRequest, object
     ))
 }
 
-/// The object, which says of whom it was made.
-fn made_of(object: &Value, generation: Option<i64>, (step, pair): (ObjectStepInput<'_>, &SourceAndTargetKind)) -> Value {
+/// The replacement, with annotations about its source.
+fn made_of(
+    object: &Value,
+    generation: Option<i64>,
+    (step, pair): (ObjectStepInput<'_>, &SourceAndTargetKind),
+) -> Value {
     let (shared, mut object) = (SharedMetadata::of(object, pair), object.clone());
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
         let annotations = metadata.entry("annotations").or_insert_with(|| Value::Object(Map::new()));

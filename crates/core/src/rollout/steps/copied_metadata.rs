@@ -1,5 +1,5 @@
-//! Labels and annotations of two objects, one of which was made of the other. Both have the same then; what somebody
-//! changes of the one that goes later is carried to the one that stays, before it goes.
+//! Labels and annotations of source and replacement. Both are equal at conversion; later changes on the object that is
+//! deleted are copied to the remaining one before the deletion.
 
 use std::collections::BTreeSet;
 
@@ -7,15 +7,14 @@ use serde_json::{Map, Value, json};
 
 use super::annotations::SHARED;
 use super::object_write::ObjectCall;
-use super::step_outcome::{ObjectStepInput, StepOutcome};
 use super::observed_object::{annotation, text};
+use super::step_outcome::{ObjectStepInput, StepOutcome};
 use crate::definition::{ROLLOUT_MANAGER, StepDirection};
 use crate::rollout::json_patch::{pointer, test};
 use crate::rollout::managed_fields::{latest, writers};
 use crate::rollout::shared_metadata::{PLACES, SharedMetadata, members};
 
-/// What both had in common when one was made of the other, by what these say. `target` is the one of the kind that
-/// comes.
+/// The metadata shared at conversion, from the annotations of both. `target` is the replacement.
 fn shared(step: ObjectStepInput<'_>, target: &Value) -> Option<SharedMetadata> {
     let again = step.traveller.object.mark_of(step.traveller.rollout).and_then(|mark| mark.again.as_ref());
     let again = again.filter(|again| again.target == text(target, "/metadata/uid"));
@@ -23,9 +22,14 @@ fn shared(step: ObjectStepInput<'_>, target: &Value) -> Option<SharedMetadata> {
     again.or_else(|| serde_json::from_str(annotation(target, SHARED)?).ok())
 }
 
-/// The patch by which the one that stays gets what somebody has changed of the one that goes: what an object has become
-/// stays where its step is done, and the object itself where that is undone. Nothing where it has all of it.
-pub(super) fn carried(step: ObjectStepInput<'_>, goes: &Value, stays: &Value, way: StepDirection) -> Option<StepOutcome> {
+/// The patch that copies changed metadata to the remaining object: the replacement when applying the step, the source
+/// when reverting. `None` without changes.
+pub(super) fn carried(
+    step: ObjectStepInput<'_>,
+    goes: &Value,
+    stays: &Value,
+    way: StepDirection,
+) -> Option<StepOutcome> {
     let pair = step.pair()?;
     let (kind, target) = match way {
         StepDirection::Done => (&pair.target, stays),
@@ -41,7 +45,7 @@ pub(super) fn carried(step: ObjectStepInput<'_>, goes: &Value, stays: &Value, wa
             let member = (place, name.as_str());
             let [goes_with, stays_with] = [old, new].map(|members| members?.get(name)?.as_str());
             let is_to_go = || match &shared {
-                // Nobody knows who has changed what: nothing of the one that stays is written over.
+                // The origin of changes is unknown: existing values are kept.
                 None => stays_with.is_none(),
                 Some(shared) => is_carried(member, (goes, goes_with), (stays, stays_with), shared),
             };
@@ -55,7 +59,7 @@ pub(super) fn carried(step: ObjectStepInput<'_>, goes: &Value, stays: &Value, wa
     Some(step.next(&kind.resource, Some(kind.version()), text(stays, "/metadata/name"), patch))
 }
 
-/// Whether the one that stays gets a label or annotation as the one that goes has it, where the two differ.
+/// True if the remaining object receives a differing label or annotation from the deleted one.
 fn is_carried(
     member: (&str, &str),
     (goes, goes_with): (&Value, Option<&str>),
@@ -63,30 +67,30 @@ fn is_carried(
     shared: &SharedMetadata,
 ) -> bool {
     let is_old = shared.is(member, stays_with);
-    // What was carried before is of the one that goes, and nobody's change of the one that stays.
+    // A value copied earlier is no change by another client.
     if !is_old && is_of_rollout(stays, member) {
         return true;
     }
-    // Of what the rollout has carried, whoever writes that object once more moves the time.
+    // The rollout's own copies and later writes distort the time.
     let is_later = || !is_of_rollout(goes, member) && written_last(goes, member) > written_last(stays, member);
     !shared.is(member, goes_with) && (is_old || is_later())
 }
 
-/// Whether a label or annotation was written by whoever runs rollouts, and by nobody since.
+/// True if a rollout runner wrote the label or annotation last.
 fn is_of_rollout(object: &Value, (place, name): (&str, &str)) -> bool {
     let mut writers = writers(object, place, format!("f:{name}")).peekable();
     writers.peek().is_some() && writers.all(|entry| text(entry, "/manager") == ROLLOUT_MANAGER)
 }
 
-/// When a label or annotation was written last, as far as API servers tell.
+/// The time of the last write of a label or annotation, as far as known.
 fn written_last<'v>(object: &'v Value, (place, name): (&str, &str)) -> Option<&'v str> {
     latest(writers(object, place, format!("f:{name}")))
 }
 
-/// A label or annotation by place and name, and its value before and after.
+/// A label or annotation by place and name, with values before and after.
 type MetadataChange<'v> = ((&'v str, &'v str), Option<&'v str>, Option<&'v str>);
 
-/// A JSON Patch whose tests name what was seen.
+/// A JSON Patch with preconditions on the observed values.
 fn patch(object: &Value, changes: &[MetadataChange<'_>]) -> Value {
     let mut patch = vec![test("/metadata/uid", json!(text(object, "/metadata/uid")))];
     for place in PLACES {
@@ -111,8 +115,8 @@ fn patch(object: &Value, changes: &[MetadataChange<'_>]) -> Value {
 mod tests {
     use super::*;
 
-    /// What was carried is of whoever changed it first: the rollout writes that object once more before the other goes,
-    /// and API servers keep one time for all that a manager has written.
+    /// A copied value belongs to the client that changed it first: the rollout writes the object again before the
+    /// deletion, and API servers keep one time per manager.
     #[test]
     fn carried_metadata_is_no_edit() {
         let member = ("labels", "team");

@@ -1,22 +1,22 @@
-//! Steps that delete: objects with some labels, and at the end the object that a rollout is about.
+//! Steps that delete: objects with labels, and finally the object of the rollout.
 
 use serde_json::Value;
 
-use super::copied_metadata::carried;
 use super::annotations::{BECAME, GENERATION, WORKFLOW_LABEL};
+use super::controller_reference::controller;
+use super::copied_metadata::carried;
 use super::object_write::{ObjectCall, ObjectWrite, Propagation};
 use super::observation::{deployment_question, object_question, recreations, selector, target_question};
-use super::controller_reference::controller;
-use super::step_outcome::{ObjectStepInput, StepOutcome};
+use super::observed_object::{ObservedObject, annotation, is_going, list, look, text};
 use super::recreation_source::selector_of;
 use super::revert::linked;
-use super::observed_object::{ObservedObject, annotation, is_going, list, look, text};
+use super::step_outcome::{ObjectStepInput, StepOutcome};
 use super::wait::not_rolled_out;
 use crate::apimachinery::ResourceName;
-use crate::definition::{ObjectAction, Recreation, StepObject, StepDirection};
-use crate::rollout::lookup_results::LookupResults;
+use crate::definition::{ObjectAction, Recreation, StepDirection, StepObject};
 use crate::rollout::fleet_rollout::Rollout;
 use crate::rollout::lookup_request::LookupRequest;
+use crate::rollout::lookup_results::LookupResults;
 use crate::rollout::status::InFlightObject;
 use crate::rollout::step_context::StepContext;
 
@@ -30,12 +30,12 @@ pub(super) fn labelled_questions(
     made.chain([labelled_question(traveller, resource, labels)]).collect()
 }
 
-/// Deployments that steps before this one have made anew.
+/// Deployments recreated by earlier steps.
 fn made_before(traveller: StepContext<'_>, step: usize) -> impl Iterator<Item = &Recreation> {
     recreations(traveller.steps().get(..step).unwrap_or_default())
 }
 
-/// Why a Deployment that was made anew does not serve now, whatever was so when it was waited for.
+/// The reason why a recreated Deployment is not ready now, regardless of an earlier wait.
 fn serves_not(step: ObjectStepInput<'_>, recreation: &Recreation) -> Option<String> {
     let question = deployment_question(step.traveller, recreation);
     let why = match step.look(&question) {
@@ -51,11 +51,11 @@ fn serves_not(step: ObjectStepInput<'_>, recreation: &Recreation) -> Option<Stri
 }
 
 fn labelled_question(traveller: StepContext<'_>, resource: &ResourceName, labels: &str) -> LookupRequest {
-    // Not of metadata alone: of a resource that there is not, that says nothing.
+    // Not metadata alone: the result for a missing resource would be ambiguous.
     LookupRequest::of_labelled(resource, traveller.object.namespace(), &traveller.filled_text(labels))
 }
 
-/// Objects with such labels go, one after the other: after those that serve in their place.
+/// Deletes objects with labels one by one, once their successors are ready.
 pub(super) fn labelled(step: ObjectStepInput<'_>, resource: &ResourceName, labels: &str) -> StepOutcome {
     let mut made = made_before(step.traveller, step.step);
     if let Some(why) = made.find_map(|recreation| serves_not(step, recreation)) {
@@ -68,7 +68,8 @@ pub(super) fn labelled(step: ObjectStepInput<'_>, resource: &ResourceName, label
     orphans(step, resource, all)
 }
 
-/// Objects that nobody controls go. What somebody else controls would be made again, or is none of ours.
+/// Deletes objects without controller. Objects of another controller are skipped: it would recreate them, or they are
+/// unrelated.
 pub(super) fn orphans(step: ObjectStepInput<'_>, resource: &ResourceName, all: &[Value]) -> StepOutcome {
     let is_others = |object: &&Value| controller(object).is_some_and(|(_, uid)| uid != step.uid());
     if let Some(object) = all.iter().find(|object| !is_going(object) && !is_others(object)) {
@@ -89,12 +90,12 @@ pub(super) fn orphans(step: ObjectStepInput<'_>, resource: &ResourceName, all: &
 
 pub(super) fn source_questions(traveller: StepContext<'_>) -> Vec<LookupRequest> {
     let sweep = LookupRequest::of_referring(traveller.object.namespace(), traveller.object.uid());
-    // The object last: what lies between this look and its deletion is short.
+    // The object is read last, to shorten the time before its deletion.
     let own = object_question(traveller, &StepObject::Source);
     target_question(traveller).into_iter().chain([sweep]).chain(own).collect()
 }
 
-/// The object itself goes: if what it has become is there, and nothing belongs to it any more.
+/// Deletes the object if its replacement exists and no dependents are left.
 pub(super) fn source(step: ObjectStepInput<'_>) -> StepOutcome {
     let own = object_question(step.traveller, &StepObject::Source);
     let (Some(pair), Some(own), Some(target)) = (step.pair(), own, target_question(step.traveller)) else {
@@ -127,7 +128,7 @@ pub(super) fn source(step: ObjectStepInput<'_>) -> StepOutcome {
     }
 }
 
-/// Why an object is not to go yet: something still belongs to it, of whatever resource.
+/// The reason to keep an object: dependents of any resource.
 pub(super) fn belongs(step: ObjectStepInput<'_>, uid: &str, called: &str) -> Option<String> {
     let found = match list(step.answers, &LookupRequest::of_referring(step.namespace(), uid)) {
         Err(why) => return Some(why),
@@ -136,7 +137,7 @@ pub(super) fn belongs(step: ObjectStepInput<'_>, uid: &str, called: &str) -> Opt
     let first = found.first()?;
     let more = if found.len() > 1 { format!(" and {} more", found.len() - 1) } else { String::new() };
     let resource = text(first, "/resource");
-    // What came after that step is not handed over.
+    // Dependents created after that step are not transferred.
     let is_named = adopted(step.traveller).any(|one| one.to_string() == resource);
     let next = if is_named { "" } else { "name its resource under `adopt`, or " };
     let name = text(first, "/metadata/name");
@@ -145,7 +146,7 @@ pub(super) fn belongs(step: ObjectStepInput<'_>, uid: &str, called: &str) -> Opt
     ))
 }
 
-/// Resources of what is handed over.
+/// Resources of transferred dependents.
 fn adopted(traveller: StepContext<'_>) -> impl Iterator<Item = &ResourceName> {
     let steps = traveller.steps().iter().filter_map(|step| step.beside());
     steps.flat_map(|step| match &step.act {
@@ -154,17 +155,14 @@ fn adopted(traveller: StepContext<'_>) -> impl Iterator<Item = &ResourceName> {
     })
 }
 
-/// Whether an object says what it said when another one was made of it.
+/// True if an object is unchanged since its conversion.
 fn is_of_generation(object: &Value, made: Option<&str>) -> bool {
     let now = object.pointer("/metadata/generation").map(Value::to_string);
     now.as_deref() == made
 }
 
-/// What was saved for an object that is there no more, and what it has become.
-pub(in crate::rollout) fn leftover_questions(
-    rollout: &Rollout,
-    reservation: &InFlightObject,
-) -> Vec<LookupRequest> {
+/// Lookups of saved state of a deleted object, and of its replacement.
+pub(in crate::rollout) fn leftover_questions(rollout: &Rollout, reservation: &InFlightObject) -> Vec<LookupRequest> {
     let Some(pair) = rollout.pair.as_deref() else { return Vec::new() };
     let (namespace, name) = reservation.place();
     let both = [&pair.source, &pair.target].map(|kind| LookupRequest::of_paired(kind, namespace, name));
@@ -172,10 +170,10 @@ pub(in crate::rollout) fn leftover_questions(
     saved.into_iter().chain(both).collect()
 }
 
-/// What is left of an object that is there no more: the next call to take it away. Nothing where nothing is left.
+/// The next API call that removes leftovers of a deleted object. `None` without leftovers.
 ///
 /// # Errors
-/// Nobody knows what is left, or it is about to go; in words.
+/// The leftovers are unknown or terminating, as a message.
 pub(in crate::rollout) fn leftovers(
     rollout: &Rollout,
     reservation: &InFlightObject,
@@ -185,7 +183,9 @@ pub(in crate::rollout) fn leftovers(
     let (namespace, name) = reservation.place();
     match look(answers, &LookupRequest::of_paired(&pair.source, namespace, name)) {
         ObservedObject::Unknown(why) => return Err(why),
-        ObservedObject::There(object) | ObservedObject::Going(object) if text(object, "/metadata/uid") == reservation.uid => {
+        ObservedObject::There(object) | ObservedObject::Going(object)
+            if text(object, "/metadata/uid") == reservation.uid =>
+        {
             return Err("it is there".to_owned());
         }
         ObservedObject::There(_) | ObservedObject::Going(_) | ObservedObject::Absent => {}
@@ -194,7 +194,7 @@ pub(in crate::rollout) fn leftovers(
         return Err(why);
     }
     if !is_replaced(rollout, reservation, answers) {
-        // What was saved may be all that there is of a Deployment.
+        // The saved state may be the only copy of a Deployment.
         return Ok(None);
     }
     let saved = list(answers, &saved_question(namespace, &reservation.uid))?;
@@ -222,7 +222,7 @@ pub(in crate::rollout) fn leftovers(
     }))
 }
 
-/// What was saved for an object that is there no more: the first of it, as people call it.
+/// The title of the first saved object of a deleted object.
 pub(in crate::rollout) fn kept_of(
     rollout: &Rollout,
     reservation: &InFlightObject,
@@ -234,7 +234,7 @@ pub(in crate::rollout) fn kept_of(
     saves(rollout).then(|| format!("{} {place}{}", revisions(), text(saved, "/metadata/name")))
 }
 
-/// Whether an object that is there no more has become another one.
+/// True if the replacement of a deleted object exists.
 pub(in crate::rollout) fn is_replaced(
     rollout: &Rollout,
     reservation: &InFlightObject,
@@ -246,7 +246,7 @@ pub(in crate::rollout) fn is_replaced(
     matches!(target, ObservedObject::There(object) if annotation(object, BECAME) == Some(reservation.uid.as_str()))
 }
 
-/// Whether any step saves something that is needed no more once the object is gone.
+/// True if a step saves state that is obsolete once the object is deleted.
 fn saves(rollout: &Rollout) -> bool {
     recreations(rollout.workflow_steps()).next().is_some()
 }
@@ -255,7 +255,7 @@ fn saved_question(namespace: Option<&str>, uid: &str) -> LookupRequest {
     LookupRequest::of_metadata(&revisions(), namespace, &format!("{WORKFLOW_LABEL}={uid}"))
 }
 
-/// Where things are saved.
+/// The resource of saved state.
 pub(super) fn revisions() -> ResourceName {
     ResourceName { plural: "controllerrevisions".to_owned(), group: "apps".to_owned() }
 }

@@ -1,8 +1,8 @@
-//! A step that deletes objects by their names, of which something holds. Whatever else is called so is left alone.
+//! A step that deletes named objects that pass a gate. Other objects of these names are skipped.
 
 use super::object_write::Propagation;
-use super::step_outcome::{ObjectStepInput, StepOutcome};
 use super::observed_object::ObservedObject;
+use super::step_outcome::{ObjectStepInput, StepOutcome};
 use crate::definition::{NamedDeletion, unmet_of};
 use crate::rollout::lookup_request::LookupRequest;
 use crate::rollout::step_context::StepContext;

@@ -1,4 +1,4 @@
-//! A step that waits until something holds of every object of a list.
+//! A step that waits until every object of a list passes a gate.
 
 use super::step_outcome::{ObjectStepInput, StepOutcome};
 use crate::definition::ListWait;
@@ -17,7 +17,7 @@ pub(super) fn forward(step: ObjectStepInput<'_>, wait: &ListWait) -> StepOutcome
         Some(Ok(found)) => found,
     };
     if found.objects == 0 {
-        // What is not there says nothing: a list that is empty may be one that nobody has filled yet.
+        // An empty list proves nothing: it may not be filled yet.
         return StepOutcome::Waits(format!("there is none of {question}"));
     }
     let more = found.unmet.saturating_sub(found.shown.len());

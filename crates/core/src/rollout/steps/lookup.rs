@@ -1,12 +1,12 @@
-//! What has to be looked up for a step.
+//! Lookups of a step.
 
 use super::observation::object_question;
-use super::{adopt, convert, delete, delete_named, recreate, revert, touch, list_wait};
+use super::{adopt, convert, delete, delete_named, list_wait, recreate, revert, touch};
 use crate::definition::{ObjectAction, StepDirection};
 use crate::rollout::lookup_request::LookupRequest;
 use crate::rollout::step_context::StepContext;
 
-/// What has to be looked up before it is known how far a step is.
+/// The lookups that determine the progress of a step.
 pub(in crate::rollout) fn step_questions(
     traveller: StepContext<'_>,
     act: &ObjectAction,
@@ -24,7 +24,9 @@ pub(in crate::rollout) fn step_questions(
         ObjectAction::Convert => convert::questions(traveller, step, way),
         ObjectAction::Recreate(recreation) => recreate::questions(traveller, step, recreation),
         ObjectAction::Adopt(resources) => adopt::questions(traveller, resources),
-        ObjectAction::DeleteLabelled { resource, labels } => delete::labelled_questions(traveller, step, resource, labels),
+        ObjectAction::DeleteLabelled { resource, labels } => {
+            delete::labelled_questions(traveller, step, resource, labels)
+        }
         ObjectAction::DeleteSource if way == StepDirection::Undone => revert::questions(traveller, step),
         ObjectAction::DeleteSource => delete::source_questions(traveller),
     }

@@ -1,24 +1,24 @@
-//! An object beside what an earlier one of its name has become, such as one that was put back from a backup, or beside
-//! what does not say any more of which object it was made: the new controller acts on the one, and nothing may be
-//! undone by which the old one would act on the other.
+//! An object that exists along with the replacement of an earlier object of its name (such as one restored from a
+//! backup), or along with a replacement without annotation. The new controller acts on the replacement, so no revert
+//! may let the old one act on the object.
 
 use super::annotations::BECAME;
 use super::observation::target_question;
-use super::step_outcome::{ObjectStepInput, StepOutcome};
 use super::observed_object::{ObservedObject, annotation};
+use super::step_outcome::{ObjectStepInput, StepOutcome};
 use crate::definition::{ObjectAction, WorkflowStep};
 use crate::rollout::lookup_request::LookupRequest;
 use crate::rollout::step_context::StepContext;
 
-/// What has to be looked up before a step is undone. Nothing where that comes after the object was made into another
-/// one: such a step looks at that by itself.
+/// The lookup before a step is reverted. `None` for steps after the conversion, which check the replacement themselves.
 pub(in crate::rollout) fn earlier_question(traveller: StepContext<'_>, step: usize) -> Option<LookupRequest> {
-    let converts = |step: &WorkflowStep| step.beside().is_some_and(|beside| matches!(beside.act, ObjectAction::Convert));
+    let converts =
+        |step: &WorkflowStep| step.beside().is_some_and(|beside| matches!(beside.act, ObjectAction::Convert));
     let is_after = traveller.steps().iter().take(step + 1).any(converts);
     target_question(traveller).filter(|_| !is_after && !traveller.legs.is_run)
 }
 
-/// Why a step is not undone: what is there was made of another object, or does not say of which.
+/// The reason why a step is not reverted: the replacement has another source, or lacks the annotation.
 pub(in crate::rollout) fn beside_earlier(step: ObjectStepInput<'_>) -> Option<StepOutcome> {
     let question = earlier_question(step.traveller, step.step)?;
     let (object, is_going) = match step.look(&question) {

@@ -1,98 +1,98 @@
-//! A write of another object than the one that a rollout is about.
+//! A write of an object other than the rollout's object.
 
 use serde_json::{Value, json};
 
 use super::annotations::{KNOWN_BY, STAYS};
 use super::observed_object::{annotation, is_going, text};
 use crate::rollout::json_patch::{pointer, test};
-use crate::rollout::rollout_annotation::keeps_not;
 use crate::rollout::other_cluster::OtherCluster;
+use crate::rollout::rollout_annotation::keeps_not;
 
 /// One call of the API server.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ObjectWrite {
-    /// The plural of its resource.
+    /// The plural of the resource.
     pub plural: String,
-    /// Its group; empty for the first resources of Kubernetes.
+    /// The group; empty for the core group.
     pub group: String,
-    /// The version of the group, where it has to be this one.
+    /// The version of the group, if fixed.
     pub version: Option<String>,
-    /// The cluster that it is in, where it is another one than that of the rollout.
+    /// The cluster, if other than that of the rollout.
     pub cluster: Option<OtherCluster>,
-    /// Its namespace, where it has one.
+    /// The namespace, if namespaced.
     pub namespace: Option<String>,
     /// Its name.
     pub name: String,
-    /// What is done.
+    /// The call.
     pub call: ObjectCall,
-    /// What people call the object of the rollout that it is done for.
+    /// The title of the rollout's object.
     pub of: String,
-    /// The uid of that.
+    /// The uid of the rollout's object.
     pub uid: String,
 }
 
-/// What is done to an object.
+/// The operation on an object.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum ObjectCall {
-    /// It is made. One that is there already is none of ours: it has to be looked at again.
+    /// Creates the object. An existing one is foreign: it must be read again.
     Create(Value),
-    /// It is made in the place of one that was deleted for it, which nothing else has to wait for, and nothing that
-    /// fails holds up. One that is there already has to be looked at again.
+    /// Creates the object in place of one deleted for it: independent of other writes and their errors. An existing one
+    /// must be read again.
     Succeed(Value),
-    /// A JSON Patch (RFC 6902), whose tests name what was seen.
+    /// A JSON Patch (RFC 6902) with preconditions on the observed state.
     Patch(Value),
-    /// A merge patch of its status, by which its owner is told something. Who may not write it, or does not, goes on.
+    /// A merge patch of the status, which informs the owner. The rollout continues if it fails.
     Tell(Value),
-    /// It is written once more, with nothing, so that the stage of this name sees it: an empty patch.
+    /// An empty patch, so that the mutation of this name processes the object.
     Readmit(String),
-    /// It goes, if it still is what was seen.
+    /// Deletes the object if it is unchanged.
     Delete {
         /// Its uid.
         uid: String,
         /// Its resourceVersion.
         resource_version: String,
-        /// What becomes of what it owns.
+        /// The treatment of its dependents.
         propagation: Propagation,
-        /// What it goes for, which is asked about before.
+        /// The object that takes its place, which is checked first.
         replacement: Option<Box<Replacement>>,
     },
 }
 
-/// What stands in the place of an object that is deleted for it.
+/// The object that takes the place of a deleted one.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Replacement {
-    /// It is made next, by the name of the old one.
+    /// Created next, under the name of the old one.
     Successor(ReplacementObject),
-    /// It is there already.
+    /// Exists already.
     Counterpart(PreconditionObject),
 }
 
-/// An object that has to be there still as another one is deleted for it. No precondition of an API server names a
-/// second object: this one is written, or read, right before, and nothing is deleted where it is gone, or about to go,
-/// or no longer says what it stands for.
+/// An object that must exist when another is deleted for it. API preconditions cannot refer to a second object. The
+/// runner therefore reads or writes this one right before, and skips the deletion if it is missing, terminating or not
+/// annotated.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct PreconditionObject {
-    /// The plural of its resource.
+    /// The plural of the resource.
     pub plural: String,
-    /// Its group.
+    /// The group.
     pub group: String,
-    /// The version in which it is read.
+    /// The version to read.
     pub version: String,
-    /// Its name, in the namespace of the one that goes.
+    /// The name, in the namespace of the deleted object.
     pub name: String,
-    /// Its uid.
+    /// The uid.
     pub uid: String,
-    /// An annotation by which it is known to stand for the one that goes, and what that says.
+    /// The annotation that identifies the deleted object, and its value.
     pub annotation: Option<(String, String)>,
 }
 
 impl PreconditionObject {
-    /// The patch by which it says for which state of the other one it stays, where it is one that says so. Behind it no
-    /// deletion of this object finds what it is to find that somebody has asked for before. One on its way, of a runner
-    /// that was frozen and is the last no more, would come after all, and nothing would be left of either.
+    /// The patch that records the source's resourceVersion on a replacement before the deletion. It invalidates
+    /// outstanding deletions of the replacement. Without it, a deletion from a runner that was suspended and replaced
+    /// could arrive later, and both objects would be lost.
     ///
-    /// One without an annotation is the object of the rollout itself, in which each step on the way back is noted: so
-    /// one that says so already has heard of no way back since, and needs no other write.
+    /// `None` without annotation: then the object is the rollout's own, whose annotation each revert step writes.
+    /// `None` if the value is already stored: no revert has started since.
     #[must_use]
     pub fn stays(&self, found: Option<&Value>, resource_version: &str) -> Option<Value> {
         let (name, value) = self.annotation.as_ref()?;
@@ -106,16 +106,15 @@ impl PreconditionObject {
         ]))
     }
 
-    /// Why nothing is deleted for it, by what an API server answers to [`stays`](Self::stays): somebody takes off what
-    /// was written, and a deletion that is on its way would find it as it was.
+    /// The reason to skip the deletion, given the API server's response to [`stays`](Self::stays): the written
+    /// annotation is removed, so an outstanding deletion would find the replacement unchanged.
     #[must_use]
     pub fn unwritten(written: &Value, resource_version: &str) -> Option<String> {
         let is_there = annotation(written, STAYS) == Some(resource_version);
         (!is_there).then(|| keeps_not(STAYS))
     }
 
-    /// Why nothing is deleted for it, by what is found by its name, as far as its metadata. Nothing where it is there
-    /// still.
+    /// The reason to skip the deletion, given the metadata found under its name. `None` if the object is unchanged.
     #[must_use]
     pub fn missing(&self, found: Option<&Value>) -> Option<String> {
         let Some(found) = found.filter(|found| text(found, "/metadata/uid") == self.uid) else {
@@ -130,22 +129,21 @@ impl PreconditionObject {
     }
 }
 
-/// What is made in the place of an object that is deleted for it. Two things have to be asked before anything is
-/// deleted: by a dry run, whether it would be let through; and of what belongs to the old one, whether that stays
-/// ([`not_left_behind`](super::settlement::not_left_behind)).
+/// An object that is created in place of a deleted one. Two checks precede the deletion: a dry run of the creation, and
+/// whether dependents of the old object remain ([`not_left_behind`](super::settlement::not_left_behind)).
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ReplacementObject {
     /// The object.
     pub object: Value,
-    /// The plural and the group of what belongs to the one that goes.
+    /// Plural and group of dependents of the deleted object.
     pub owned: (String, String),
-    /// The labels by which that is found, as `kubectl -l` takes them.
+    /// The labels that select them, in the syntax of `kubectl -l`.
     pub labels: String,
 }
 
 impl ObjectCall {
-    /// That an object that is made is not stored with what it is known by, by what an API server answers. Nothing where
-    /// it is, or where something was deleted for it: then it has to be there, whatever it says.
+    /// The message about a created object that is stored without its identifying annotations. `None` if they are
+    /// stored, or if an object was deleted for it: then it must exist in any case.
     #[must_use]
     pub fn unkept(&self, written: &Value) -> Option<String> {
         let Self::Create(sent) = self else { return None };
@@ -153,7 +151,7 @@ impl ObjectCall {
         KNOWN_BY.into_iter().find(is_lost).map(keeps_not)
     }
 
-    /// The method of its call.
+    /// The HTTP method.
     #[must_use]
     pub fn verb(&self) -> &'static str {
         match self {
@@ -163,24 +161,24 @@ impl ObjectCall {
         }
     }
 
-    /// Whether it makes an object.
+    /// True if it creates an object.
     #[must_use]
     pub fn makes(&self) -> bool {
         matches!(self, Self::Create(_) | Self::Succeed(_))
     }
 }
 
-/// What becomes of what a deleted object owns.
+/// The treatment of dependents of a deleted object.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Propagation {
-    /// It stays, and belongs to nobody.
+    /// They remain without owner.
     Orphan,
-    /// It goes as well.
+    /// They are deleted too.
     Background,
 }
 
 impl Propagation {
-    /// As an API server is told. Source: `apimachinery pkg/apis/meta/v1/types.go`, `DeletionPropagation`.
+    /// The API value. Source: `apimachinery pkg/apis/meta/v1/types.go`, `DeletionPropagation`.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -191,20 +189,20 @@ impl Propagation {
 }
 
 impl ObjectWrite {
-    /// Whether it closes a gap: something was deleted for what it makes, and is not there until then.
+    /// True if it closes a gap: another object was deleted for the created one.
     #[must_use]
     pub fn closes_gap(&self) -> bool {
         matches!(self.call, ObjectCall::Succeed(_))
     }
 
-    /// Whether it opens one: something else is to stand in its place, which is not there yet.
+    /// True if it opens a gap: the successor is created only after the deletion.
     #[must_use]
     pub fn opens_gap(&self) -> bool {
         let ObjectCall::Delete { replacement: Some(replacement), .. } = &self.call else { return false };
         matches!(**replacement, Replacement::Successor(_))
     }
 
-    /// What is done, in words: `deleted deployments.apps namespace/name`.
+    /// A message: `deleted deployments.apps namespace/name`.
     #[must_use]
     pub fn told(&self) -> String {
         let done = match &self.call {
@@ -217,7 +215,7 @@ impl ObjectWrite {
         format!("{done} {}", self.title())
     }
 
-    /// What people call it: `deployments.apps namespace/name`.
+    /// The title: `deployments.apps namespace/name`.
     #[must_use]
     pub fn title(&self) -> String {
         let dot = if self.group.is_empty() { "" } else { "." };

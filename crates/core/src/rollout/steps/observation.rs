@@ -1,12 +1,12 @@
-//! Questions about the objects that steps name.
+//! Lookups of objects named in steps.
 
 use std::collections::BTreeMap;
 
-use crate::definition::{ObjectAction, WorkflowStep, Recreation, StepObject};
+use crate::definition::{ObjectAction, Recreation, StepObject, WorkflowStep};
 use crate::rollout::lookup_request::LookupRequest;
 use crate::rollout::step_context::StepContext;
 
-/// About an object that a step names. Nothing where it is of a kind that nobody knows.
+/// Lookup of an object named in a step. `None` for an unknown kind.
 pub(super) fn object_question(traveller: StepContext<'_>, on: &StepObject) -> Option<LookupRequest> {
     let (namespace, name) = (traveller.object.namespace(), traveller.object.name());
     let pair = traveller.rollout.pair.as_deref();
@@ -19,24 +19,23 @@ pub(super) fn object_question(traveller: StepContext<'_>, on: &StepObject) -> Op
     })
 }
 
-/// About what the object becomes.
+/// Lookup of the replacement.
 pub(super) fn target_question(traveller: StepContext<'_>) -> Option<LookupRequest> {
     object_question(traveller, &StepObject::Target)
 }
 
-/// About a Deployment that is made anew.
+/// Lookup of a Deployment to recreate.
 pub(super) fn deployment_question(traveller: StepContext<'_>, recreation: &Recreation) -> LookupRequest {
     let name = traveller.filled_text(&recreation.name);
     LookupRequest::of_object(&recreation.resource, traveller.object.namespace(), &name)
 }
 
-/// The labels that it is to select its Pods by.
+/// The new Pod selector.
 pub(super) fn selector(traveller: StepContext<'_>, recreation: &Recreation) -> BTreeMap<String, String> {
     filled(traveller, &recreation.selector)
 }
 
-/// Those that it is to select them by again, where what was saved of it is gone. Nothing where that is not gone, or
-/// nobody says which they are.
+/// The earlier Pod selector, for a restore without saved state. `None` if saved state exists, or the step lacks `was`.
 pub(super) fn selector_again(traveller: StepContext<'_>, recreation: &Recreation) -> Option<BTreeMap<String, String>> {
     (traveller.is_again() && !recreation.was.is_empty()).then(|| filled(traveller, &recreation.was))
 }
@@ -45,7 +44,7 @@ fn filled(traveller: StepContext<'_>, labels: &BTreeMap<String, String>) -> BTre
     labels.iter().map(|(label, value)| (label.clone(), traveller.filled_text(value))).collect()
 }
 
-/// Deployments that steps make anew.
+/// Deployments that steps recreate.
 pub(super) fn recreations<'s>(
     steps: impl IntoIterator<Item = &'s WorkflowStep>,
 ) -> impl Iterator<Item = &'s Recreation> {

@@ -1,22 +1,22 @@
-//! What was found of other objects.
+//! Observed state of other objects.
 
 use serde_json::Value;
 
-use crate::rollout::lookup_results::LookupResults;
 use crate::rollout::lookup_request::LookupRequest;
+use crate::rollout::lookup_results::LookupResults;
 
-/// What was found of one object.
+/// The observed state of one object.
 #[derive(Clone, Debug)]
 pub(super) enum ObservedObject<'a> {
-    /// Nobody knows, and why.
+    /// Unknown, with the reason.
     Unknown(String),
     Absent,
-    /// It is being deleted.
+    /// The object is terminating.
     Going(&'a Value),
     There(&'a Value),
 }
 
-/// One object.
+/// The state of one object.
 pub(super) fn look<'a>(answers: &'a LookupResults, question: &LookupRequest) -> ObservedObject<'a> {
     match answers.of(&question.about) {
         None => ObservedObject::Unknown(format!("nobody has looked at {question}")),
@@ -32,7 +32,7 @@ pub(super) fn look<'a>(answers: &'a LookupResults, question: &LookupRequest) -> 
 /// All objects of a list.
 ///
 /// # Errors
-/// Nobody knows, and why.
+/// Unknown, with the reason.
 pub(in crate::rollout) fn list<'a>(
     answers: &'a LookupResults,
     question: &LookupRequest,
@@ -44,12 +44,12 @@ pub(in crate::rollout) fn list<'a>(
     }
 }
 
-/// Whether it is being deleted.
+/// True if the object is terminating.
 pub(in crate::rollout) fn is_going(object: &Value) -> bool {
     object.pointer("/metadata/deletionTimestamp").is_some_and(|at| !at.is_null())
 }
 
-/// That an object is being deleted, and who holds it.
+/// The message about a terminating object, with its finalizers.
 pub(super) fn goes(called: &LookupRequest, object: &Value) -> String {
     let all = object.pointer("/metadata/finalizers").and_then(Value::as_array);
     let all: Vec<&str> = all.into_iter().flatten().filter_map(Value::as_str).collect();
@@ -59,7 +59,7 @@ pub(super) fn goes(called: &LookupRequest, object: &Value) -> String {
     }
 }
 
-/// What stands against the end of an object, by the names of its finalizers.
+/// The message about finalizers that delay a deletion.
 pub(in crate::rollout) fn held_by_finalizers(names: &str) -> String {
     format!("{names} of its metadata.finalizers hold it: whoever set them has to act")
 }

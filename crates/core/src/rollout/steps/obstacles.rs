@@ -1,24 +1,24 @@
-//! What stands against a Deployment that is to be made anew: looked for before the first step of its object, and again
-//! right before anything is deleted.
+//! Obstacles to the recreation of a Deployment: checked before the first step of its object, and again right before the
+//! deletion.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::observation::{deployment_question, selector};
 use super::controller_reference::place;
-use super::step_outcome::PreflightFailure;
-use super::recreation_source::{new, selector_of};
-use super::quota::{PodSet, no_room};
+use super::observation::{deployment_question, selector};
 use super::observed_object::{ObservedObject, list, look, text};
+use super::quota::{PodSet, no_room};
+use super::recreation_source::{new, selector_of};
+use super::step_outcome::PreflightFailure;
 use crate::apimachinery::ResourceName;
 use crate::definition::Recreation;
+use crate::rollout::lookup_request::LookupRequest;
 use crate::rollout::lookup_results::LookupResults;
 use crate::rollout::managed_fields::git_manager;
-use crate::rollout::lookup_request::LookupRequest;
 use crate::rollout::step_context::StepContext;
 
-/// What has to be looked up for that.
+/// Lookups for this check.
 pub(super) fn obstacle_questions(traveller: StepContext<'_>, recreation: &Recreation) -> Vec<LookupRequest> {
     vec![
         deployment_question(traveller, recreation),
@@ -29,7 +29,7 @@ pub(super) fn obstacle_questions(traveller: StepContext<'_>, recreation: &Recrea
     ]
 }
 
-/// Why a Deployment must not be made anew, or not now. `others` are Pods that are about to come in the same namespace.
+/// The reason not to recreate a Deployment, or to wait. `others` are Pods about to start in the same namespace.
 pub(super) fn obstacle(
     traveller: StepContext<'_>,
     recreation: &Recreation,
@@ -39,7 +39,7 @@ pub(super) fn obstacle(
     stands_against(traveller, recreation, &selector(traveller, recreation), answers, others)
 }
 
-/// The same of one that is to select its Pods by these labels.
+/// The same for a given Pod selector.
 pub(super) fn stands_against(
     traveller: StepContext<'_>,
     recreation: &Recreation,
@@ -61,7 +61,7 @@ pub(super) fn stands_against(
     anothers.or_else(|| beside_it(traveller, recreation, (object, wanted), answers, others))
 }
 
-/// What stands against it, whoever it belongs to.
+/// Obstacles regardless of ownership.
 pub(super) fn beside_it(
     traveller: StepContext<'_>,
     recreation: &Recreation,
@@ -87,7 +87,7 @@ pub(super) fn beside_it(
     })
 }
 
-/// Why a Deployment is none that this object can have made anew, whoever sets it.
+/// The reason why a Deployment does not belong to the object, or has an unsupported selector.
 pub(super) fn is_anothers(traveller: StepContext<'_>, deployment: &Value) -> Option<String> {
     if place(deployment, traveller.object.uid()).is_none() {
         return Some(
@@ -100,7 +100,7 @@ pub(super) fn is_anothers(traveller: StepContext<'_>, deployment: &Value) -> Opt
     (!has_labels).then(|| "selects its Pods by more than labels: matchExpressions".to_owned())
 }
 
-/// What else is in its namespace that would act on its Pods, or on the Deployment itself.
+/// Other objects in the namespace that would act on its Pods, or on the Deployment.
 fn among_others(
     traveller: StepContext<'_>,
     recreation: &Recreation,
@@ -129,7 +129,7 @@ fn among_others(
     }))
 }
 
-/// Pods that a Deployment is still to get which is made anew, or is about to be.
+/// Pods that a recreated Deployment has yet to start.
 pub(in crate::rollout) fn pods_to_come(
     traveller: StepContext<'_>,
     recreation: &Recreation,
@@ -143,7 +143,7 @@ pub(in crate::rollout) fn pods_to_come(
     (!is_new || !has_them).then(|| PodSet::of(object, limits))
 }
 
-/// Whether a Deployment selects the Pods of another one.
+/// True if a Deployment selects the Pods of another one.
 fn selects(deployment: &Value, other: &Value) -> bool {
     let labels = |label: &str| other.pointer("/spec/template/metadata/labels")?.get(label)?.as_str();
     let selector = deployment.pointer("/spec/selector").unwrap_or(&Value::Null);

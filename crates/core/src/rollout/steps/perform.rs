@@ -1,10 +1,10 @@
-//! How far a step is, whatever it does.
+//! Progress of a step, by action.
 
 use super::step_outcome::{ObjectStepInput, StepOutcome};
-use super::{adopt, convert, delete, delete_named, recreate, revert, touch, wait, list_wait};
+use super::{adopt, convert, delete, delete_named, list_wait, recreate, revert, touch, wait};
 use crate::definition::{ObjectAction, StepDirection};
 
-/// How far a step is, on its way to be done, or undone.
+/// Progress of a step in a direction.
 pub(in crate::rollout) fn progress(step: ObjectStepInput<'_>, act: &ObjectAction, way: StepDirection) -> StepOutcome {
     match way {
         StepDirection::Done => forward(step, act),
@@ -26,8 +26,8 @@ fn forward(step: ObjectStepInput<'_>, act: &ObjectAction) -> StepOutcome {
     }
 }
 
-/// Of what is not undone by writes nothing is there to undo ([`ObjectAction::is_undone_by_writes`]), but that an object
-/// was deleted which can be made anew.
+/// Actions without undo writes have no effect to revert ([`ObjectAction::is_undone_by_writes`]), except the deletion of
+/// an object that can be recreated.
 fn back(step: ObjectStepInput<'_>, act: &ObjectAction) -> StepOutcome {
     match act {
         ObjectAction::Convert => convert::back(step),

@@ -1,19 +1,18 @@
-//! What stands against the workflow of an object, looked for before its first step: where that is so, nothing of it
-//! changes.
+//! The preflight before the first step of an object: an obstacle leaves the object unchanged.
 
-use super::convert::conversion_lookup;
 use super::annotations::BECAME;
+use super::convert::conversion_lookup;
 use super::observation::{deployment_question, recreations, target_question};
-use super::obstacles::{obstacle, obstacle_questions, pods_to_come};
-use super::step_outcome::PreflightFailure;
-use super::quota::PodSet;
 use super::observed_object::{ObservedObject, annotation, goes, look};
+use super::obstacles::{obstacle, obstacle_questions, pods_to_come};
+use super::quota::PodSet;
+use super::step_outcome::PreflightFailure;
 use crate::definition::{ObjectAction, WorkflowStep};
-use crate::rollout::lookup_results::{ConversionOutcome, LookupResults};
 use crate::rollout::lookup_request::LookupRequest;
+use crate::rollout::lookup_results::{ConversionOutcome, LookupResults};
 use crate::rollout::step_context::StepContext;
 
-/// What has to be looked up before the first step.
+/// Lookups before the first step.
 pub(in crate::rollout) fn ahead_questions(traveller: StepContext<'_>) -> Vec<LookupRequest> {
     let mut questions = Vec::new();
     for act in traveller.steps().iter().filter_map(WorkflowStep::beside).map(|step| &step.act) {
@@ -31,7 +30,7 @@ pub(in crate::rollout) fn ahead_questions(traveller: StepContext<'_>) -> Vec<Loo
     questions
 }
 
-/// Why an object must not begin with its workflow, or not now. `others` are Pods that are about to come in the same
+/// The reason why an object must not begin its workflow, or must wait. `others` are Pods about to start in the same
 /// namespace.
 pub(in crate::rollout) fn refused_ahead(
     traveller: StepContext<'_>,
@@ -46,19 +45,19 @@ pub(in crate::rollout) fn refused_ahead(
     })
 }
 
-/// Pods that are still to come for an object that is under way, or may begin.
+/// Pods yet to start for an object in flight, or about to begin.
 pub(in crate::rollout) fn pods_ahead(traveller: StepContext<'_>, answers: &LookupResults) -> Vec<PodSet> {
     recreations(traveller.steps()).filter_map(|recreation| pods_to_come(traveller, recreation, answers)).collect()
 }
 
-/// What has to be looked up for [`pods_ahead`] of an object that has begun.
+/// Lookups for [`pods_ahead`] of an object that has begun.
 pub(in crate::rollout) fn pods_questions(traveller: StepContext<'_>) -> Vec<LookupRequest> {
-    // Those of steps that are long done have come.
+    // Pods of earlier steps have started.
     let steps = traveller.steps().get(traveller.leg.done.saturating_sub(1)..).unwrap_or_default();
     recreations(steps).map(|recreation| deployment_question(traveller, recreation)).collect()
 }
 
-/// Whoever makes the object again once it is gone.
+/// The manager that would create the object again after its deletion.
 fn made_again(traveller: StepContext<'_>) -> Option<PreflightFailure> {
     let manager = traveller.object.git.as_ref().filter(|_| !traveller.rollout.take_over)?;
     Some(PreflightFailure::Refused(format!(

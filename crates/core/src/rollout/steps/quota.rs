@@ -1,13 +1,13 @@
-//! Whether a namespace has room for a second set of Pods of a Deployment.
+//! Checks whether quotas of a namespace allow a second set of Pods of a Deployment.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::step_outcome::PreflightFailure;
 use super::observed_object::text;
+use super::step_outcome::PreflightFailure;
 
-/// A set of Pods that is about to come: what they take, by the names of quotas, and what tells which quotas count them.
+/// A set of Pods about to start: their usage by quota resource, and the properties that quota scopes match.
 #[derive(Clone, Debug)]
 pub(in crate::rollout) struct PodSet {
     needs: BTreeMap<String, f64>,
@@ -20,13 +20,13 @@ pub(in crate::rollout) struct PodSet {
 enum Counts {
     Yes,
     No,
-    /// Its scopes say something that Pods which are not there yet do not tell.
+    /// Unknown: a scope depends on properties of existing Pods.
     Unknown,
 }
 
 impl PodSet {
-    /// The Pods of a Deployment, in a namespace with these LimitRanges.
-    /// Source: `kubernetes pkg/quota/v1/evaluator/core/pods.go`, `podComputeUsageHelper`.
+    /// The Pods of a Deployment in a namespace with these LimitRanges. Source: `kubernetes
+    /// pkg/quota/v1/evaluator/core/pods.go`, `podComputeUsageHelper`.
     pub(super) fn of(deployment: &Value, limit_ranges: &[Value]) -> Self {
         let pods = deployment.pointer("/spec/replicas").and_then(Value::as_f64).unwrap_or(1.0);
         let ones = ["count/replicasets.apps", "count/controllerrevisions.apps"];
@@ -52,7 +52,7 @@ impl PodSet {
     }
 }
 
-/// Why quotas leave no room for some Pods, alone or beside others that are about to come in the same namespace.
+/// The quota that would be exceeded by some Pods, alone or with others about to start in the same namespace.
 pub(super) fn no_room(quotas: &[Value], pods: &PodSet, others: &[PodSet]) -> Option<PreflightFailure> {
     quotas.iter().find_map(|quota| {
         let counts = counts(quota, pods);
@@ -86,8 +86,8 @@ pub(super) fn no_room(quotas: &[Value], pods: &PodSet, others: &[PodSet]) -> Opt
     })
 }
 
-/// Whether a quota counts Pods that run on and on.
-/// Source: `kubernetes pkg/quota/v1/evaluator/core/pods.go`, `podMatchesScopeFunc`.
+/// Whether a quota counts long-running Pods. Source: `kubernetes pkg/quota/v1/evaluator/core/pods.go`,
+/// `podMatchesScopeFunc`.
 fn counts(quota: &Value, pods: &PodSet) -> Counts {
     let known = |is: bool| if is { Counts::Yes } else { Counts::No };
     let scopes = quota.pointer("/spec/scopes").and_then(Value::as_array).into_iter().flatten();
@@ -102,7 +102,7 @@ fn counts(quota: &Value, pods: &PodSet) -> Counts {
         ("NotBestEffort", "Exists") => known(!pods.is_best_effort),
         ("Terminating", "Exists") => Counts::No,
         ("NotTerminating", "Exists") => Counts::Yes,
-        // Without a name of its own a Pod gets the one that the cluster gives to all.
+        // A Pod without class receives the default class of the cluster.
         ("PriorityClass", operator) => pods.priority_class.as_ref().map_or(Counts::Unknown, |name| {
             let is_one = values.iter().any(|value| value.as_str() == Some(name));
             match operator {
@@ -121,9 +121,8 @@ fn counts(quota: &Value, pods: &PodSet) -> Counts {
     })
 }
 
-/// What one Pod takes: its containers beside each other, with those that run from the beginning on (`restartPolicy:
-/// Always`), or more where one that runs before them takes more.
-/// Source: `kubernetes staging/src/k8s.io/component-helpers/resource/helpers.go`, `PodRequests`.
+/// The usage of one Pod: the sum of its containers and sidecars (`restartPolicy: Always`), or the largest init
+/// container if greater. Source: `kubernetes staging/src/k8s.io/component-helpers/resource/helpers.go`, `PodRequests`.
 fn of_pod(spec: &Value, what: &str, limit_ranges: &[Value]) -> BTreeMap<String, f64> {
     let (mut all, mut sidecars, mut most) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
     for container in containers(spec, "containers") {
@@ -141,18 +140,18 @@ fn of_pod(spec: &Value, what: &str, limit_ranges: &[Value]) -> BTreeMap<String, 
     }
     raise(&mut all, &most);
     for (name, value) in amounts(spec.get("overhead")) {
-        // What has no limit has none with it.
+        // A resource without limit remains without.
         if what == "requests" || all.contains_key(&name) {
             *all.entry(name).or_default() += value;
         }
     }
-    // What is said of the Pod as a whole counts in the place of what its containers say.
+    // Pod-level resources replace those of containers.
     all.extend(amounts(spec.pointer(&format!("/resources/{what}"))));
     all
 }
 
-/// What a container asks for. What it does not ask for is what it may have at most, or what its namespace gives to all.
-/// Source: `kubernetes plugin/pkg/admission/limitranger/admission.go`, `mergeContainerResources`.
+/// The requests or limits of a container, with defaults: its limit, then the LimitRange. Source: `kubernetes
+/// plugin/pkg/admission/limitranger/admission.go`, `mergeContainerResources`.
 fn of_container(container: &Value, what: &str, limit_ranges: &[Value]) -> BTreeMap<String, f64> {
     let member = if what == "requests" { "defaultRequest" } else { "default" };
     let ranges = limit_ranges.iter().filter_map(|range| range.pointer("/spec/limits")?.as_array()).flatten();
@@ -188,13 +187,12 @@ fn amounts(named: Option<&Value>) -> BTreeMap<String, f64> {
     named.filter_map(|(name, value)| Some((name.clone(), number(value)?))).collect()
 }
 
-/// A quantity as Kubernetes writes it, as a number.
-/// Source: `apimachinery pkg/api/resource/suffix.go`.
+/// Parses a Kubernetes quantity to a number. Source: `apimachinery pkg/api/resource/suffix.go`.
 fn quantity(text: &str) -> Option<f64> {
     let digits = text.find(|sign: char| sign.is_ascii_alphabetic() && !matches!(sign, 'e' | 'E')).unwrap_or(text.len());
     let (number, suffix) = text.split_at(digits);
     if let Some(exa) = number.strip_suffix('E') {
-        // `E` alone is a suffix, and before digits an exponent.
+        // `E` at the end is a suffix, otherwise an exponent.
         return Some(exa.parse::<f64>().ok()? * if suffix == "i" { 2_f64.powi(60) } else { 1e18 });
     }
     let factor = match suffix {
@@ -217,7 +215,7 @@ fn quantity(text: &str) -> Option<f64> {
     Some(number.parse::<f64>().ok()? * factor)
 }
 
-/// Far less than anybody asks for: a thousandth of a thousandth.
+/// Far less than any request: one millionth.
 const ROUNDING: f64 = 1e-6;
 
 #[cfg(test)]
@@ -296,7 +294,7 @@ mod tests {
             (important.clone(), class("NotIn", json!(["low"])), yes),
             (important.clone(), class("Exists", json!([])), yes),
             (important, class("DoesNotExist", json!([])), no),
-            // Nobody knows which one it gets.
+            // The effective class is unknown.
             (asking(), class("In", json!(["high"])), Some(false)),
             (asking(), scopes("CrossNamespacePodAffinity"), Some(false)),
             (asking(), scopes("OfTomorrow"), Some(false)),
@@ -318,7 +316,7 @@ mod tests {
         for (pod, cpu, limit) in [
             (json!({"containers": [{"name": "a"}, {"name": "b"}]}), 1.0, 2.0),
             (json!({"containers": [requests("3")]}), 3.0, 1.0),
-            // The limit is of its own: so is the request.
+            // An own limit is also the request.
             (json!({"containers": [{"resources": {"limits": {"cpu": "4"}}}]}), 4.0, 4.0),
             (json!({"containers": [requests("1")], "initContainers": [requests("3")]}), 3.0, 1.0),
             (json!({"containers": [requests("1")], "initContainers": [sidecar]}), 3.0, 2.0),
@@ -338,6 +336,9 @@ mod tests {
         let beside = vec![pods.clone(); 2];
         assert_eq!(no_room(&quota, &pods, &beside[..1]), None);
         let why = no_room(&quota, &pods, &beside).unwrap();
-        assert!(matches!(&why, PreflightFailure::Waits(why) if why.contains("and 4 for what is under way beside it")), "{why:?}");
+        assert!(
+            matches!(&why, PreflightFailure::Waits(why) if why.contains("and 4 for what is under way beside it")),
+            "{why:?}"
+        );
     }
 }

@@ -1,21 +1,21 @@
-//! A step that makes a Deployment anew with another selector, without a gap: its Pods go on to run, in the hands of its
-//! ReplicaSets, while another Deployment of its name gets Pods of its own.
+//! A step that recreates a Deployment with another selector, without downtime: its Pods continue to run under their
+//! ReplicaSets while a new Deployment of its name starts its own Pods.
 //!
-//! Both manifests are saved in a ControllerRevision before anything is deleted. Where that is, which Deployment is
-//! there, and what it selects, says how far the step is, whoever was killed where.
+//! Before the deletion, both manifests are saved in a ControllerRevision. Whether that exists, which Deployment exists
+//! and its selector determine the progress of the step, so any process may be killed at any time.
 
 use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use super::delete::{orphans, revisions};
 use super::annotations::RESTORED;
+use super::delete::{orphans, revisions};
 use super::object_write::{ObjectCall, Propagation, ReplacementObject};
 use super::observation::{deployment_question, selector, selector_again};
-use super::obstacles::{is_anothers, obstacle, obstacle_questions, stands_against};
-use super::step_outcome::{ObjectStepInput, StepOutcome};
-use super::recreation_source::{SavedDeployment, restored, revision_name, saved, saved_again, selector_of};
 use super::observed_object::{ObservedObject, annotation, list, text};
+use super::obstacles::{is_anothers, obstacle, obstacle_questions, stands_against};
+use super::recreation_source::{SavedDeployment, restored, revision_name, saved, saved_again, selector_of};
+use super::step_outcome::{ObjectStepInput, StepOutcome};
 use super::wait::not_rolled_out;
 use crate::apimachinery::ResourceName;
 use crate::definition::Recreation;
@@ -36,7 +36,7 @@ pub(super) fn questions(traveller: StepContext<'_>, step: usize, recreation: &Re
     questions
 }
 
-/// Whether it is the step that comes next on the way forward.
+/// True if the step is the next one in forward direction.
 fn is_at_hand(traveller: StepContext<'_>, step: usize) -> bool {
     traveller.leg.done == step
 }
@@ -46,7 +46,7 @@ fn revision_question(traveller: StepContext<'_>, step: usize) -> LookupRequest {
     LookupRequest::of_object(&revisions(), traveller.object.namespace(), &name)
 }
 
-/// About the ReplicaSets of the new Deployment.
+/// Lookup of the ReplicaSets of the new Deployment.
 fn pods_question(traveller: StepContext<'_>, recreation: &Recreation) -> LookupRequest {
     let labels = told_labels(&selector(traveller, recreation));
     LookupRequest::of_metadata(&replica_sets(), traveller.object.namespace(), &labels)
@@ -79,7 +79,7 @@ pub(super) fn forward(step: ObjectStepInput<'_>, recreation: &Recreation) -> Ste
         Some(object) if saved.is_of(object) => {
             in_the_way(step, recreation).unwrap_or_else(|| makes_way(step, recreation, object, saved.made().clone()))
         }
-        // It was changed since, or was put back: what is saved is of yesterday.
+        // It changed since, or was restored: the saved state is stale.
         Some(object) if is_known(object, &saved) => step.delete(&revisions(), None, revision, Propagation::Background),
         Some(_) => StepOutcome::Stuck(format!(
             "somebody else created {deployment}: have whoever does so leave it alone, delete it with --cascade=orphan, and \
@@ -88,19 +88,18 @@ pub(super) fn forward(step: ObjectStepInput<'_>, recreation: &Recreation) -> Ste
     }
 }
 
-/// Whether a Deployment is the one that was saved, or the one that was put back in its place.
+/// True if a Deployment is the saved one, or the one restored in its place.
 fn is_known(deployment: &Value, saved: &SavedDeployment<'_>) -> bool {
     saved.uid() == text(deployment, "/metadata/uid") || annotation(deployment, RESTORED) == Some(saved.uid())
 }
 
-/// What stood against none of it before the object began may do so by now: it is looked for again before anything is
-/// saved, and before anything is deleted.
+/// Obstacles may have appeared since the preflight: checked again before the save and before the deletion.
 fn in_the_way(step: ObjectStepInput<'_>, recreation: &Recreation) -> Option<StepOutcome> {
     let now = is_at_hand(step.traveller, step.step).then(|| obstacle(step.traveller, recreation, step.answers, &[]));
     now.flatten().map(|ahead| StepOutcome::Waits(ahead.into_why()))
 }
 
-/// What comes next where nothing is saved.
+/// The next action without saved state.
 fn unsaved(
     step: ObjectStepInput<'_>,
     recreation: &Recreation,
@@ -133,7 +132,7 @@ pub(super) fn back(step: ObjectStepInput<'_>, recreation: &Recreation) -> StepOu
         ObservedObject::Unknown(why) => return StepOutcome::Waits(why),
         ObservedObject::Going(_) => return StepOutcome::Waits("what is saved of it is being deleted".to_owned()),
         ObservedObject::There(revision) => revision,
-        // Nothing was begun, or all is back; or nothing is saved any more.
+        // The step has not begun, or everything is restored; or the saved state is missing.
         ObservedObject::Absent => {
             return seen.and_then(|object| unsaved_again(step, recreation, object)).unwrap_or(StepOutcome::Done);
         }
@@ -145,7 +144,7 @@ pub(super) fn back(step: ObjectStepInput<'_>, recreation: &Recreation) -> StepOu
     };
     if selector_of(object) == selector_of(saved.made()) {
         if step.traveller.is_again() && !saved.is_made(object) {
-            // It was changed since: what is saved is of yesterday.
+            // It changed since: the saved state is stale.
             return step.delete(&revisions(), None, revision, Propagation::Background);
         }
         let was = selector_again(step.traveller, recreation);
@@ -173,7 +172,7 @@ pub(super) fn back(step: ObjectStepInput<'_>, recreation: &Recreation) -> StepOu
     }
 }
 
-/// What comes next on the way back where nothing is saved of a Deployment.
+/// The next action of a revert without saved state of the Deployment.
 fn unsaved_again(step: ObjectStepInput<'_>, recreation: &Recreation, deployment: &Value) -> Option<StepOutcome> {
     let is_new = selector_of(deployment) == Some(selector(step.traveller, recreation));
     let Some(was) = selector_again(step.traveller, recreation).filter(|_| is_new) else {
@@ -187,7 +186,7 @@ fn unsaved_again(step: ObjectStepInput<'_>, recreation: &Recreation, deployment:
     Some(step.next(&revisions(), None, &name, ObjectCall::Create(saved)))
 }
 
-/// The annotation that says that it was put back goes again.
+/// Removes the annotation of a restored Deployment.
 fn unmark(step: ObjectStepInput<'_>, recreation: &Recreation, deployment: &Value) -> Option<StepOutcome> {
     let from = annotation(deployment, RESTORED)?;
     let path = pointer("annotations", RESTORED);
@@ -199,14 +198,14 @@ fn unmark(step: ObjectStepInput<'_>, recreation: &Recreation, deployment: &Value
     Some(step.next(&recreation.resource, None, text(deployment, "/metadata/name"), ObjectCall::Patch(patch)))
 }
 
-/// A Deployment goes for the one that is made in its place. Its Pods stay, with its ReplicaSets.
+/// Deletes a Deployment to recreate it. Its Pods and ReplicaSets remain.
 fn makes_way(step: ObjectStepInput<'_>, recreation: &Recreation, deployment: &Value, object: Value) -> StepOutcome {
     let ResourceName { plural, group } = replica_sets();
     let labels = told_labels(&selector_of(deployment).unwrap_or_default());
     step.makes_way(&recreation.resource, deployment, ReplacementObject { object, owned: (plural, group), labels })
 }
 
-/// Labels, as `kubectl -l` takes them.
+/// Labels in the syntax of `kubectl -l`.
 fn told_labels(labels: &BTreeMap<String, String>) -> String {
     let labels: Vec<String> = labels.iter().map(|(label, value)| format!("{label}={value}")).collect();
     labels.join(",")

@@ -1,14 +1,14 @@
-//! A Deployment before and after it is made anew, and what of both is saved before anything is deleted.
+//! A Deployment before and after its recreation, and the state saved before the deletion.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use super::annotations::{WORKFLOW_LABEL, RECREATED, RESTORED};
+use super::annotations::{RECREATED, RESTORED, WORKFLOW_LABEL};
 use super::observed_object::text;
 
-/// What was saved of a Deployment.
+/// The saved state of a Deployment.
 pub(super) struct SavedDeployment<'a> {
     revision: &'a Value,
 }
@@ -18,40 +18,40 @@ impl<'a> SavedDeployment<'a> {
         Self { revision }
     }
 
-    /// The uid that the Deployment had.
+    /// The earlier uid of the Deployment.
     pub(super) fn uid(&self) -> &'a str {
         text(self.revision, "/data/uid")
     }
 
-    /// Whether a Deployment is the one that was saved, and says what it said then: also where somebody has changed what
-    /// no generation counts, such as its labels and to whom it belongs.
+    /// True if a Deployment is the saved one and unchanged, including labels and owner references, which do not affect
+    /// the generation.
     pub(super) fn is_of(&self, deployment: &Value) -> bool {
         self.uid() == text(deployment, "/metadata/uid") && *self.before() == old(deployment)
     }
 
-    /// Whether a Deployment says what the one that is to be made says.
+    /// True if a Deployment has the content of the one to create.
     pub(super) fn is_made(&self, deployment: &Value) -> bool {
         *self.made() == old(deployment)
     }
 
-    /// As it was.
+    /// The earlier manifest.
     pub(super) fn before(&self) -> &'a Value {
         self.revision.pointer("/data/old").unwrap_or(&Value::Null)
     }
 
-    /// As it is to be.
+    /// The new manifest.
     pub(super) fn made(&self) -> &'a Value {
         self.revision.pointer("/data/new").unwrap_or(&Value::Null)
     }
 }
 
-/// What is saved: both manifests, in one object that nobody can change.
+/// The saved object: both manifests, immutable.
 pub(super) fn saved(name: &str, uid: &str, deployment: &Value, selector: &BTreeMap<String, String>) -> Value {
     revision(name, uid, deployment, (&old(deployment), &new(deployment, selector)))
 }
 
-/// The same of one that was made anew, where nothing is saved of it any more: as it was before that, by the labels that
-/// it selected its Pods by.
+/// The saved object for a recreated Deployment without saved state: its earlier manifest is derived from the earlier
+/// Pod selector.
 pub(super) fn saved_again(name: &str, uid: &str, deployment: &Value, was: &BTreeMap<String, String>) -> Value {
     let mut before = new(deployment, was);
     if let Some(annotations) = before.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut) {
@@ -72,7 +72,7 @@ fn revision(name: &str, uid: &str, deployment: &Value, (old, new): (&Value, &Val
     })
 }
 
-/// What that is called: the same name for whoever looks for it.
+/// The deterministic name of the saved object.
 pub(super) fn revision_name(uid: &str, step: &str) -> String {
     let mut hash = Sha256::new();
     for part in [uid, step] {
@@ -83,7 +83,7 @@ pub(super) fn revision_name(uid: &str, step: &str) -> String {
     format!("pointsman-{digits}")
 }
 
-/// The labels that a Deployment selects its Pods by.
+/// The labels of the Pod selector.
 pub(super) fn selector_of(deployment: &Value) -> Option<BTreeMap<String, String>> {
     let selector = deployment.pointer("/spec/selector").and_then(Value::as_object)?;
     if selector.get("matchExpressions").and_then(Value::as_array).is_some_and(|all| !all.is_empty()) {
@@ -93,12 +93,12 @@ pub(super) fn selector_of(deployment: &Value) -> Option<BTreeMap<String, String>
     labels.map(|(label, value)| Some((label.clone(), value.as_str()?.to_owned()))).collect()
 }
 
-/// The one that was put back.
+/// The restored Deployment.
 pub(super) fn restored(saved: &SavedDeployment<'_>) -> Value {
     annotated(saved.before().clone(), RESTORED, saved.uid())
 }
 
-/// As it was, without what an API server or a controller says of it.
+/// The manifest without server-set and controller-set members.
 fn old(deployment: &Value) -> Value {
     let kept = |name: &str| deployment.get("metadata").and_then(|metadata| metadata.get(name)).cloned();
     let mut metadata = Map::new();
@@ -112,7 +112,7 @@ fn old(deployment: &Value) -> Value {
     json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec})
 }
 
-/// As it is to be: with other labels in the place of those of the old selector.
+/// The new manifest, with new labels in place of the old selector's labels.
 pub(super) fn new(deployment: &Value, selector: &BTreeMap<String, String>) -> Value {
     let mut made = annotated(old(deployment), RECREATED, text(deployment, "/metadata/uid"));
     let before = selector_of(deployment).unwrap_or_default();
@@ -123,7 +123,7 @@ pub(super) fn new(deployment: &Value, selector: &BTreeMap<String, String>) -> Va
         labels.extend(selector.iter().map(|(label, value)| (label.clone(), json!(value))));
     }
     if let Some(annotations) = made.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut) {
-        // What kubectl applied to the one before: on this one it would be wrong.
+        // The applied configuration of the earlier object would be wrong here.
         annotations.remove(LAST_APPLIED);
     }
     if let Some(spec) = made.get_mut("spec").and_then(Value::as_object_mut) {
@@ -140,8 +140,8 @@ fn annotated(mut object: Value, name: &str, value: &str) -> Value {
     object
 }
 
-/// What the Deployment controller counts its rollouts by.
-/// Source: `kubernetes pkg/controller/deployment/util/deployment_util.go`, `RevisionAnnotation`.
+/// The revision number of the Deployment controller. Source: `kubernetes
+/// pkg/controller/deployment/util/deployment_util.go`, `RevisionAnnotation`.
 const REVISION: &str = "deployment.kubernetes.io/revision";
 
 /// Source: `k8s.io/api core/v1/annotation_key_constants.go`.

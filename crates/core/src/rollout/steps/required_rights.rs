@@ -1,4 +1,4 @@
-//! What a step has to be allowed.
+//! The RBAC permissions of a step.
 
 use super::delete::revisions;
 use crate::apimachinery::ResourceName;
@@ -6,7 +6,7 @@ use crate::definition::{ObjectAction, StepObject, StepPlace};
 use crate::rollout::kinds::SourceAndTargetKind;
 use crate::rollout::owner_references::OwnerReferences;
 
-/// What a step does to which resources, in the verbs of RBAC: done, undone, and what is looked at before.
+/// The resources and RBAC verbs of a step: apply, revert and preflight.
 pub(in crate::rollout) fn rights_of(
     act: &ObjectAction,
     pair: Option<&SourceAndTargetKind>,
@@ -26,7 +26,7 @@ pub(in crate::rollout) fn rights_of(
             let secrets = has_facts.then(|| (named("secrets", ""), GET));
             let told = pair.is_some_and(SourceAndTargetKind::tells_owners).then_some(source.clone()).flatten();
             let told = told.map(|it| (named(&format!("{}/status", it.plural), &it.group), PATCH));
-            // Going back looks at the object before what it had become goes.
+            // A revert reads the object before it deletes the replacement.
             let own = some(source, GET);
             some(target, &["get", "create", "delete"]).into_iter().chain(own).chain(secrets).chain(told).collect()
         }
@@ -34,7 +34,7 @@ pub(in crate::rollout) fn rights_of(
             let mut all: Vec<(ResourceName, &'static [&'static str])> = vec![
                 (recreation.resource.clone(), &["get", "list", "create", "delete", "patch"]),
                 (revisions(), &["get", "list", "create", "delete"]),
-                // Going back takes away those of the new one.
+                // A revert deletes ReplicaSets of the new Deployment.
                 (named("replicasets", "apps"), &["list", "delete"]),
                 (named("resourcequotas", ""), LIST),
                 (named("limitranges", ""), LIST),
@@ -50,7 +50,7 @@ pub(in crate::rollout) fn rights_of(
             let owners = owners.map(finalizers).map(|it| (it, UPDATE)).collect::<Vec<_>>();
             all.chain(some(target, GET)).chain(owners).collect()
         }
-        // Of what is in another cluster, the Secret that says how that is reached.
+        // For another cluster: the Secret with its kubeconfig.
         ObjectAction::WaitForAll(_) | ObjectAction::DeleteNamed(_) => match wherever(act) {
             Some((StepPlace { cluster: Some(_), .. }, _)) => vec![(named("secrets", ""), GET)],
             Some((_, (resource, verbs))) => vec![(resource.clone(), verbs)],
@@ -58,9 +58,9 @@ pub(in crate::rollout) fn rights_of(
         },
         ObjectAction::Readmit(readmission) => vec![(readmission.resource.clone(), &["get", "patch"])],
         ObjectAction::DeleteLabelled { resource, .. } => vec![(resource.clone(), &["list", "delete"])],
-        // What belongs to the object is looked for among everything that a namespace holds: of each, its metadata.
+        // Dependents are searched among all resources of the namespace, by metadata.
         ObjectAction::DeleteSource => {
-            // What it has become gets what somebody has changed of its labels, and is written once more before it goes.
+            // The replacement receives changed labels of the object, and a write before the deletion.
             [some(source, &["get", "delete"]), some(target, &["get", "patch"]), some(Some(named("*", "*")), LIST)]
                 .into_iter()
                 .flatten()
@@ -69,13 +69,13 @@ pub(in crate::rollout) fn rights_of(
     }
 }
 
-/// The same in another cluster: nothing where the step is about none.
+/// The same in another cluster; `None` if the step acts in none.
 pub(in crate::rollout) fn rights_elsewhere_of(act: &ObjectAction) -> Option<(ResourceName, &'static [&'static str])> {
     let (place, (resource, verbs)) = wherever(act)?;
     place.cluster.as_ref().map(|_| (resource.clone(), verbs))
 }
 
-/// Where the objects of a step are that may be in another cluster, and what it does to which of them there.
+/// The location of objects that may be in another cluster, with resource and verbs.
 fn wherever(act: &ObjectAction) -> Option<(&StepPlace, (&ResourceName, &'static [&'static str]))> {
     match act {
         ObjectAction::WaitForAll(wait) => Some((&wait.place, (&wait.resource, LIST))),
@@ -84,9 +84,9 @@ fn wherever(act: &ObjectAction) -> Option<(&StepPlace, (&ResourceName, &'static 
     }
 }
 
-/// Where owner references are guarded, whoever sets one that holds up the deletion of its owner has to be allowed to
-/// write the finalizers of that, and whoever changes those of an object to delete the object.
-/// Source: `kubernetes plugin/pkg/admission/gc/gc_admission.go`.
+/// With guarded owner references, a reference that blocks the owner's deletion needs `update` on the owner's
+/// finalizers, and changed references need `delete` on the dependent. Source: `kubernetes
+/// plugin/pkg/admission/gc/gc_admission.go`.
 fn finalizers(kind: &ResourceName) -> ResourceName {
     ResourceName { plural: format!("{}/finalizers", kind.plural), group: kind.group.clone() }
 }

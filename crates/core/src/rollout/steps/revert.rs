@@ -1,29 +1,25 @@
-//! The way back of an object that is there no more: it is made anew of what it has become, and from then on each of its
-//! steps is undone as that of any other object is.
+//! The rollback of a deleted source object: it is recreated from its replacement, then its steps are reverted as usual.
 
 use serde_json::{Map, Value, json};
 
-use super::revert_preflight::{behind, behind_questions};
 use super::annotations::{BECAME, FIRST_GENERATION, GENERATION, RETURNED};
 use super::object_write::ObjectCall;
 use super::observation::{object_question, target_question};
-use super::step_outcome::{ObjectStepInput, StepOutcome};
 use super::observed_object::{ObservedObject, annotation, goes, text};
+use super::revert_preflight::{behind, behind_questions};
+use super::step_outcome::{ObjectStepInput, StepOutcome};
 use crate::definition::{Path, StepObject};
-use crate::rollout::lookup_results::ConversionOutcome;
 use crate::rollout::fleet_rollout::Rollout;
 use crate::rollout::json_patch::{pointer, test};
-use crate::rollout::rollout_annotation::{ANNOTATION, RolloutAnnotation};
 use crate::rollout::lookup_request::LookupRequest;
+use crate::rollout::lookup_results::ConversionOutcome;
+use crate::rollout::rollout_annotation::{ANNOTATION, RolloutAnnotation};
 use crate::rollout::shared_metadata::SharedMetadata;
 use crate::rollout::status::InFlightObject;
 use crate::rollout::step_context::StepContext;
 
-/// What has to be looked up of one that is to be made anew.
-pub(in crate::rollout) fn questions_again(
-    rollout: &Rollout,
-    reservation: &InFlightObject,
-) -> Vec<LookupRequest> {
+/// Lookups for an object to recreate.
+pub(in crate::rollout) fn questions_again(rollout: &Rollout, reservation: &InFlightObject) -> Vec<LookupRequest> {
     let (Some(pair), Some(target)) = (rollout.pair.as_deref(), reservation.target.as_deref()) else {
         return Vec::new();
     };
@@ -32,13 +28,12 @@ pub(in crate::rollout) fn questions_again(
     both.into_iter().chain([LookupRequest::of_replacement(&pair.target, namespace, name, target, &[])]).collect()
 }
 
-/// The same of one that was made anew, and that what it had become does not name yet.
+/// Lookups for a recreated object that its replacement does not name yet.
 pub(super) fn questions(traveller: StepContext<'_>, step: usize) -> Vec<LookupRequest> {
     target_question(traveller).into_iter().chain(behind_questions(traveller, step)).collect()
 }
 
-/// The object is made anew; then what it had become says that it was made of this one. Before more is undone, nothing
-/// may stand against it.
+/// Recreates the object, then updates the annotation of the replacement. The preflight runs before further reverts.
 pub(super) fn back(step: ObjectStepInput<'_>) -> StepOutcome {
     match &step.traveller.object.former {
         Some(target) => made_anew(step, target),
@@ -59,9 +54,7 @@ fn made_anew(step: ObjectStepInput<'_>, target: &str) -> StepOutcome {
             return StepOutcome::Waits(format!("{own} is made anew"));
         }
         ObservedObject::There(_) => {
-            return StepOutcome::Stuck(format!(
-                "somebody else has made {own}: look at it, and take it out of the way"
-            ));
+            return StepOutcome::Stuck(format!("somebody else has made {own}: look at it, and take it out of the way"));
         }
         ObservedObject::Absent => {}
     }
@@ -85,14 +78,14 @@ fn made_anew(step: ObjectStepInput<'_>, target: &str) -> StepOutcome {
     }
 }
 
-/// Whether an object says that it was made anew in the place of this one.
+/// True if an object was recreated in place of this one.
 fn says_again(object: &Value, uid: &str) -> bool {
     let again = annotation(object, ANNOTATION).and_then(RolloutAnnotation::read).and_then(|mark| mark.again);
     again.is_some_and(|again| again.of == uid)
 }
 
-/// The object as it was when it was deleted: with what steps had set, so that no controller acts on it yet, and with
-/// what is to be undone next.
+/// The object as of its deletion: with field values from steps, so that no controller acts on it yet, and with the
+/// annotation for the next reverts.
 fn marked(
     step: ObjectStepInput<'_>,
     object: &Value,
@@ -111,7 +104,7 @@ fn marked(
     object
 }
 
-/// A field gets a value, with what is missing above it, or goes.
+/// Sets a field including missing parents, or removes it.
 fn put(object: &mut Value, field: &Path, value: Option<Value>) {
     let Some((last, holders)) = field.names().split_last() else { return };
     let mut at = object;
@@ -129,8 +122,8 @@ fn put(object: &mut Value, field: &Path, value: Option<Value>) {
     }
 }
 
-/// What an object has become, where that is there and says so. Where the object was made anew, and goes forward again
-/// before that was said of it, it is said first.
+/// The replacement, if it exists and refers to this object. For a recreated object that moves forward again, the
+/// reference is updated first.
 pub(super) fn linked<'a>(step: ObjectStepInput<'a>, target: &LookupRequest) -> Result<&'a Value, StepOutcome> {
     if let Some(relinked) = relinked(step) {
         return Err(relinked);
@@ -147,8 +140,7 @@ pub(super) fn linked<'a>(step: ObjectStepInput<'a>, target: &LookupRequest) -> R
     }))
 }
 
-/// The patch by which what an object had become says that it was made of the one that is there now. Nothing where it
-/// does so, or was not made of it.
+/// The patch that makes a replacement refer to the recreated object. `None` if it does already, or has another source.
 pub(super) fn relinked(step: ObjectStepInput<'_>) -> Option<StepOutcome> {
     let again = step.traveller.object.mark_of(step.traveller.rollout)?.again.as_ref()?;
     let (pair, target) = (step.pair()?, target_question(step.traveller)?);

@@ -1,16 +1,15 @@
-//! What stands against the way back of an object that was made anew, looked for before anything is given back: where
-//! that is so, what it has become goes on to have all of it.
+//! The preflight of a rollback of a recreated object: with an obstacle, its replacement keeps everything.
 
 use super::observation::{deployment_question, recreations, selector_again};
-use super::obstacles::{beside_it, obstacle_questions};
-use super::step_outcome::{ObjectStepInput, StepOutcome};
-use super::recreation_source::selector_of;
 use super::observed_object::ObservedObject;
+use super::obstacles::{beside_it, obstacle_questions};
+use super::recreation_source::selector_of;
+use super::step_outcome::{ObjectStepInput, StepOutcome};
 use crate::definition::Recreation;
 use crate::rollout::lookup_request::LookupRequest;
 use crate::rollout::step_context::StepContext;
 
-/// What has to be looked up before a step of it is undone.
+/// Lookups before a step of the object is reverted.
 pub(super) fn behind_questions(traveller: StepContext<'_>, step: usize) -> Vec<LookupRequest> {
     if !traveller.is_again() {
         return Vec::new();
@@ -19,7 +18,7 @@ pub(super) fn behind_questions(traveller: StepContext<'_>, step: usize) -> Vec<L
     before.flat_map(|recreation| obstacle_questions(traveller, recreation)).collect()
 }
 
-/// Why a step is not undone yet: one before it could not be undone then.
+/// The reason to delay a revert: an earlier step could not be reverted afterwards.
 pub(super) fn behind(step: ObjectStepInput<'_>) -> Option<StepOutcome> {
     let mut before = recreations(step.traveller.steps().get(..step.step).unwrap_or_default());
     before.find_map(|recreation| against(step, recreation))
@@ -31,7 +30,7 @@ fn against(step: ObjectStepInput<'_>, recreation: &Recreation) -> Option<StepOut
     let object = match step.look(&question) {
         ObservedObject::Unknown(why) => return Some(StepOutcome::Waits(why)),
         ObservedObject::Going(_) => return Some(StepOutcome::Waits(format!("{question} is being deleted"))),
-        // Nothing is there to make anew.
+        // The Deployment does not exist.
         ObservedObject::Absent => return None,
         ObservedObject::There(object) => object,
     };

@@ -1,8 +1,8 @@
-//! Whether what belongs to an object stays where that is deleted with it left behind.
+//! Checks that dependents remain when an object is deleted with orphaned dependents.
 //!
-//! The garbage collector leaves behind what it knows to belong to an object. What it has not heard of yet, it takes for
-//! something that belongs to what is there no more, and deletes it, with all that belongs to that.
-//! Source: `kubernetes pkg/controller/garbagecollector/garbagecollector.go`, `attemptToOrphanWorker`.
+//! The garbage collector orphans known dependents only. A dependent it has not observed yet counts as one of a missing
+//! owner, and is deleted with its own dependents. Source: `kubernetes
+//! pkg/controller/garbagecollector/garbagecollector.go`, `attemptToOrphanWorker`.
 
 use serde_json::Value;
 
@@ -11,9 +11,8 @@ use super::observed_object::{is_going, text};
 use crate::rollout::managed_fields::{latest, writers};
 use crate::rollout::moment::wall;
 
-/// Why an object of this uid must not be deleted yet with this left behind, which is all that may belong to it: each,
-/// as far as its metadata. `now` is what the API server says that it is, in its own words. Nothing where all would
-/// stay.
+/// The reason to delay the deletion of the object with this uid. `all` is the metadata of all possible dependents, and
+/// `now` the time of the API server in RFC 3339. `None` if all dependents would remain.
 #[must_use]
 pub fn not_left_behind<'v>(all: impl IntoIterator<Item = &'v Value>, uid: &str, now: &str) -> Option<String> {
     all.into_iter().filter(|one| !is_going(one)).find_map(|one| {
@@ -21,7 +20,7 @@ pub fn not_left_behind<'v>(all: impl IntoIterator<Item = &'v Value>, uid: &str, 
         let Some((_, by)) = controller(one) else {
             return Some(format!("{name} is about to belong to it"));
         };
-        // What nobody can tell the age of may have begun just now.
+        // Without known age, a dependent counts as new.
         let since = since(one, uid).and_then(wall);
         let age = wall(now).zip(since).map_or(0, |(now, since)| now.saturating_sub(since));
         (by == uid && age < HEARD).then(|| {
@@ -33,13 +32,13 @@ pub fn not_left_behind<'v>(all: impl IntoIterator<Item = &'v Value>, uid: &str, 
     })
 }
 
-/// Since when an object has belonged to the one of this uid, at the latest.
+/// The latest possible time since when an object depends on this uid.
 fn since<'v>(object: &'v Value, uid: &str) -> Option<&'v str> {
     let written = latest(writers(object, "ownerReferences", format!("k:{{\"uid\":\"{uid}\"}}")));
     written.or_else(|| object.pointer("/metadata/creationTimestamp").and_then(Value::as_str))
 }
 
-/// Seconds in which the garbage collector has heard of everything: many times what it takes where nothing is wrong.
+/// Seconds after which the garbage collector has observed all changes: many times its usual delay.
 const HEARD: u64 = 10;
 
 #[cfg(test)]
@@ -68,7 +67,7 @@ mod tests {
         assert_eq!(not_left_behind(&[set("u", "2026-11-20T10:48:30Z")], "u", NOW), None);
         let why = not_left_behind(&[set("u", "2026-11-20T10:48:31Z")], "u", NOW).unwrap();
         assert!(why.starts_with("a-1 has belonged to it for 9 s"), "{why}");
-        // Nobody says since when it belongs to it: it is as old as it is.
+        // Without a time for the reference, the creation time counts.
         let mut plain = set("u", NOW);
         plain["metadata"]["managedFields"] = Value::Null;
         assert_eq!(not_left_behind(&[plain.clone()], "u", NOW), None);

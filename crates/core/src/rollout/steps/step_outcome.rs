@@ -1,45 +1,44 @@
-//! How far a step is, by what is seen of its objects.
+//! The progress of a step, given its observed objects.
 
 use serde_json::Value;
 
-use super::object_write::{PreconditionObject, ObjectCall, ObjectWrite, Propagation, Replacement, ReplacementObject};
+use super::object_write::{ObjectCall, ObjectWrite, PreconditionObject, Propagation, Replacement, ReplacementObject};
 use super::observed_object::{ObservedObject, look};
 use crate::apimachinery::ResourceName;
-use crate::rollout::lookup_results::LookupResults;
-use crate::rollout::kinds::{SourceAndTargetKind, PairedKind};
-use crate::rollout::place::ResolvedLocation;
+use crate::rollout::kinds::{PairedKind, SourceAndTargetKind};
 use crate::rollout::lookup_request::LookupRequest;
+use crate::rollout::lookup_results::LookupResults;
+use crate::rollout::place::ResolvedLocation;
 use crate::rollout::step_context::StepContext;
 
-/// How far a step is, on its way to be done, or undone.
+/// The progress of a step that is being applied or reverted.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(in crate::rollout) enum StepOutcome {
-    /// It is done, or undone.
+    /// Applied, or reverted.
     Done,
-    /// It was done before: nothing is there to undo.
+    /// Was applied already: a revert has no effect.
     ByHand,
-    /// This call comes next.
+    /// The next call.
     Next(Box<ObjectWrite>),
-    /// Nothing is to be done yet, and why.
+    /// Waits, with the reason.
     Waits(String),
-    /// Nothing is to be done while another cluster does not answer, and why. However long that lasts, nothing is wrong
-    /// with the object.
+    /// Waits for another, unreachable cluster, with the reason. No timeout applies: the object has no problem.
     Away(String),
-    /// Nothing can be done before somebody has looked, and why.
+    /// Needs manual action, with the reason.
     Stuck(String),
 }
 
-/// Why an object must not begin its workflow.
+/// The reason not to begin a workflow.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(in crate::rollout) enum PreflightFailure {
-    /// It cannot be moved.
+    /// Permanent.
     Refused(String),
-    /// It cannot be moved now.
+    /// Temporary.
     Waits(String),
 }
 
 impl PreflightFailure {
-    /// Why, in words.
+    /// The message.
     pub(super) fn into_why(self) -> String {
         match self {
             Self::Refused(why) | Self::Waits(why) => why,
@@ -47,7 +46,7 @@ impl PreflightFailure {
     }
 }
 
-/// A step of an object, and what was found of other objects.
+/// A step of an object, with lookup results about other objects.
 #[derive(Clone, Copy)]
 pub(in crate::rollout) struct ObjectStepInput<'a> {
     pub(in crate::rollout) traveller: StepContext<'a>,
@@ -61,32 +60,32 @@ impl<'a> ObjectStepInput<'a> {
         self.traveller.object.namespace()
     }
 
-    /// Where the object is.
+    /// The location of the object.
     fn home(self) -> ResolvedLocation {
         ResolvedLocation { cluster: None, namespace: self.namespace().map(str::to_owned) }
     }
 
-    /// The uid of the object that the rollout is about.
+    /// The uid of the rollout's object.
     pub(super) fn uid(self) -> &'a str {
         self.traveller.object.uid()
     }
 
-    /// The two kinds, one of which becomes the other.
+    /// The source and target kind.
     pub(super) fn pair(self) -> Option<&'a SourceAndTargetKind> {
         self.traveller.rollout.pair.as_deref()
     }
 
-    /// What was found of one object.
+    /// The observed state of one object.
     pub(super) fn look(self, question: &LookupRequest) -> ObservedObject<'a> {
         look(self.answers, question)
     }
 
-    /// What cannot be looked at: where that is in another cluster, nothing is wrong with the object.
+    /// The outcome of a failed lookup: an unreachable cluster is no problem of the object.
     pub(super) fn unknown(self, question: &LookupRequest, why: String) -> StepOutcome {
         if question.cluster.is_some() { StepOutcome::Away(why) } else { StepOutcome::Waits(why) }
     }
 
-    /// A call about an object.
+    /// A call for an object.
     pub(super) fn next(
         self,
         resource: &ResourceName,
@@ -97,7 +96,7 @@ impl<'a> ObjectStepInput<'a> {
         self.next_at(&self.home(), (resource, version), name, call)
     }
 
-    /// A call about an object, wherever that is.
+    /// A call for an object at any location.
     pub(super) fn next_at(
         self,
         place: &ResolvedLocation,
@@ -118,7 +117,7 @@ impl<'a> ObjectStepInput<'a> {
         }))
     }
 
-    /// Deletes an object, as it was seen.
+    /// Deletes an object if unchanged.
     pub(super) fn delete(
         self,
         resource: &ResourceName,
@@ -129,19 +128,24 @@ impl<'a> ObjectStepInput<'a> {
         self.delete_at(&self.home(), (resource, version), object, propagation)
     }
 
-    /// Deletes an object, as it was seen, for another one of its name; what belongs to it stays.
-    pub(super) fn makes_way(self, resource: &ResourceName, object: &Value, successor: ReplacementObject) -> StepOutcome {
+    /// Deletes an object if unchanged, to recreate it under its name; dependents remain.
+    pub(super) fn makes_way(
+        self,
+        resource: &ResourceName,
+        object: &Value,
+        successor: ReplacementObject,
+    ) -> StepOutcome {
         let replacement = Some(Box::new(Replacement::Successor(successor)));
         self.goes(&self.home(), (resource, None), object, (Propagation::Orphan, replacement))
     }
 
-    /// Deletes one of two objects, as it was seen, if the other one is there still; what belongs to it stays.
+    /// Deletes one of two objects if unchanged and if the other one exists; dependents remain.
     pub(super) fn gives_way(
         self,
         (kind, object): (&PairedKind, &Value),
         (other, uid, annotation): (&PairedKind, &str, Option<&str>),
     ) -> StepOutcome {
-        // Both have one name.
+        // Both have the same name.
         let counterpart = PreconditionObject {
             plural: other.resource.plural.clone(),
             group: other.resource.group.clone(),
@@ -155,7 +159,7 @@ impl<'a> ObjectStepInput<'a> {
         self.goes(&self.home(), named, object, (Propagation::Orphan, replacement))
     }
 
-    /// Deletes an object, as it was seen, wherever it is.
+    /// Deletes an object at any location, if unchanged.
     pub(super) fn delete_at(
         self,
         place: &ResolvedLocation,
@@ -177,7 +181,7 @@ impl<'a> ObjectStepInput<'a> {
         let (uid, resource_version) = (text("/metadata/uid"), text("/metadata/resourceVersion"));
         let (uid, resource_version) = (uid.to_owned(), resource_version.to_owned());
         if uid.is_empty() || resource_version.is_empty() {
-            // Without them whatever comes by that name would be deleted.
+            // Without preconditions, a later object of this name would be deleted.
             return StepOutcome::Waits(format!(
                 "{resource} {} says no uid or no resourceVersion",
                 text("/metadata/name")

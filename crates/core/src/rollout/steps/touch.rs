@@ -1,14 +1,14 @@
-//! A step that has objects written once more, with nothing, until a stage has made of them what it makes of them after
-//! its fact. A server that has not heard of the fact yet leaves them as they are: then they are written again.
+//! A step that writes objects with an empty patch until a mutation has processed them after its fact. A server that has
+//! not received the fact yet leaves them unchanged; the step then writes again.
 
 use super::object_write::ObjectCall;
 use super::step_outcome::{ObjectStepInput, StepOutcome};
 use crate::definition::Touch;
-use crate::rollout::mutation_state::MutationState;
 use crate::rollout::lookup_request::LookupRequest;
+use crate::rollout::mutation_state::MutationState;
 use crate::rollout::step_context::StepContext;
 
-/// About the objects that are written once more.
+/// Lookups of the objects to write.
 pub(in crate::rollout) fn questions(traveller: StepContext<'_>, readmission: &Touch) -> Vec<LookupRequest> {
     let place = traveller.place_of(&readmission.place);
     let names = readmission.names.iter().map(|name| traveller.filled_text(name));

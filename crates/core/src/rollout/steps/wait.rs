@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::observation::object_question;
-use super::step_outcome::{ObjectStepInput, StepOutcome};
 use super::observed_object::{ObservedObject, goes};
+use super::step_outcome::{ObjectStepInput, StepOutcome};
 use crate::definition::{StepObject, WaitedFor, unmet_of};
 
 pub(super) fn forward(step: ObjectStepInput<'_>, on: &StepObject, until: &WaitedFor) -> StepOutcome {
@@ -24,8 +24,8 @@ pub(super) fn forward(step: ObjectStepInput<'_>, on: &StepObject, until: &Waited
     unmet.map_or(StepOutcome::Done, |why| StepOutcome::Waits(format!("{question}: {why}")))
 }
 
-/// Why a Deployment is not rolled out, as `kubectl rollout status` sees it.
-/// Source: `kubectl pkg/polymorphichelpers/rollout_status.go`, `DeploymentStatusViewer`.
+/// The reason why a Deployment is not rolled out, by the rules of `kubectl rollout status`. Source: `kubectl
+/// pkg/polymorphichelpers/rollout_status.go`, `DeploymentStatusViewer`.
 pub(super) fn not_rolled_out(deployment: &Value) -> Option<String> {
     let number = |path: &str| deployment.pointer(path).and_then(Value::as_i64);
     let seen = number("/status/observedGeneration").unwrap_or_default();

@@ -1,15 +1,14 @@
-//! Whether every served version can hold an object, within what the API server allows for annotations.
+//! Checks that every served version can represent an object within the size limit of annotations.
 
 use super::findings::Findings;
 use super::subject::OpenedWrite;
 use crate::apimachinery::{FieldError, Reason};
 use crate::webhook::convert::{BUDGET, INCOMPLETE};
 
-/// What would be lost by a write, or could not be read at another version. `size` is that of the object as it was sent,
-/// without what the API server noted of its writers: nothing of that is kept.
+/// Reports data that a write would lose, or that another version could not read. `size` is the size of the object as
+/// sent, without `managedFields`, which is never kept.
 ///
-/// An object that lacks what was too large to come along is not taken, whatever the write is about: all of it is stored
-/// anew.
+/// Rejects any write of an object that was read incompletely, because the API server stores the whole object.
 pub(super) fn complete(opened: &mut OpenedWrite<'_, '_>, size: usize) -> Findings {
     let mut found = Findings::default();
     if let Some(missing) = opened.new.annotations.text(INCOMPLETE) {
@@ -52,6 +51,6 @@ fn too_large(detail: String) -> FieldError {
     FieldError { path: "metadata.annotations".to_owned(), reason: Reason::Invalid, value: None, detail }
 }
 
-/// Bytes of an object below which nothing of it is too large to keep: an entry of a kept annotation takes less than
-/// sixty bytes beside what it keeps, and stands for two bytes or more.
+/// Below this size no value of an object is too large to keep: an entry of a kept annotation takes less than sixty
+/// bytes in addition to its value, and stands for at least two bytes.
 const SMALL: usize = 4 * 1024;

@@ -1,12 +1,12 @@
-//! What must hold before an object goes to another controller version.
+//! Conditions for the handover of an object to another controller version.
 
 use super::{field_path::field_in, subject::value, write::Write};
 use crate::definition::{Gated, Kind, Path, VersionIndex};
 use crate::json::Json;
 use crate::webhook::convert::Object;
 
-/// What does not hold of an object as it was before a write, in words. Of one that cannot be read nobody can tell: it
-/// may go to whoever can repair it.
+/// Describes the unmet conditions of an object before a write. Empty if the object cannot be read, so that another
+/// version can repair it.
 pub(super) fn unmet(kind: &Kind, write: &Write<'_>) -> Vec<String> {
     if kind.admission.handover.is_empty() {
         return Vec::new();
@@ -27,7 +27,7 @@ pub(super) fn unmet(kind: &Kind, write: &Write<'_>) -> Vec<String> {
     kind.admission.handover.iter().filter_map(|gate| gate.unmet(&mut before)).collect()
 }
 
-/// An object as it was before a write, in the newest version, and the version that it was sent in.
+/// An object before a write, in the newest version, and the version in which it was sent.
 struct Before<'k, 'o> {
     kind: &'k Kind,
     old: Object<'o>,

@@ -6,7 +6,7 @@ use semver::Version;
 
 use crate::{apimachinery::is_label_value, upgrade};
 
-/// A controller version, as labels spell it.
+/// A controller version, as written in labels.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ControllerVersion {
     text: String,
@@ -30,13 +30,13 @@ impl FromStr for ControllerVersion {
 }
 
 impl ControllerVersion {
-    /// The version as it was written.
+    /// The version as written.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// The version as it is compared.
+    /// The version for comparison.
     pub(super) fn version(&self) -> &Version {
         &self.version
     }

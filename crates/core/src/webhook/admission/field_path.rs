@@ -11,7 +11,7 @@
 
 use crate::definition::{Kind, Operation, Path, Side, VersionIndex};
 
-/// Where a field of one version is in another. A field that becomes several is where the first of them is.
+/// The path of a field in another version. For a field that is split, the path of the first part.
 pub(super) fn field_in(kind: &Kind, path: &Path, from: VersionIndex, to: VersionIndex) -> Path {
     let mut path = path.clone();
     for (side, step) in kind.steps_between(from, to) {
@@ -22,7 +22,7 @@ pub(super) fn field_in(kind: &Kind, path: &Path, from: VersionIndex, to: Version
     path
 }
 
-/// The same, if the field holds the same value in both: what a rule says of it can then be said there, too.
+/// The path of a field in another version, if the value is the same there, so that a rule applies to both.
 pub(crate) fn same_field(kind: &Kind, path: &Path, from: VersionIndex, to: VersionIndex) -> Option<Path> {
     let mut path = path.clone();
     for (side, step) in kind.steps_between(from, to) {
@@ -37,7 +37,7 @@ pub(crate) fn same_field(kind: &Kind, path: &Path, from: VersionIndex, to: Versi
     Some(path)
 }
 
-/// The operation that has most to say of a field, and what it makes of it.
+/// The most specific operation for a field, and the resulting path.
 fn moved<'k>(operations: &'k [Operation], path: &Path, to: Side) -> Option<(&'k Operation, Path)> {
     let places = |operation: &'k Operation| {
         let there = &operation.places.of(to).first()?.path;
@@ -53,7 +53,7 @@ fn moved<'k>(operations: &'k [Operation], path: &Path, to: Side) -> Option<(&'k 
     best.map(|(_, operation, path)| (operation, path))
 }
 
-/// Where a field goes whose members go somewhere: along with the first of them.
+/// The path of a field whose members are moved: that of its first member.
 fn carried(operations: &[Operation], path: &Path, to: Side) -> Option<Path> {
     operations.iter().find_map(|operation| {
         let there = operation.places.of(to).first()?.path.clone();
@@ -70,7 +70,7 @@ fn carried(operations: &[Operation], path: &Path, to: Side) -> Option<Path> {
     })
 }
 
-/// Whether one field becomes one field with the same inside.
+/// Returns whether one field maps to one field with the same contents.
 fn is_one_to_one(operation: &Operation) -> bool {
     let one = |side| operation.places.of(side).len() == 1;
     one(Side::Older) && one(Side::Newer)

@@ -1,18 +1,18 @@
-//! What a check found.
+//! The findings of a check.
 
 use crate::apimachinery::FieldError;
 
-/// What is wrong with a write, and what its author should know.
+/// The errors and warnings of a write.
 #[derive(Debug, Default)]
 pub(super) struct Findings {
     pub(super) errors: Vec<FieldError>,
-    /// What was wrong before, and is left alone.
+    /// Errors that existed before, and are accepted.
     pub(super) known: Vec<FieldError>,
     pub(super) warnings: Vec<String>,
 }
 
 impl Findings {
-    /// Lets pass what is wrong already.
+    /// Accepts all errors.
     pub(super) fn excuse(&mut self) {
         self.known.append(&mut self.errors);
     }

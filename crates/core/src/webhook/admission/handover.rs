@@ -1,4 +1,4 @@
-//! A change of the version label: whether the object may go, and whether it may come.
+//! Checks for a change of the version label: whether the object may leave one version and enter the other.
 
 use semver::Version;
 
@@ -11,7 +11,7 @@ use crate::definition::{Kind, admission::UpgradePath};
 use crate::upgrade::{self, Refused};
 use crate::{apimachinery::FieldError, json::Json, webhook::convert::tree};
 
-/// The way into this version.
+/// Checks whether the object may enter this version.
 pub(super) fn enter(kind: &Kind, settings: &Settings, write: &Write<'_>, from: Option<&str>) -> Findings {
     let mut found = Findings::default();
     let (Some(path), Some(own)) = (&kind.admission.version_path, &settings.controller) else {
@@ -36,7 +36,7 @@ pub(super) fn enter(kind: &Kind, settings: &Settings, write: &Write<'_>, from: O
     found
 }
 
-/// A refusal in the spelling of the labels that are there: whoever follows its advice must not be refused for a `v`.
+/// A refusal with versions as written in the labels, so that the advice works with or without a leading `v`.
 fn told(settings: &Settings, own: &ControllerVersion, from: &str, refused: &Refused) -> String {
     let served = || settings.served.iter().map(ControllerVersion::as_str);
     let labels: Vec<&str> = [from, own.as_str()].into_iter().chain(served()).collect();
@@ -56,7 +56,8 @@ fn told(settings: &Settings, own: &ControllerVersion, from: &str, refused: &Refu
     why
 }
 
-/// A version that nobody serves is none to come from: its objects are adopted, like those without a label.
+/// Returns whether a version is served. Objects of a version that is not served are adopted, like objects without a
+/// label.
 fn is_served(settings: &Settings, from: &str, path: &UpgradePath) -> bool {
     match settings.served.as_slice() {
         [] => upgrade::version(from).is_some_and(|version| path.path.knows(&version)),
@@ -64,17 +65,17 @@ fn is_served(settings: &Settings, from: &str, path: &UpgradePath) -> bool {
     }
 }
 
-/// Whether the version that is left will not let go of an object, by the same definition, so that it never enters this
-/// one. A version that nobody serves holds nothing, and one that does not enforce its rules neither: servers side by
-/// side run in one mode.
+/// Returns whether the old version will refuse to release an object, by the same definition, so that it never enters
+/// this version. A version that is not served holds no object, nor does one that does not enforce its rules. Servers
+/// side by side run in one mode.
 pub(super) fn is_held(kind: &Kind, settings: &Settings, write: &Write<'_>, from: &str) -> bool {
     let is_served = settings.served.is_empty() || settings.served.iter().any(|version| version.as_str() == from);
     let enforced = settings.enforcement == Enforcement::Enforce;
     is_served && enforced && (is_promoting(kind, write) || !unmet(kind, write).is_empty())
 }
 
-/// An object in the middle of a promotion is not handed over: two controllers would act on it. Where somebody has said
-/// why all the same, nobody is told how to.
+/// Rejects the handover of an object during a promotion, because two controllers would act on it. Omits the advice if
+/// the write already gives a reason for an override.
 pub(super) fn leave(
     kind: &Kind,
     settings: &Settings,

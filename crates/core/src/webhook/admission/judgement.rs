@@ -1,4 +1,4 @@
-//! What is said and counted of one write.
+//! The verdict on one write.
 
 use std::sync::Arc;
 
@@ -6,17 +6,17 @@ use super::{findings::Findings, override_reason::OVERRIDE, settings::Enforcement
 use crate::apimachinery::{FieldError, ObjectName, Status, excerpt};
 use crate::{definition::Kind, json::Json};
 
-/// What became of a change of the version label.
+/// The result of a change of the version label.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 #[non_exhaustive]
 pub enum Flip {
-    /// Refused on entering this version.
+    /// This version refused to take over the object.
     EnterRefused,
     /// This version took the object over.
     Entered,
-    /// This version let the object go.
+    /// This version released the object.
     Left,
-    /// Refused on leaving this version.
+    /// This version refused to release the object.
     LeaveRefused,
 }
 
@@ -27,14 +27,14 @@ impl Flip {
         match self {
             Self::EnterRefused => "enter_refused",
             Self::Entered => "entered",
-            // The version that is entered may still refuse.
+            // The new version may still refuse.
             Self::Left => "let_go",
             Self::LeaveRefused => "leave_refused",
         }
     }
 }
 
-/// What a rule led to, for metrics. Names come from definitions, never from objects.
+/// The result of a rule, for metrics. Names are those of definitions, never of objects.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Verdict {
@@ -46,26 +46,26 @@ pub struct Verdict {
     pub effect: &'static str,
 }
 
-/// The judgement of one write.
+/// The verdict on one write.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Judgement {
-    /// What is denied. Empty in every mode but [`Enforcement::Enforce`].
+    /// The errors of a denial. Empty in every mode except [`Enforcement::Enforce`].
     pub errors: Vec<FieldError>,
-    /// What the user is told either way: at most 240 characters each, none of them a control character.
+    /// The warnings for the client: at most 240 characters each, without control characters.
     pub warnings: Vec<String>,
-    /// What the audit log gets: key without a slash, value of at most 401 characters.
+    /// The entries for the audit log: key without a slash, value of at most 401 characters.
     pub audit: Vec<(String, String)>,
-    /// What counts.
+    /// The results of rules for metrics.
     pub verdicts: Vec<Verdict>,
-    /// What became of a change of the label.
+    /// The result of a change of the label.
     pub flip: Option<Flip>,
-    /// Nobody looked at the object: it is another version's, or nobody's.
+    /// The object was not judged: it belongs to another version, or to none.
     pub unjudged: bool,
 }
 
 impl Judgement {
-    /// The denial of a write of this object, if it is one.
+    /// The denial of a write of this object, if any.
     pub(crate) fn status(&self, kind: &Kind, object: &Json<'_>) -> Option<Status> {
         let name = || ObjectName::of(object);
         let errors = || self.errors.clone();
@@ -73,7 +73,7 @@ impl Judgement {
         denied.then(|| Status::invalid(&kind.group, &kind.kind, name(), errors()))
     }
 
-    /// Takes the errors to the audit log, and gives back their texts.
+    /// Moves the errors to the audit log, and returns their texts.
     fn audit_errors(&mut self) -> Vec<String> {
         let errors = std::mem::take(&mut self.errors);
         let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
@@ -84,7 +84,7 @@ impl Judgement {
     }
 }
 
-/// A judgement that is being made.
+/// A judgement under construction.
 pub(super) struct Judging<'k> {
     kind: &'k Kind,
     enforcement: Enforcement,
@@ -105,7 +105,7 @@ impl<'k> Judging<'k> {
             }
         }
         for error in found.known {
-            // A version that only watches has nothing to say of what it would let pass.
+            // In audit mode, accepted errors are not reported.
             if self.enforcement != Enforcement::Audit {
                 self.warn(rule, &format!("{error} (it was so before, so it may stay)"));
             }
@@ -115,7 +115,7 @@ impl<'k> Judging<'k> {
         }
     }
 
-    /// The same, where somebody takes it upon themselves: what was found stops nothing then, and is said and counted.
+    /// Adds findings. With a reason for an override, the errors do not deny the write, and are reported and counted.
     pub(super) fn add_unless(&mut self, rule: &str, mut found: Findings, reason: Option<&str>) {
         if let Some(reason) = reason.filter(|_| !found.errors.is_empty()) {
             let errors = std::mem::take(&mut found.errors);
@@ -127,7 +127,7 @@ impl<'k> Judging<'k> {
         self.add(rule, found);
     }
 
-    /// Adds a warning, and counts it.
+    /// Adds and counts a warning.
     pub(super) fn warn(&mut self, rule: &str, warning: &str) {
         self.count(rule, "warn");
         self.say(warning);
@@ -145,8 +145,8 @@ impl<'k> Judging<'k> {
         }
     }
 
-    /// The judgement in the mode of the server, with what a change of the label comes to where it is not refused, and
-    /// where it is.
+    /// Finishes the judgement in the mode of the server. `passed` and `stopped` are the results of a label change if
+    /// the write is allowed or denied.
     pub(super) fn finish(mut self, [passed, stopped]: [Option<Flip>; 2]) -> Judgement {
         let refused = !self.judgement.errors.is_empty() && self.enforcement == Enforcement::Enforce;
         if self.enforcement == Enforcement::Audit {
@@ -163,13 +163,13 @@ impl<'k> Judging<'k> {
         self.judgement
     }
 
-    /// Nobody has judged.
+    /// Finishes without a judgement.
     pub(super) fn unjudged(mut self) -> Judgement {
         self.judgement.unjudged = true;
         self.judgement
     }
 
-    /// What a server in shadow mode found: for its metrics and the audit log, whatever its mode is.
+    /// Finishes the judgement of a server in shadow mode: only for metrics and the audit log.
     pub(super) fn only_counted(mut self) -> Judgement {
         self.judgement.warnings.clear();
         self.judgement.verdicts.retain(|verdict| verdict.effect != "warn");
@@ -181,6 +181,6 @@ impl<'k> Judging<'k> {
     }
 }
 
-/// The length of one warning: the API server cuts them at 256 characters once all together exceed 4096
+/// The maximum length of a warning: the API server cuts warnings at 256 characters once all together exceed 4096
 /// (`apiserver pkg/endpoints/filters/warning.go`).
 pub(super) const WARNING: usize = 240;

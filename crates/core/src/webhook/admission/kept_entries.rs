@@ -1,12 +1,12 @@
-//! The values that a write adds to kept annotations: conversion shows them in another version.
+//! Checks the values that a write adds to kept annotations, which conversion restores in another version.
 
 use super::findings::Findings;
 use super::subject::OpenedWrite;
 use crate::apimachinery::{FieldError, Reason};
 use crate::webhook::convert::{AddedValue, MistypedValue, added_values, is_of_status, mistyped_values};
 
-/// Refuses values that their version does not allow, and values of a status that is written apart: a write of the
-/// object has no right to these. Stored values stay: bounds may have become tighter since.
+/// Rejects values that their version does not allow, and values of a status subresource, which a write of the object
+/// must not change. Accepts stored values, because bounds may have become stricter since.
 pub(super) fn kept_entries(opened: &OpenedWrite<'_, '_>) -> Findings {
     let mut found = Findings::default();
     let status_apart = opened.kind.version_at(opened.at).status_apart;
@@ -27,7 +27,7 @@ pub(super) fn kept_entries(opened: &OpenedWrite<'_, '_>) -> Findings {
         let path = format!("metadata.annotations[{annotation}]");
         found.errors.push(FieldError { path, reason: Reason::Forbidden, value: None, detail });
     }
-    // A write that leaves such a value alone passes: migrations and finalizers never get stuck.
+    // Accepts a write that leaves such a value unchanged, so that migrations and finalizers are not blocked.
     for MistypedValue { annotation, version, path } in mistyped_values(opened.kind, &opened.new) {
         let place = format!("metadata.annotations[{annotation}]");
         if !found.errors.iter().any(|error| error.path == place) {

@@ -1,23 +1,23 @@
-//! What the version label of an object says to one server.
+//! The meaning of an object's version label for one server.
 
 use super::{controller::ControllerVersion, settings::Settings, write::SentObject};
 use crate::definition::Kind;
 
-/// Whose an object is, by its version label.
+/// The owner of an object, by its version label.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Label<'s> {
-    /// The label holds no controller version.
+    /// The label is no valid controller version.
     Malformed,
-    /// There is no label.
+    /// The object has no label.
     None,
-    /// Another controller version's, where this server's is `this`.
+    /// The object belongs to another controller version than `this`, that of the server.
     Other { this: &'s ControllerVersion, version: String },
-    /// This server's.
+    /// The object belongs to this server.
     ThisVersion,
 }
 
 impl<'s> Label<'s> {
-    /// The label of an object. Without a controller version of its own, every object is a server's own.
+    /// The label of an object. A server without a controller version owns every object.
     pub(super) fn of(object: &SentObject<'_>, kind: &Kind, settings: &'s Settings) -> Self {
         match object.label(&kind.admission.version_label) {
             None if settings.controller.is_none() => Self::ThisVersion,

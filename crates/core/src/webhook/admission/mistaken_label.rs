@@ -1,14 +1,14 @@
-//! Labels that people take for the version label.
+//! Labels that are often mistaken for the version label.
 
 use super::{findings::Findings, write::Write};
 use crate::{apimachinery::FieldError, definition::Kind};
 
-/// What is said to whoever sets one, after the label: the guard says the same.
+/// The message for a mistaken label, after its key. The guard policy uses the same text.
 pub(crate) fn mistaken_label(key: &str) -> String {
     format!("the controller version of an object is in label {key}: set that one")
 }
 
-/// Those that a write sets. One that stood there before stays.
+/// Rejects mistaken labels that a write sets. Existing labels stay.
 pub(super) fn mistaken_labels(kind: &Kind, write: &Write<'_>) -> Findings {
     let mut found = Findings::default();
     for key in &kind.admission.mistaken_labels {

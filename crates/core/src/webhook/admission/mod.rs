@@ -1,11 +1,11 @@
-//! Who may write what: objects judged by the controller version that manages them, and stamped for it.
+//! Admission: validates objects for the controller version that manages them, and sets their metadata.
 //!
-//! The version label says who that is. An update that changes it reaches both versions, because the API server matches
-//! the selector against the old object or the new one: the version that is left checks that it may be left, the version
-//! that is entered checks the way there and the whole object. Nobody has a say about an object that is another
-//! version's: in shadow it is judged to be counted. What no version selects (an unknown label, a malformed one, or none
-//! where no version takes those) is for the policy that guards the label. A write of the scale says nothing of a label:
-//! all judge it by what holds for every version.
+//! The version label names the controller version. An update of the label reaches both versions, because the API server
+//! matches the selector against the old and the new object. The old version checks that the object may leave, and the
+//! new version checks the upgrade path and the whole object. Objects of other versions are allowed; in shadow mode they
+//! are judged for metrics only. The guard policy covers objects that no version selects: an unknown or malformed label,
+//! or none if no version takes those. A write of the scale has no label, so all versions judge it by the rules for
+//! every version.
 
 mod compare;
 mod complete;

@@ -1,8 +1,8 @@
-//! What `/mutate` stamps, as a JSON Patch against the object as it was sent.
+//! The metadata changes of `/mutate`, as a JSON Patch against the object as sent.
 //!
-//! Parents are made where they are missing, and only what is there is replaced or removed: the API server's patch
-//! library fails on the rest (`gopkg.in/evanphx/json-patch.v4`), and a failed patch fails the user's request whatever
-//! the failure policy is.
+//! The patch creates absent parents, and replaces or removes only existing values. Otherwise the API server's patch
+//! library fails (`gopkg.in/evanphx/json-patch.v4`), and a failed patch fails the user's request whatever the failure
+//! policy is.
 
 use std::borrow::Cow;
 
@@ -14,11 +14,11 @@ use crate::json::{Json, pointer_token};
 use crate::webhook::convert::{Object, Pruned, is_brought, pruned, status_as_before};
 use crate::webhook::{review::PatchOperation, rollout_hash::HASH_SCHEMA};
 
-/// What must be true of an object's metadata.
+/// A required label or annotation.
 struct Stamp {
     map: &'static str,
     key: String,
-    /// Nothing where there must be none.
+    /// `None` if it must be absent.
     value: Option<String>,
 }
 
@@ -28,8 +28,8 @@ impl Stamp {
     }
 }
 
-/// The patch for an object that is created or updated, and what its author is told of it: what was put back or
-/// overwritten. The patch is empty if the object is no changes.
+/// Returns the patch for an object that is created or updated, and the warnings about restored or overwritten values.
+/// The patch is empty if nothing changes.
 pub(crate) fn stamp(kind: &Kind, settings: &Settings, write: &Write<'_>) -> (Vec<PatchOperation>, Vec<String>) {
     let (mut stamps, mut warnings) = (Vec::new(), Vec::new());
     if !can_be_stamped(write.new.json()) {
@@ -57,7 +57,7 @@ pub(crate) fn stamp(kind: &Kind, settings: &Settings, write: &Write<'_>) -> (Vec
         }
         stamps.push(Stamp { map: "labels", key: kind.admission.version_label.clone(), value: Some(value) });
     }
-    // The rest is for the version that manages the object to say.
+    // The version that manages the object handles the rest.
     if label == Label::ThisVersion || (label == Label::None && settings.default) {
         let mut annotations = dropped_kept_fields(kind, write);
         let put_back: Vec<String> = annotations.iter().map(|stamp| stamp.key.clone()).collect();
@@ -74,7 +74,7 @@ pub(crate) fn stamp(kind: &Kind, settings: &Settings, write: &Write<'_>) -> (Vec
             annotations.retain(|stamp| stamp.key != stale.key);
             annotations.push(stale);
         }
-        // One of which nothing is left is not there, whoever took it away.
+        // An annotation without remaining values stays absent.
         let is_back = |key: &&String| annotations.iter().any(|stamp| stamp.key == **key && stamp.value.is_some());
         warnings.extend(put_back.iter().filter(is_back).map(|key| kept_put_back(key)));
         stamps.extend(annotations);
@@ -83,7 +83,7 @@ pub(crate) fn stamp(kind: &Kind, settings: &Settings, write: &Write<'_>) -> (Vec
     (operations(write.new.json(), stamps), warnings.collect())
 }
 
-/// What a rollout that holds the object makes of the write.
+/// The changes to the write by a rollout that holds the object.
 fn held(kind: &Kind, write: &Write<'_>) -> Option<HeldWrite> {
     let texts = |object: &SentObject<'_>| {
         let annotation = |key: &str| object.annotation(key).and_then(|value| text(&value));
@@ -106,7 +106,7 @@ fn held(kind: &Kind, write: &Write<'_>) -> Option<HeldWrite> {
     held_write(&kind.admission.version_label, seen(&old), seen(&texts(&write.new)))
 }
 
-/// The hold stays, and the label with it; what is wanted is noted.
+/// Restores the hold and the label, and records the requested label.
 fn holding(key: &str, held: &HeldWrite) -> Vec<Stamp> {
     let label = held.label.as_ref().map(|before| Stamp { map: "labels", key: key.to_owned(), value: before.clone() });
     let wanted = held.wanted.as_ref().map(|wanted| Stamp::annotation(WANTED.to_owned(), Some(wanted.clone())));
@@ -114,15 +114,15 @@ fn holding(key: &str, held: &HeldWrite) -> Vec<Stamp> {
     [label, wanted].into_iter().flatten().chain([stays]).collect()
 }
 
-/// What a rollout has noted on the object, where the write would lose it.
+/// The rollout annotation, if the write would lose it.
 fn moved(write: &Write<'_>) -> Option<String> {
     let old = write.old.as_ref()?.annotation(MOVED).and_then(|value| text(&value));
-    // What is no text is there, whatever it is.
+    // A value that is no string counts as present.
     let new = write.new.annotation(MOVED).map(|value| text(&value).unwrap_or_default());
     lost_mark(old.as_deref(), new.as_deref(), &write.manager).map(str::to_owned)
 }
 
-/// Who leaves out what a rollout has noted is told what it is for, and who takes it off.
+/// The warning for a restored rollout annotation: its purpose, and how to remove it.
 fn mark_put_back() -> String {
     format!(
         "annotation {MOVED} was put back: a rollout has moved this object, and knows by it what it was. pointsman rollout clean \
@@ -130,19 +130,19 @@ fn mark_put_back() -> String {
     )
 }
 
-/// Who leaves the label out keeps the version, and is told so.
+/// The warning for a restored version label.
 fn label_put_back(key: &str, value: &str) -> String {
     format!("label {key} was put back as {value:?}: to change who manages the object, set it to another version")
 }
 
-/// Once per annotation: a tool that replaces objects is to be told which part of them it does not know.
+/// The warning for a restored kept annotation, once for each. It tells the author which data a tool does not preserve.
 fn kept_put_back(key: &str) -> String {
     let version = key.strip_prefix(KEPT).unwrap_or(key);
     format!("annotation {key} was put back: it holds what only {version} can say; to be rid of that, set it to \"\"")
 }
 
-/// A hash that somebody wrote, or left out. One that is as it was before has only become stale by this write, and one
-/// that looks like a hash may be our own, of before another webhook changed the spec.
+/// The warning for a hash that the client wrote or left out. Ignores an unchanged hash, which this write made stale,
+/// and any text in the form of a hash, which pointsman may have written before another webhook changed the spec.
 fn hash_put_back(write: &Write<'_>, stamp: &Stamp) -> Option<String> {
     let text = |object: &SentObject<'_>| object.annotation(&stamp.key).and_then(|value| text(&value));
     let (before, sent) = (write.old.as_ref().and_then(text), text(&write.new));
@@ -156,13 +156,13 @@ fn hash_put_back(write: &Write<'_>, stamp: &Stamp) -> Option<String> {
     }
 }
 
-/// SHA-256 in hex, as stamps are.
+/// SHA-256 in hexadecimal, like the stamps.
 fn is_hash(text: &str) -> bool {
     text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-/// Kept annotations that a write brings along, such as those of an exported manifest: what they say of a version that
-/// the author does not see comes with them, in the place of what was edited there meanwhile.
+/// The warnings for kept annotations that a write contains, such as those of an exported manifest. They overwrite
+/// values of another version that were edited in the meantime.
 fn overwritten_kept_fields(kind: &Kind, write: &Write<'_>) -> Vec<String> {
     let (Some(Ok(old)), Ok(new)) = (write.old.as_ref().map(SentObject::object), write.new.object()) else {
         return Vec::new();
@@ -185,7 +185,7 @@ fn overwritten_kept_fields(kind: &Kind, write: &Write<'_>) -> Vec<String> {
     warnings
 }
 
-/// Kept annotations with the status entries that the object had before, where the status is written apart.
+/// Kept annotations with the old status entries, if the status is a subresource.
 fn status_kept_fields(kind: &Kind, write: &Write<'_>, stamps: &[Stamp]) -> Vec<Stamp> {
     let Some(new) = stamped(&write.new, stamps) else { return Vec::new() };
     let Ok(old) = write.old.as_ref().map(SentObject::object).transpose() else { return Vec::new() };
@@ -196,12 +196,12 @@ fn status_kept_fields(kind: &Kind, write: &Write<'_>, stamps: &[Stamp]) -> Vec<S
     reset.map(|Pruned { name, text }| Stamp::annotation(name, text)).collect()
 }
 
-/// The API server does the same with the status itself.
+/// The warning for restored status entries. The API server restores the status itself in the same way.
 fn status_put_back(key: &str) -> String {
     format!("annotation {key}: its entries of the status were put back: only a write of the status changes these")
 }
 
-/// The version of an object that has no label: who manages it does not change by leaving the label out.
+/// The version of an object without a label: omitting the label does not change the controller version.
 fn managing_version(kind: &Kind, settings: &Settings, write: &Write<'_>) -> Option<String> {
     match &write.old {
         Some(old) => text(&old.label(&kind.admission.version_label)?),
@@ -216,7 +216,7 @@ fn text(value: &Json<'_>) -> Option<String> {
     value.as_str().map(Cow::into_owned)
 }
 
-/// Our kept annotations, where an update dropped them: who could not see what they hold cannot have meant to lose it.
+/// Restores kept annotations that an update dropped. A client that cannot see their content cannot intend to delete it.
 fn dropped_kept_fields(kind: &Kind, write: &Write<'_>) -> Vec<Stamp> {
     let Some(old) = &write.old else {
         return Vec::new();
@@ -234,8 +234,8 @@ fn dropped_kept_fields(kind: &Kind, write: &Write<'_>) -> Vec<Stamp> {
     stamps
 }
 
-/// What our kept annotations must hold instead, where a write changed what kept values hang on, or where a new object
-/// brings them along. One that changes nothing of that leaves them alone, however they are spelled.
+/// The new content of kept annotations if a write changed values that they depend on, or created an object with them.
+/// An unrelated write leaves them unchanged in any spelling.
 fn stale_kept_fields(kind: &Kind, write: &Write<'_>, stamps: &[Stamp]) -> Vec<Stamp> {
     let keys = || kind.versions.indices().filter_map(|version| kind.kept_annotation(version));
     let Some(mut new) = stamped(&write.new, stamps).filter(|new| keys().any(|key| new.annotations.text(key).is_some()))
@@ -243,7 +243,7 @@ fn stale_kept_fields(kind: &Kind, write: &Write<'_>, stamps: &[Stamp]) -> Vec<St
         return Vec::new();
     };
     let Ok(old) = write.old.as_ref().map(SentObject::object).transpose() else { return Vec::new() };
-    // The API server takes the status from the old object; what is new has none.
+    // The API server takes the status from the old object. A new object has none.
     if new.version(kind).is_ok_and(|at| kind.version_at(at).status_apart) {
         new = new.with_status_of(old.as_ref());
     }
@@ -257,8 +257,7 @@ fn stale_kept_fields(kind: &Kind, write: &Write<'_>, stamps: &[Stamp]) -> Vec<St
     pruned.map(|Pruned { name, text }| Stamp::annotation(name, text)).collect()
 }
 
-/// The rollout hash with the version of its recipe. Nothing for an object that cannot be read: that is for others to
-/// say.
+/// The rollout hash with the version of its recipe. Empty for an object that cannot be read, which other checks report.
 fn hash(kind: &Kind, new: &SentObject<'_>, kept: &[Stamp]) -> Vec<Stamp> {
     let (Some(rollout), Some(mut object)) = (&kind.rollout_hash, stamped(new, kept)) else {
         return Vec::new();
@@ -271,7 +270,7 @@ fn hash(kind: &Kind, new: &SentObject<'_>, kept: &[Stamp]) -> Vec<Stamp> {
     vec![stamp("rollout-hash", hash), stamp("rollout-hash-version", HASH_SCHEMA.to_owned())]
 }
 
-/// The object as it will be with these annotations. Nothing if it cannot be read.
+/// The object with these annotations. `None` if it cannot be read.
 fn stamped<'j>(new: &'j SentObject<'_>, annotations: &[Stamp]) -> Option<Object<'j>> {
     let mut object = new.object().ok()?;
     for Stamp { key, value, .. } in annotations {
@@ -283,7 +282,7 @@ fn stamped<'j>(new: &'j SentObject<'_>, annotations: &[Stamp]) -> Option<Object<
     Some(object)
 }
 
-/// What is no map of strings is not ours to replace, nor to speak of: the API server says so itself.
+/// Returns whether labels and annotations are valid maps. The API server itself rejects others.
 fn can_be_stamped(object: &Json<'_>) -> bool {
     let maps = ["labels", "annotations"].map(|name| object.look(&["metadata", name]).map(|map| map.type_name()));
     let mut found = maps.into_iter().chain([metadata_type(object)]).flatten();
@@ -297,7 +296,7 @@ fn metadata_type(object: &Json<'_>) -> Option<&'static str> {
     }
 }
 
-/// The patch that makes stamps true, with the maps they stand in.
+/// The patch for the stamps, including absent maps.
 fn operations(object: &Json<'_>, stamps: Vec<Stamp>) -> Vec<PatchOperation> {
     let map = |name: &str| object.look(&["metadata", name]);
     let metadata = metadata_type(object);

@@ -1,4 +1,4 @@
-//! Ratcheting: what was wrong before and is not touched must not stop an update, or nobody could change the object.
+//! Ratcheting: errors that existed before and are unchanged do not block an update.
 
 use std::collections::HashMap;
 
@@ -7,14 +7,14 @@ use super::write::{SentObject, Write};
 use crate::definition::{Kind, Path};
 use crate::json::{Json, Members};
 
-/// What a write is excused from.
+/// The errors that are accepted.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Ratchet {
-    /// Everything: metadata and status are written by many who never saw the spec, and must always get through.
+    /// All errors: writes of metadata and status are made by clients that ignore the spec, and must not be blocked.
     Everything,
-    /// Nothing: the object is new here.
+    /// No errors: the object is new for this server.
     Nothing,
-    /// What an update leaves as it was.
+    /// Errors in fields that an update leaves unchanged.
     Untouched,
 }
 
@@ -29,8 +29,8 @@ impl Ratchet {
         }
     }
 
-    /// Whether an error at a path of an object that cannot be taken apart is excused; for a path into a list, what
-    /// counts is the member that the list is in.
+    /// Returns whether an error at a path is accepted, for an object that cannot be parsed. For a path into a list, the
+    /// member that contains the list counts.
     pub(super) fn excuses(self, write: &Write<'_>, path: &str) -> bool {
         match (self, &write.old) {
             (Self::Everything, _) => true,
@@ -48,7 +48,7 @@ fn same_but_metadata_and_status(new: &SentObject<'_>, old: &SentObject<'_>) -> b
         return count(new) == count(old)
             && members.all(|(name, value)| old.get(name).is_some_and(|old| old.same(value)));
     }
-    // One that names a member twice.
+    // The object has duplicate members.
     let (mut new, mut old) = (new.json().members(), old.json().members());
     for members in [&mut new, &mut old] {
         members.retain(|(name, _)| counts(name));
@@ -58,8 +58,8 @@ fn same_but_metadata_and_status(new: &SentObject<'_>, old: &SentObject<'_>) -> b
         && new.iter().all(|(name, value)| before.get(name.as_ref()).is_some_and(|old| old.same(value)))
 }
 
-/// Whether a write leaves alone what annotations say for another version: that is a part of the spec. One that is left
-/// out is no edit, for whoever leaves it out cannot have meant it, and where `/mutate` is asked it is back already.
+/// Returns whether a write leaves the kept values of other versions unchanged, which are part of the spec. An omitted
+/// annotation is no change: the omission is not intended, and `/mutate` restores it.
 fn same_kept_fields(kind: &Kind, new: &SentObject<'_>, old: &SentObject<'_>) -> bool {
     let mut keys = kind.versions.indices().filter_map(|version| kind.kept_annotation(version));
     keys.all(|key| new.annotation(key).is_none_or(|new| old.annotation(key).is_some_and(|old| new.same(&old))))
@@ -76,7 +76,7 @@ fn is_untouched(new: &SentObject<'_>, old: &SentObject<'_>, path: &str) -> bool 
     same(&path).or_else(|| same(&member)).unwrap_or(false)
 }
 
-/// The value at a path. Looks only along the path: what is wrong beside it is no reason to refuse.
+/// The value at a path. Ignores errors outside of the path.
 fn at(sent: &SentObject<'_>, path: &Path) -> Option<Json<'static>> {
     let whole = sent.json().view().into_owned();
     path.names().iter().try_fold(whole, |json, name| json.get(name).map(Json::into_owned))

@@ -1,11 +1,12 @@
-//! What one server has to say of a write: the table of label changes.
+//! The role of a server for a write: the table of label changes.
 
 use super::write::{SentObject, Write};
 use super::{controller::ControllerVersion, label::Label, settings::Settings};
 use crate::definition::Kind;
 
-/// Says why a review cannot come from a configuration of ours: it leads to the server of another version, or brings
-/// objects without a label to one that does not take them. Objects that are going are let go all the same.
+/// Returns why a review cannot belong to pointsman's webhook configuration: it was sent to the server of another
+/// version, or an object without a label was sent to a server that does not take them. Terminating objects are always
+/// allowed.
 pub(crate) fn misdirected(kind: &Kind, settings: &Settings, write: &Write<'_>) -> Option<String> {
     let old = write.old.as_ref();
     let labels = [Some(&write.new), old].map(|object| object.map(|object| Label::of(object, kind, settings)));
@@ -33,17 +34,17 @@ pub(crate) fn misdirected(kind: &Kind, settings: &Settings, write: &Write<'_>) -
     })
 }
 
-/// Who judges, and how.
+/// The role of a server.
 pub(super) enum Role<'s> {
-    /// Another version's object, or nobody's.
+    /// The object belongs to another version, or to none.
     Bystander,
-    /// The object comes from another version, if a label says from which: it is judged whole, as if it were new here.
+    /// The object enters from another version, or without a label: it is judged as a new object.
     Entered { from: Option<String> },
-    /// The object goes to another version: only whether `this` may be left is judged.
+    /// The object leaves for another version: only the release from `this` is judged.
     Left { this: &'s ControllerVersion, to: String },
-    /// Its own object, before and after.
+    /// The object belongs to this server, before and after.
     Owner,
-    /// Another version's object, judged only to count.
+    /// The object belongs to another version and is judged for metrics only.
     Shadow,
 }
 
@@ -62,8 +63,7 @@ impl<'s> Role<'s> {
             {
                 Self::Shadow
             }
-            // A label that nobody serves is refused by the policy that guards it; kept as it was, it is nobody's
-            // business.
+            // The guard policy rejects a label that is not served. An unchanged label needs no check.
             (_, Label::Malformed | Label::None | Label::Other { .. }) => Self::Bystander,
         }
     }

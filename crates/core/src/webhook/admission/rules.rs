@@ -1,4 +1,4 @@
-//! The rules of a definition, applied to an object and to what it was before.
+//! Applies the rules of a definition to an object and its old version.
 
 use std::cmp::Ordering;
 
@@ -10,7 +10,7 @@ use crate::apimachinery::{FieldError, is_duration};
 use crate::definition::admission::{Check, Rule};
 use crate::{definition::Path, json::Json};
 
-/// Whether a rule belongs to a controller version. A server without one has the rules of all.
+/// Returns whether a rule applies to a controller version. All rules apply to a server without one.
 pub(super) fn applies(rule: &Rule, controller: Option<&Version>) -> bool {
     match (&rule.controllers, controller) {
         (Some(range), Some(version)) => range.contains(version),
@@ -18,8 +18,8 @@ pub(super) fn applies(rule: &Rule, controller: Option<&Version>) -> bool {
     }
 }
 
-/// Applies a rule. What an update found already there and left alone is a warning: an object that a rule came too late
-/// for must not become one that nobody can change.
+/// Applies a rule. Errors that existed before and are unchanged become warnings, so that a new rule does not block
+/// existing objects.
 pub(super) fn apply(subject: &mut Subject<'_, '_>, rule: &Rule, ratchet: Ratchet) -> Findings {
     let mut found = Findings::default();
     check(subject, rule, ratchet, &mut found);
@@ -32,7 +32,7 @@ pub(super) fn apply(subject: &mut Subject<'_, '_>, rule: &Rule, ratchet: Ratchet
         found.excuse();
     }
     if ratchet == Ratchet::Everything {
-        // What is said of the spec is said to whoever changes it.
+        // Warnings about the spec are for clients that change it.
         found.warnings.clear();
     }
     found
@@ -76,7 +76,7 @@ fn check(subject: &mut Subject<'_, '_>, rule: &Rule, ratchet: Ratchet, found: &m
     }
 }
 
-/// A field that was set to anything but `unset` stays as it is.
+/// A field that was set to anything but `unset` must not change.
 fn immutable(
     name: impl Fn() -> Path,
     unset: &[Json<'_>],
@@ -103,7 +103,7 @@ pub(super) fn range(name: impl Fn() -> Path, min: Option<i64>, max: Option<i64>,
     low.into_iter().chain(high).map(|what| FieldError::invalid(name(), new, what)).collect()
 }
 
-/// Each need by itself: one that was missed before may be the next to be repaired.
+/// Checks each required member separately, so that missing members can be added one at a time.
 fn requires(subject: &mut Subject<'_, '_>, field: &Path, needs: &[Path], ratchet: Ratchet, found: &mut Findings) {
     let is_missing = |value: Option<Json<'_>>| value.is_none_or(|value| is_empty(&value));
     for need in needs {

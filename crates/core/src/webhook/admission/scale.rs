@@ -1,7 +1,7 @@
-//! Writes of the scale subresource: a number of the spec that changes behind the back of the object.
+//! Writes of the scale subresource, which change a number of the spec.
 //!
-//! What comes is a `Scale`, which has no label and nothing else of the object, and no patch can stamp the object
-//! through it. So what holds for all controller versions is judged, and what is left undone is said.
+//! The request contains a `Scale` without labels and without the rest of the object, and no patch can change the
+//! object. So the rules for all controller versions apply, and the reply contains warnings about skipped checks.
 
 use super::field_path::{field_in, same_field};
 use super::findings::Findings;
@@ -11,8 +11,8 @@ use crate::definition::admission::{Check, Rule};
 use crate::definition::{Kind, Path, VersionIndex};
 use crate::json::Json;
 
-/// Judges a `Scale` of an object in a version, beside what it was before. It does not say which controller version
-/// manages the object: what holds for all of them counts.
+/// Judges a `Scale` of an object in a version against the old `Scale`. The controller version is unknown, so the rules
+/// for all of them apply.
 pub(crate) fn judge_scale(
     kind: &Kind,
     settings: &Settings,
@@ -49,7 +49,7 @@ fn found(kind: &Kind, at: VersionIndex, new: &Json<'_>, old: Option<&Json<'_>>) 
     found
 }
 
-/// What scale writes of a kind pass by, in words.
+/// Describes the checks that scale writes of a kind bypass.
 #[must_use]
 pub fn unseen_by_scale(kind: &Kind) -> Vec<String> {
     let mut notes: Vec<String> = Vec::new();
@@ -72,7 +72,7 @@ pub fn unseen_by_scale(kind: &Kind) -> Vec<String> {
     notes
 }
 
-/// The rules that speak of the field that scale writes in a version.
+/// The rules for the field that scale writes in a version.
 fn rules_of<'k>(kind: &'k Kind, at: VersionIndex, path: &Path) -> impl Iterator<Item = &'k Rule> {
     let is_same = move |rule: &&Rule| same_field(kind, &rule.field, rule.at, at).is_some_and(|field| field == *path);
     kind.admission.rules.iter().filter(is_same)

@@ -1,22 +1,22 @@
-//! How one server admits objects.
+//! The admission settings of a server.
 
 use super::controller::ControllerVersion;
 
-/// What a server does with a violation.
+/// The handling of a violation.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 #[non_exhaustive]
 pub enum Enforcement {
-    /// Count it where it would have been denied, tell nobody but the audit log.
+    /// Counts it as a denial, and reports it only to the audit log.
     Audit,
-    /// Deny.
+    /// Denies the write.
     #[default]
     Enforce,
-    /// Let it pass with a warning.
+    /// Allows the write with a warning.
     Warn,
 }
 
 impl Enforcement {
-    /// The name of the mode, as flags and metrics spell it.
+    /// The name of the mode, as in flags and metrics.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -27,18 +27,19 @@ impl Enforcement {
     }
 }
 
-/// How one server admits objects.
+/// The admission settings of a server.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
-    /// The controller version whose rules this server has. Without one, every object is its own and no label counts.
+    /// The controller version whose rules this server applies. Without one, the server owns every object and ignores
+    /// labels.
     pub controller: Option<ControllerVersion>,
-    /// This server also takes objects without a label, and gives new ones its own.
+    /// The server also takes objects without a label, and labels new objects with its own version.
     pub default: bool,
-    /// All controller versions that are served, if the server was told: another one in a label is worth a warning.
+    /// All served controller versions, if configured. A label with another version causes a warning.
     pub served: Vec<ControllerVersion>,
-    /// What is done with a violation.
+    /// The handling of a violation.
     pub enforcement: Enforcement,
-    /// Versions whose objects this server judges as well, only to count where it would have denied: a new version looks
-    /// on before anything is its own. What it finds is never enforced and never told to users.
+    /// Versions whose objects this server judges in shadow mode: a new version observes before it owns any object. Its
+    /// findings are counted only, never enforced, and never shown to users.
     pub shadowed: Vec<ControllerVersion>,
 }

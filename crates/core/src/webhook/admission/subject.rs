@@ -1,23 +1,23 @@
-//! A write in the version that a rule speaks of.
+//! A write, converted to the version of a rule.
 
 use super::{compare::same_value, field_path::field_in};
 use crate::definition::{Kind, Path, VersionIndex};
 use crate::json::Json;
 use crate::webhook::convert::{ConvertError, Object, tree};
 
-/// A write whose new object can be taken apart, in the version of the request.
+/// A write with a parsed new object, in the version of the request.
 pub(super) struct OpenedWrite<'k: 'j, 'j> {
     pub(super) kind: &'k Kind,
     /// The index of the version.
     pub(super) at: VersionIndex,
     pub(super) new: Object<'j>,
-    /// What it was before, where that can be taken apart.
+    /// The old object, if it can be parsed.
     pub(super) old: Option<Object<'j>>,
-    /// The new object in the newest version, if somebody has converted it already.
+    /// The new object in the newest version, if already converted.
     pub(super) newest: Option<Object<'j>>,
 }
 
-/// The same write in the version of some rules.
+/// A write in the version of some rules.
 pub(super) struct Subject<'k: 'j, 'j> {
     kind: &'k Kind,
     /// The version of the fields, and that of the request.
@@ -25,18 +25,18 @@ pub(super) struct Subject<'k: 'j, 'j> {
     request: VersionIndex,
     new: Object<'j>,
     old: Option<Object<'j>>,
-    /// The object as it was sent, after and before, where what was before cannot be converted.
+    /// The new and the old object as sent, if the old object cannot be converted.
     sent: Option<[Object<'j>; 2]>,
 }
 
-/// What stands at a path of an object. Null is nothing.
+/// The value at a path. Null counts as absent.
 pub(super) fn value<'j>(object: &mut Object<'j>, path: &Path) -> Option<Json<'j>> {
     let value = tree::get(&mut object.root, "", path).ok().flatten()?;
     (!value.is_null()).then(|| value.clone())
 }
 
 impl<'k: 'j, 'j> Subject<'k, 'j> {
-    /// Converts a write. Fails where the new object cannot be converted.
+    /// Converts a write. Fails if the new object cannot be converted.
     pub(super) fn of(opened: &mut OpenedWrite<'k, 'j>, at: VersionIndex) -> Result<Self, ConvertError> {
         let kind = opened.kind;
         let made = if at == kind.versions.newest() { opened.newest.take() } else { None };
@@ -63,22 +63,22 @@ impl<'k: 'j, 'j> Subject<'k, 'j> {
         self.old.as_ref()
     }
 
-    /// What a field is now. Null is nothing.
+    /// The new value of a field. Null counts as absent.
     pub(super) fn new_value(&mut self, path: &Path) -> Option<Json<'j>> {
         value(&mut self.new, path)
     }
 
-    /// What a field was before. Null is nothing.
+    /// The old value of a field. Null counts as absent.
     pub(super) fn old_value(&mut self, path: &Path) -> Option<Json<'j>> {
         self.old.as_mut().and_then(|old| value(old, path))
     }
 
-    /// A field as the version of the request spells it.
+    /// The path of a field in the version of the request.
     pub(super) fn name(&self, path: &Path) -> Path {
         field_in(self.kind, path, self.at, self.request)
     }
 
-    /// Whether an update left a field as it was.
+    /// Returns whether an update left a field unchanged.
     pub(super) fn is_untouched(&mut self, path: &Path) -> bool {
         let name = self.name(path);
         let values = match &mut self.sent {
@@ -93,7 +93,7 @@ impl<'k: 'j, 'j> Subject<'k, 'j> {
         }
     }
 
-    /// What a field was before, even where all of the object cannot be converted.
+    /// The old value of a field, even if the whole object cannot be converted.
     pub(super) fn was(&mut self, path: &Path) -> Option<Json<'j>> {
         let name = self.name(path);
         match &mut self.sent {

@@ -1,4 +1,4 @@
-//! Upgrade paths: which version of a field may follow which.
+//! Checks of upgrade paths of a version field.
 
 use semver::Version;
 
@@ -7,7 +7,8 @@ use crate::definition::admission::{Check, Reading, UpgradePath};
 use crate::upgrade::{self, Refused};
 use crate::{apimachinery::FieldError, definition::Path, json::Json, webhook::convert::Object};
 
-/// Nothing runs before an object is there. What runs is what the status said before this write.
+/// Checks a change of version. Without an old object, nothing runs. The running version is read from the status before
+/// the write.
 pub(super) fn check_upgrade(
     subject: &mut Subject<'_, '_>,
     field: &Path,
@@ -41,7 +42,7 @@ pub(super) fn check_upgrade(
     }
 }
 
-/// The annotation of an object that turns a check of an upgrade path off.
+/// The annotation of an object that disables a check of an upgrade path.
 pub(super) fn opted_out<'p>(object: &Object<'_>, path: &'p UpgradePath, refused: &Refused) -> Option<&'p str> {
     let downgrade = refused.wanted.cmp_precedence(&refused.running).is_lt();
     let names = [path.opt_out.as_deref(), path.downgrade_opt_out.as_deref().filter(|_| downgrade)];
@@ -49,7 +50,7 @@ pub(super) fn opted_out<'p>(object: &Object<'_>, path: &'p UpgradePath, refused:
     names.find(|name| object.annotations.text(name).is_some_and(|value| value != "false"))
 }
 
-/// The warning instead of a refusal.
+/// The warning in place of a refusal.
 pub(super) fn not_enforced(field: &impl std::fmt::Display, refused: &Refused, annotation: &str) -> String {
     format!("{field}: {refused}; not enforced because of annotation {annotation}")
 }

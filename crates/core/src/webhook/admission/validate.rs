@@ -1,4 +1,4 @@
-//! The judgement of one write by the rules of one controller version.
+//! Judges a write by the rules of one controller version.
 
 use super::complete::complete;
 use super::handover::{enter, is_held, leave};
@@ -16,7 +16,7 @@ use crate::apimachinery::{FieldError, Reason};
 use crate::definition::{HashedFields, Kind};
 use crate::webhook::convert::ConvertError;
 
-/// Judges a create or an update.
+/// Judges the creation or update of an object.
 pub(crate) fn judge(kind: &Kind, settings: &Settings, write: &Write<'_>) -> Judgement {
     let mut judging = Judging::new(kind, settings.enforcement);
     match Role::of(kind, settings, write) {
@@ -25,7 +25,8 @@ pub(crate) fn judge(kind: &Kind, settings: &Settings, write: &Write<'_>) -> Judg
             let why = reason(write);
             judging.add_unless("version-path", enter(kind, settings, write, from.as_deref()), why.as_deref());
             judge_object(kind, settings, write, Ratchet::Nothing, &mut judging);
-            // The version that is left refuses by the same definition, and counts it. Both are asked at one time.
+            // The old version refuses by the same definition, and counts that. Both receive the request at the same
+            // time.
             let is_held = why.is_none() && from.is_some_and(|from| is_held(kind, settings, write, &from));
             judging.finish([(!is_held).then_some(Flip::Entered), Some(Flip::EnterRefused)])
         }
@@ -59,7 +60,7 @@ fn judge_object(kind: &Kind, settings: &Settings, write: &Write<'_>, ratchet: Ra
     }
 }
 
-/// Takes the objects of a write apart. The old one need not be readable: it may be what is being repaired.
+/// Parses the objects of a write. The old object may be invalid, as the write may repair it.
 fn read<'k: 'j, 'j>(kind: &'k Kind, write: &'j Write<'_>) -> Result<OpenedWrite<'k, 'j>, ConvertError> {
     let new = write.new.object()?;
     let at = new.version(kind)?;
@@ -67,7 +68,7 @@ fn read<'k: 'j, 'j>(kind: &'k Kind, write: &'j Write<'_>) -> Result<OpenedWrite<
     Ok(OpenedWrite { kind, at, new, old, newest: None })
 }
 
-/// Each object is converted once to each version that rules, or the rollout hash, speak of.
+/// Applies the rules. Converts each object once to each version that rules or the rollout hash use.
 fn apply_rules(
     settings: &Settings,
     mut opened: OpenedWrite<'_, '_>,
@@ -110,8 +111,8 @@ fn apply_rules(
     Ok(())
 }
 
-/// What is to be said of the rollout hash: that a rollout starts, and that the stamp is not it. `subject` is the write
-/// in the version that is hashed.
+/// Warnings about the rollout hash: a rollout starts, or the stamp is stale. `subject` is the write in the version that
+/// is hashed.
 fn about_the_hash(
     hashed: &HashedFields,
     opened: &OpenedWrite<'_, '_>,
@@ -127,7 +128,8 @@ fn about_the_hash(
     starts.map(|warning| ("rollout", warning)).into_iter().chain(stale.map(|warning| ("rollout-hash", warning)))
 }
 
-/// An object that cannot be converted cannot be judged. It may still be repaired, released and deleted.
+/// The findings for an object that cannot be converted, and therefore not judged. It can still be repaired, released
+/// and deleted.
 fn not_convertible(write: &Write<'_>, error: &ConvertError, ratchet: Ratchet) -> Findings {
     let (path, detail) = (error.path().to_owned(), error.reason());
     let mut found = Findings::default();

@@ -1,4 +1,4 @@
-//! Warnings of what a write will lead to, and of what it will not.
+//! Warnings about the consequences of a write.
 
 use std::borrow::Cow;
 
@@ -9,13 +9,13 @@ use crate::webhook::convert::{Object, tree};
 use crate::webhook::rollout_hash::{HASH_SCHEMA, Preimage};
 use crate::{apimachinery::excerpt, json::Json};
 
-/// The stamp of an object that is not the hash of what it says: somebody changed it after `/mutate`, or nobody asked
-/// `/mutate`. `now` is the object in the version that is hashed, and what the hash is made of.
+/// A warning if the hash annotation differs from the hash: the object was changed after `/mutate`, or `/mutate` was not
+/// called. `now` is the object in the version that is hashed, and its preimage.
 pub(super) fn stale_hash(opened: &OpenedWrite<'_, '_>, now: (&Object<'_>, &Preimage)) -> Option<String> {
     let group = &opened.kind.group;
     let [stamp, recipe] = ["rollout-hash", "rollout-hash-version"].map(|name| format!("{group}/{name}"));
     let stamped = opened.new.annotations.text(&stamp)?;
-    // One of another recipe is not ours to compare.
+    // The hash of another recipe is not comparable.
     if opened.new.annotations.text(&recipe).is_some_and(|recipe| recipe != HASH_SCHEMA) {
         return None;
     }
@@ -29,13 +29,13 @@ pub(super) fn stale_hash(opened: &OpenedWrite<'_, '_>, now: (&Object<'_>, &Preim
     })
 }
 
-/// The hash of an object, which converting it may have calculated.
+/// The hash of an object. The conversion may have calculated it already.
 fn hash<'o>((object, made_of): (&'o Object<'_>, &Preimage)) -> Cow<'o, str> {
     object.known_hash().map_or_else(|| Cow::Owned(made_of.hash()), Cow::Borrowed)
 }
 
-/// What an update will roll out, and why. The objects are those before and now, in the version that is hashed, and what
-/// their hashes are made of.
+/// Describes the rollout that an update starts, and its reason. The objects are old and new, in the version that is
+/// hashed, with their preimages.
 pub(super) fn rollout(
     rollout: &HashedFields,
     opened: &OpenedWrite<'_, '_>,
@@ -73,8 +73,7 @@ pub(super) fn rollout(
     Some(format!("this change starts a rollout: {fields} ({old_hash:.8} to {new_hash:.8})"))
 }
 
-/// What was changed, in the version of the request, so that a field of the hashed version is another: the field itself,
-/// or what becomes a part of it.
+/// The changed fields in the version of the request that correspond to a changed field of the hashed version.
 fn written(opened: &OpenedWrite<'_, '_>, rollout: &HashedFields, field: &Path) -> Vec<Path> {
     let (kind, at) = (opened.kind, opened.at);
     let there = |path: &Path| field_in(kind, path, rollout.at, at);
@@ -97,16 +96,16 @@ fn written(opened: &OpenedWrite<'_, '_>, rollout: &HashedFields, field: &Path) -
     changed
 }
 
-/// What stands at a path. Null is nothing.
+/// The value at a path. Null counts as absent.
 fn value<'o>(object: &'o Object<'_>, path: &Path) -> Option<Json<'o>> {
     let names: Vec<&str> = path.names().iter().map(AsRef::as_ref).collect();
     object.root.look(&names).filter(|value| !value.is_null())
 }
 
-/// How many fields a warning names: enough for a person.
+/// The maximum number of fields in a warning.
 const NAMED: usize = 20;
 
-/// Fields that a manifest still has, but the version of the request has not: the API server drops them.
+/// Warnings about fields of the manifest that the version of the request lacks. The API server drops them.
 pub(super) fn dropped_fields(opened: &mut OpenedWrite<'_, '_>) -> Vec<String> {
     let OpenedWrite { kind, at, new, .. } = opened;
     let Some(step) = kind.step_to(*at) else {

@@ -4,11 +4,11 @@ use crate::json::Json;
 use crate::webhook::caller::{Caller, CallerGone};
 use crate::webhook::convert::{ConvertError, Object, StringArena};
 
-/// An object that is created or updated, with what it was before.
+/// A created or updated object, with its old version.
 pub(crate) struct Write<'j> {
     pub(crate) new: SentObject<'j>,
     pub(crate) old: Option<SentObject<'j>>,
-    /// The field manager of whoever writes; empty where nobody knows it.
+    /// The field manager of the client. Empty if unknown.
     pub(super) manager: String,
 }
 
@@ -17,7 +17,7 @@ impl<'j> Write<'j> {
         Self { new: SentObject::new(new), old: old.map(SentObject::new), manager: String::new() }
     }
 
-    /// The same for a caller that may be gone.
+    /// Sets the client, which may disconnect.
     pub(crate) fn for_caller(mut self, caller: &'j Caller<'j>) -> Self {
         for object in [Some(&mut self.new), self.old.as_mut()].into_iter().flatten() {
             object.caller = Some(caller);
@@ -25,13 +25,13 @@ impl<'j> Write<'j> {
         self
     }
 
-    /// The same by a field manager.
+    /// Sets the field manager.
     pub(crate) fn by(self, manager: impl Into<String>) -> Self {
         Self { manager: manager.into(), ..self }
     }
 }
 
-/// An object as it was sent: its members are split once, and all who look at it look at those.
+/// An object as sent. Its members are split once, for all checks.
 pub(crate) struct SentObject<'j> {
     json: Json<'j>,
     own_size: usize,
@@ -42,44 +42,43 @@ pub(crate) struct SentObject<'j> {
 impl<'j> SentObject<'j> {
     fn new(mut json: Json<'j>) -> Self {
         let size = json.size();
-        // One that names a member twice stays as it is: whoever asks for the object is told.
+        // An object with duplicate members stays unparsed. [`Self::object`] reports the error.
         let _ = json.open();
         let notes = json.look(&["metadata", "managedFields"]).map_or(0, |notes| notes.size());
         Self { json, own_size: size.saturating_sub(notes), texts: StringArena::default(), caller: None }
     }
 
-    /// The bytes of what somebody wrote, without white space around members: the notes of the API server about who
-    /// wrote what (`managedFields`) are half of most objects.
+    /// The size without `managedFields`, which is half of most objects, and without white space between members.
     pub(super) fn own_size(&self) -> usize {
         self.own_size
     }
 
-    /// The object, taken apart.
+    /// The parsed object.
     pub(crate) fn object(&self) -> Result<Object<'_>, ConvertError> {
         Ok(Object::open(self.json.clone(), &self.texts)?.written().for_caller(self.caller))
     }
 
-    /// All of it, for those who must know even objects that cannot be taken apart.
+    /// The whole object, for checks that apply to unparsable objects too.
     pub(crate) fn json(&self) -> &Json<'j> {
         &self.json
     }
 
-    /// Asks whether somebody still waits for what is decided of it.
+    /// Checks whether the client still waits.
     pub(in crate::webhook) fn is_awaited(&self) -> Result<(), CallerGone> {
         self.caller.map_or(Ok(()), Caller::waits)
     }
 
-    /// Whether the object is being deleted.
+    /// Returns whether the object is terminating.
     pub(in crate::webhook) fn is_going(&self) -> bool {
         self.json.look(&["metadata", "deletionTimestamp"]).is_some_and(|time| !time.is_null())
     }
 
-    /// The value of a label, of whatever type. Null is none.
+    /// The value of a label, of any type. Null counts as absent.
     pub(crate) fn label(&self, key: &str) -> Option<Json<'_>> {
         self.entry("labels", key)
     }
 
-    /// The value of an annotation, of whatever type. Null is none.
+    /// The value of an annotation, of any type. Null counts as absent.
     pub(super) fn annotation(&self, key: &str) -> Option<Json<'_>> {
         self.entry("annotations", key)
     }

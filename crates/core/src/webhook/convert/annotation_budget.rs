@@ -1,21 +1,21 @@
-//! How much room an object has left for what must be kept.
+//! The size budget of an object's annotations for kept values.
 
 use super::kept::LONGEST;
 
-/// How what must be kept fits beside an object's other annotations. The API server takes 256 KiB of them together
-/// (`apimachinery pkg/api/validation/objectmeta.go`). Where nothing is kept, the size is the user's own matter.
+/// How the kept values fit into an object's annotations. The API server allows 256 KiB in total (`apimachinery
+/// pkg/api/validation/objectmeta.go`). Without kept values the size is not checked.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum AnnotationBudget {
-    /// A quarter of the room is left, or more.
+    /// At least a quarter of the budget is left.
     Well,
-    /// Less than a quarter is left: some more fields, or annotations of others, and it would not fit.
+    /// Less than a quarter is left. A few more fields or annotations could exceed the budget.
     Barely,
-    /// It was left out, and the object has the mark of that.
+    /// The kept values were omitted, and the object is marked as incomplete.
     Not,
 }
 
 impl AnnotationBudget {
-    /// Of annotations that take so many bytes.
+    /// The budget for annotations of this size in bytes.
     pub(super) fn of(size: usize) -> Self {
         match size {
             0..=ROOMY => Self::Well,
@@ -25,9 +25,9 @@ impl AnnotationBudget {
     }
 }
 
-/// What the API server allows for all keys and values of an object's annotations together, in bytes
-/// (`apimachinery pkg/api/validation/objectmeta.go`, `TotalAnnotationSizeLimitB`).
+/// The API server's limit for all keys and values of an object's annotations, in bytes (`apimachinery
+/// pkg/api/validation/objectmeta.go`, `TotalAnnotationSizeLimitB`).
 pub(crate) const BUDGET: usize = LONGEST;
 
-/// Up to here, in bytes, there is room enough.
+/// Up to this size, in bytes, the annotations fit well.
 pub(super) const ROOMY: usize = BUDGET / 4 * 3;

@@ -1,10 +1,10 @@
-//! An object's annotations, and ours among them.
+//! The annotations of an object, including kept annotations.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use super::annotation_budget::{AnnotationBudget, BUDGET, ROOMY};
 use super::error::ConvertError;
-use super::annotation_budget::{BUDGET, AnnotationBudget, ROOMY};
 use super::kept::{Kept, LONGEST, ObjectBefore};
 use crate::definition::{Side, Step};
 use crate::json::{Json, Members};
@@ -14,15 +14,15 @@ use crate::json::{Json, Members};
 pub(crate) struct Annotations<'a> {
     shape: Shape,
     members: Members<'a>,
-    /// Those that we added, so that they count against the budget.
+    /// The annotations that this conversion added. They count against the budget.
     added: Vec<&'a str>,
-    /// The bytes of those that were too large to be written at all.
+    /// The bytes of annotations that were too large to be written.
     unwritten: usize,
 }
 
-/// The mark of an object that was answered without what the version it came from alone can say, because that was too
-/// large. Its value are the annotations that are missing. Who writes such an object is refused by the policy that is
-/// printed with the CRD, and by `/validate`: a review does not tell a writer from a reader, who has done nothing wrong.
+/// Marks an object that was returned without the values that only its original version can represent, because they were
+/// too large. The value lists the missing annotations. The guard policy, printed with the CRD, and `/validate` reject
+/// writes of such an object. The conversion succeeds, because a review does not distinguish readers from writers.
 pub const INCOMPLETE: &str = "pointsman.dev/incomplete";
 
 #[derive(Clone, Copy, Eq, PartialEq)]
@@ -50,7 +50,7 @@ impl<'a> Annotations<'a> {
         Ok(Self { shape, members, added: Vec::new(), unwritten: 0 })
     }
 
-    /// Puts them back, within their budget: what does not fit is left out.
+    /// Writes the annotations back. Omits kept annotations that exceed the budget.
     pub(super) fn put(mut self, metadata: &mut Members<'a>) -> AnnotationBudget {
         let fit = self.counted().map_or(AnnotationBudget::Well, AnnotationBudget::of);
         if fit == AnnotationBudget::Not {
@@ -64,15 +64,14 @@ impl<'a> Annotations<'a> {
         fit
     }
 
-    /// The bytes they would take together with what must be kept, where that is more than the API server takes. What a
-    /// user's own take alone is not ours to judge.
+    /// The total size in bytes, if it exceeds the limit of the API server. Ignores annotations of the user alone.
     pub(crate) fn overflow(&self) -> Option<usize> {
         self.counted().filter(|size| AnnotationBudget::of(*size) == AnnotationBudget::Not)
     }
 
-    /// The bytes of them all, where some are ours and a look at the texts does not tell that there is room enough.
+    /// The total size in bytes, if there are kept annotations and an estimate does not suffice.
     fn counted(&self) -> Option<usize> {
-        // No string is longer than its text.
+        // No string is longer than its JSON text.
         let most = |(name, value): (&str, &Json<'_>)| name.len() + value.size();
         let may_be_many = || self.unwritten + self.members.iter().map(most).sum::<usize>() > ROOMY;
         (!self.added.is_empty() && may_be_many()).then(|| self.size())
@@ -83,7 +82,7 @@ impl<'a> Annotations<'a> {
         written + self.unwritten
     }
 
-    /// Takes ours out, and says so as far as there is room for it.
+    /// Removes the kept annotations, and adds the mark if there is space for it.
     fn leave_out(&mut self) {
         let before = self.text(INCOMPLETE).unwrap_or_default().into_owned();
         let mut missing: Vec<&str> = before.split(", ").filter(|name| !name.is_empty()).collect();
@@ -113,7 +112,7 @@ impl<'a> Annotations<'a> {
         self.members.set(name, Json::string(value));
     }
 
-    /// Writes one of ours anew, of which something was dropped.
+    /// Writes a kept annotation again after entries were removed.
     pub(super) fn rewrite(&mut self, name: &'a str, kept: Kept<'_>) {
         if !kept.is_empty() {
             return self.set(name, &kept.to_text());
@@ -122,7 +121,7 @@ impl<'a> Annotations<'a> {
         self.shape_as_before(&kept);
     }
 
-    /// Gives the annotations the shape they had before one of ours came, if none is left.
+    /// Restores the original form of the annotations, if none is left.
     fn shape_as_before(&mut self, kept: &Kept<'_>) {
         if self.members.is_empty() {
             self.shape = match kept.annotations {
@@ -133,7 +132,7 @@ impl<'a> Annotations<'a> {
         }
     }
 
-    /// Gives annotations other names; those for which there is none are removed. Where none are left, there are none.
+    /// Renames annotations. Removes those without a new name, and the map if it is empty.
     pub(crate) fn rename(&mut self, named: &mut dyn FnMut(&str) -> Option<String>) {
         let before = std::mem::take(&mut self.members);
         let had_some = !before.is_empty();
@@ -161,15 +160,15 @@ impl<'a> Annotations<'a> {
         self.members.remove(name);
     }
 
-    /// Gives the annotations the shape they had before ours came, and writes what must be kept now, if anything must.
-    /// `kept` is what ours held.
+    /// Restores the original form of the annotations, and writes the values to keep, if any. `kept` is the previous
+    /// content.
     pub(super) fn settle(&mut self, step: &'a Step, to: Side, kept: &Kept<'_>, mut to_keep: Kept<'_>) {
         if !(kept.is_empty() && kept.annotations.is_none()) {
             self.shape_as_before(kept);
         }
         let name = step.kept.of(to.other()).as_str();
-        // On an object of that very version an annotation of that name is nobody's to keep. In our form it would be
-        // taken for ours on the way home.
+        // On an object of this version, a kept annotation of this version is meaningless. In a valid form it would be
+        // applied by the conversion back, so it is removed.
         let theirs = self.text(name);
         if theirs.is_some_and(|text| !to_keep.is_empty() || Kept::parse(&text).is_some()) {
             self.members.remove(name);
@@ -199,7 +198,7 @@ impl<'a> Annotations<'a> {
     }
 }
 
-/// What a value counts towards the budget. The API server lets nothing but strings into annotations.
+/// The size of a value in the budget. The API server allows only strings in annotations.
 fn length(value: &Json<'_>) -> usize {
     value.as_str().map_or(0, |text| text.len())
 }

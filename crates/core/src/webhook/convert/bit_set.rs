@@ -1,6 +1,6 @@
-//! Which of a number of things something is true of.
+//! A set of indices.
 
-/// A set of small numbers. Those below 64, which is nearly always all, take no memory of their own.
+/// A set of small integers. Values below 64, nearly always all, need no allocation.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct BitSet {
     first: u64,
@@ -20,7 +20,7 @@ impl BitSet {
         word >> (index % 64) & 1 == 1
     }
 
-    /// Inserts what is also in another one.
+    /// Inserts the elements of another set.
     pub(super) fn extend_from(&mut self, other: &Self) {
         self.first |= other.first;
         self.more.resize(self.more.len().max(other.more.len()), 0);
@@ -33,7 +33,7 @@ impl BitSet {
         self.first == 0 && self.more.iter().all(|word| *word == 0)
     }
 
-    /// What is not in another one.
+    /// Removes the elements of another set.
     pub(super) fn without(mut self, other: &Self) -> Self {
         self.first &= !other.first;
         for (word, other) in self.more.iter_mut().zip(&other.more) {
@@ -42,7 +42,7 @@ impl BitSet {
         self
     }
 
-    /// Inserts it where that is so.
+    /// Inserts an element if the condition is true.
     pub(super) fn insert_if(&mut self, index: usize, is_so: bool) {
         if is_so {
             self.insert(index);

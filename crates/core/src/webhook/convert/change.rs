@@ -1,26 +1,26 @@
-//! What a conversion did, told to people who ask.
+//! The changes of a conversion, described for people.
 
 use super::paths::ErrorPath;
 use crate::definition::{Operation, Place, Side};
 use crate::json::Json;
 
-/// One change that a conversion made, for people.
+/// A change by one operation, for people.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Change {
-    /// The operation, by its key in the definition.
+    /// The key of the operation in the definition.
     pub operation: String,
-    /// The fields it read: path and value.
+    /// The fields that were read: path and value.
     pub before: Vec<(String, String)>,
-    /// The fields it wrote: path and value.
+    /// The fields that were written: path and value.
     pub after: Vec<(String, String)>,
-    /// The values before are kept in an annotation.
+    /// The old values are kept in an annotation.
     pub kept: bool,
-    /// The values after were kept in an annotation and came back.
+    /// The new values were restored from an annotation.
     pub given_back: bool,
 }
 
 impl Change {
-    /// What an operation did, apart from what was kept. `None` if there was nothing.
+    /// The effect of an operation, without kept values. `None` if there was none.
     pub(super) fn of(
         operation: &Operation,
         to: Side,
@@ -44,16 +44,16 @@ impl Change {
     }
 }
 
-/// Where changes are told. Where nobody asked for them, none is made.
+/// Collects changes, if enabled.
 pub(crate) struct Trace<'t>(Option<&'t mut Vec<Change>>);
 
 impl<'t> Trace<'t> {
-    /// Nobody asked.
+    /// A disabled trace.
     pub(super) fn off() -> Self {
         Self(None)
     }
 
-    /// Changes are added to a list.
+    /// A trace that appends to a list.
     pub(crate) fn to(changes: &'t mut Vec<Change>) -> Self {
         Self(Some(changes))
     }
@@ -62,14 +62,14 @@ impl<'t> Trace<'t> {
         self.0.is_some()
     }
 
-    /// Forgets all changes, to be told anew.
+    /// Removes all changes, to record them again.
     pub(super) fn clear(&mut self) {
         if let Some(changes) = &mut self.0 {
             changes.clear();
         }
     }
 
-    /// Adds a change, if there is one and somebody asked.
+    /// Records a change, if there is one and the trace is enabled.
     pub(super) fn record(&mut self, change: impl FnOnce() -> Option<Change>) {
         if let Some(changes) = &mut self.0 {
             changes.extend(change());

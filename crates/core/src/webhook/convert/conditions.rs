@@ -1,8 +1,8 @@
-//! Which operations run that stand under a condition.
+//! Decides which operations with conditions run.
 //!
-//! A condition is about the older version: of an object that goes up, it is asked of the object as it came. Of one that
-//! comes down, all operations run, and it is asked of what they make, as that is what will go up again: so what is kept
-//! is what would not come up by itself.
+//! A condition applies to the older version. In a conversion up, it is evaluated on the object as received. In a
+//! conversion down, all operations run, and the condition is evaluated on the result, which is the input of the next
+//! conversion up. Values that would not return by themselves are kept.
 
 use super::bit_set::BitSet;
 use super::context::Context;
@@ -12,8 +12,8 @@ use super::tree;
 use crate::definition::{Level, Place, Side, is_set};
 use crate::json::Json;
 
-/// Those that do not run on the way up from an object of the older version. `older` is opened, and not changed. The
-/// facts of the context are completed by those that need no look-up.
+/// The operations that do not run in a conversion up. `older` is parsed, but not changed. Adds facts that need no
+/// lookup to the context.
 pub(super) fn idle(level: &Level, older: &mut Json<'_>, context: &mut Context<'_, '_>) -> Result<BitSet, ConvertError> {
     for fact in &level.facts {
         if !value(older, &fact.secret).is_some_and(|name| is_set(&name)) {
@@ -31,10 +31,10 @@ pub(super) fn idle(level: &Level, older: &mut Json<'_>, context: &mut Context<'_
                 Err(fact) => asked = asked.or(Some(fact)),
             }
         }
-        // Where another condition does not hold, no fact changes anything.
+        // If another condition does not hold, the fact does not matter.
         match asked.filter(|_| !idle.contains(index)) {
             None => {}
-            // What nobody knows of an object that goes up is asked for; of one that comes down, it is kept.
+            // In a conversion up, an unknown fact is an error. In a conversion down, the value is kept.
             Some(_) if context.to == Side::Older => idle.insert(index),
             Some(fact) => return Err(unknown(level, older, fact)),
         }
@@ -42,8 +42,8 @@ pub(super) fn idle(level: &Level, older: &mut Json<'_>, context: &mut Context<'_
     Ok(idle)
 }
 
-/// What a fact that nobody knows has been, by what there is of the newer version: its form says which operations ran.
-/// Nothing where both may be.
+/// Infers an unknown fact from the newer version: its form shows which operations ran. `None` if both values are
+/// possible.
 pub(super) fn told_by_form(level: &Level, newer: &Pieces<'_>, name: &str) -> Option<&'static str> {
     let fits = |truth: &&str| {
         let mut all = level.operations.iter().enumerate();
@@ -58,7 +58,7 @@ pub(super) fn told_by_form(level: &Level, newer: &Pieces<'_>, name: &str) -> Opt
     truths.next().filter(|_| truths.next().is_none())
 }
 
-/// All operations under a condition.
+/// All operations with a condition.
 pub(super) fn conditional(level: &Level) -> BitSet {
     let mut all = BitSet::new();
     for (index, operation) in level.operations.iter().enumerate() {
@@ -78,7 +78,7 @@ fn unknown(level: &Level, older: &mut Json<'_>, name: &str) -> ConvertError {
     }
 }
 
-/// What is in a field, with what the API server fills in where its object is there.
+/// The value of a field, including the API server's default if its parent exists.
 fn value(older: &mut Json<'_>, place: &Place) -> Option<Json<'static>> {
     let there = tree::get(older, "", &place.path).ok().flatten().map(|value| Json::owned(value.to_text()));
     let is_filled = |there: &Option<Json<'_>>| there.as_ref().is_none_or(Json::is_null);

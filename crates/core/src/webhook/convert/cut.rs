@@ -1,10 +1,10 @@
-//! Cutting an object along the frontier of a step, and taking the values at the cuts apart.
+//! Splits an object at the split points of a step, and separates the values there.
 //!
-//! Nothing here knows what operations do. [`take`] leaves holes where values were, so that what comes back stands where
-//! it stood.
+//! This module is independent of the operations. [`take`] leaves holes in place of values, so that restored values keep
+//! their position.
 //!
-//! With `rename: {from: spec.owner.name, to: spec.owner}` going up, from
-//! `spec: {owner: {name: bob, team: x}, size: 3}`:
+//! With `rename: {from: spec.owner.name, to: spec.owner}` going up, from `spec: {owner: {name: bob, team: x}, size:
+//! 3}`:
 //!
 //! ```text
 //! take     spec: {owner: ·, size: 3}    cut `spec.owner` = {name: bob, team: x}
@@ -18,25 +18,25 @@ use super::error::ConvertError;
 use super::paths::{ErrorPath, join};
 use super::pieces::{Holders, Pieces, Presence, is_natural};
 use crate::definition::Side;
-use crate::definition::frontier::{Branch, Frontier, SharedObject, Part, position};
+use crate::definition::frontier::{Branch, Frontier, Part, SharedObject, position};
 use crate::json::{Duplicate, Json};
 
-/// What [`take`] takes out of an object.
+/// The result of [`take`].
 pub(super) struct TakenOut<'a> {
-    /// What stood at cuts, by the cut.
+    /// The values at split points, by index of the split point.
     values: SmallVec<[(usize, Json<'a>); 8]>,
     holders: Holders,
-    /// Which holders have something in them that no operation is about. It stays there.
+    /// The shared objects that contain fields without an operation. Those fields stay.
     pub(super) others: BitSet,
 }
 
 impl<'a> TakenOut<'a> {
-    /// Whether there was nothing that an operation is about.
+    /// Returns whether no field of an operation was present.
     pub(super) fn is_nothing(&self) -> bool {
         self.values.is_empty()
     }
 
-    /// The values at the cuts, taken apart.
+    /// The separated values at the split points.
     pub(super) fn into_pieces(
         self,
         frontier: &Frontier,
@@ -61,7 +61,7 @@ impl<'a> TakenOut<'a> {
     }
 }
 
-/// Takes what operations are about out of an object.
+/// Takes the fields of operations out of an object.
 pub(super) fn take<'a>(
     frontier: &Frontier,
     root: &mut Json<'a>,
@@ -70,7 +70,7 @@ pub(super) fn take<'a>(
     let holders = smallvec![Presence::Absent; frontier.holders.len()];
     let mut taken = TakenOut { values: SmallVec::new(), holders, others: BitSet::new() };
     take_branch(&frontier.root, root, &mut taken, here)?;
-    // In the order of the cuts, so that of several that are wrong the first is named.
+    // In the order of the split points, so that the first of several errors is reported.
     taken.values.sort_unstable_by_key(|(cut, _)| *cut);
     Ok(taken)
 }
@@ -117,7 +117,7 @@ fn not_an_object(path: &str, json: &Json<'_>) -> ConvertError {
     ConvertError::NotAnObject { path: path.to_owned(), found: json.a_type_name() }
 }
 
-/// How a holder is named in messages.
+/// The name of a shared object in messages.
 fn place(here: &ErrorPath<'_>, holder: &SharedObject) -> String {
     match (here.is_object(), holder.path.is_empty()) {
         (true, true) => "object".to_owned(),
@@ -125,8 +125,8 @@ fn place(here: &ErrorPath<'_>, holder: &SharedObject) -> String {
     }
 }
 
-/// Takes a cut value apart: what is at slots goes there, which were empty, and the remainder is returned. `at` names
-/// the cut in messages.
+/// Separates a value at a split point: fills the empty slots and returns the remainder. `at` names the split point in
+/// messages.
 pub(super) fn split<'a>(
     part: &Part,
     value: Option<Json<'a>>,
@@ -161,7 +161,7 @@ pub(super) fn split<'a>(
     }
 }
 
-/// Whether a value has nothing at the places of operations: what is there belongs to the operations' own entries.
+/// Returns whether a value has nothing at the places of operations, which have their own entries.
 pub(super) fn is_remainder(part: &Part, rest: &Json<'_>, slots: usize) -> bool {
     let Part::Object(_) = part else { return true };
     let mut found = vec![None; slots];

@@ -1,85 +1,85 @@
-//! Why an object cannot be converted.
+//! Conversion errors.
 
 use std::fmt;
 
 use crate::webhook::caller::CallerGone;
 use crate::{apimachinery::excerpt, definition::Kind, json::Duplicate};
 
-/// Why an object cannot be converted: the field, and what is wrong with it.
+/// Why an object cannot be converted: the field, and the error.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum ConvertError {
-    /// Whoever wanted it waits no longer.
+    /// The client has disconnected.
     CallerGone,
-    /// An object names a member twice, and readers disagree which one counts.
+    /// An object has a duplicate member, for which readers disagree.
     NamedTwice {
         /// The object.
         path: String,
         /// The member.
         name: String,
     },
-    /// The rollout hash was asked for of a kind whose definition has none.
+    /// The rollout hash was requested for a kind without one.
     NoRolloutHash {
         /// The kind.
         kind: String,
     },
-    /// `metadata.annotations` is something else than an object.
+    /// `metadata.annotations` is no object.
     NotAMapOfStrings {
-        /// What it is, with an article.
+        /// The actual type, with an article.
         found: &'static str,
     },
-    /// An object is needed here to go on.
+    /// The value must be an object.
     NotAnObject {
         /// The field.
         path: String,
-        /// What it is, with an article.
+        /// The actual type, with an article.
         found: &'static str,
     },
-    /// `apiVersion` or `kind` is missing or no string.
+    /// `apiVersion` or `kind` is absent or no string.
     NotAString {
         /// The field.
         path: String,
     },
     /// The text is not JSON.
     NotJson {
-        /// What is wrong with it, and where.
+        /// The error and its position.
         reason: String,
     },
-    /// What the object becomes hangs on a fact that nobody told.
+    /// The conversion depends on an unknown fact.
     UnknownFact {
-        /// The field that names the Secret where it is looked up.
+        /// The field with the name of the Secret to look up.
         path: String,
-        /// The fact, by the name that the definition gives it.
+        /// The name of the fact in the definition.
         fact: String,
         /// The Secret that the field names.
         secret: String,
-        /// The key of the Secret: where it is set, the fact is true.
+        /// The key of the Secret. If the key is set, the fact is true.
         key: String,
     },
-    /// No definition is of this group and kind.
+    /// No definition exists for this group and kind.
     UnknownKind {
         /// The group, short enough for a message.
         group: String,
         /// The kind, short enough for a message.
         kind: String,
-        /// The kinds that have a definition, as `Kind.group`.
+        /// The kinds with a definition, as `Kind.group`.
         known: Vec<String>,
     },
-    /// The object is in, or was asked for in, a version that its kind does not have.
+    /// The current or the desired version of the object does not exist in its kind.
     UnknownVersion {
-        /// Who names the version: `apiVersion` or `desiredAPIVersion`.
+        /// The source of the version: `apiVersion` or `desiredAPIVersion`.
         path: &'static str,
-        /// The version as it was named.
+        /// The unknown version.
         version: String,
         /// The kind.
         kind: String,
-        /// The versions it has, as `group/version`.
+        /// The versions of the kind, as `group/version`.
         known: Vec<String>,
     },
 }
 
 impl ConvertError {
-    /// The field that stands in the way. Never empty.
+    /// The field that prevents the conversion. Never empty.
     #[must_use]
     pub fn path(&self) -> &str {
         match self {
@@ -92,7 +92,7 @@ impl ConvertError {
         }
     }
 
-    /// What is wrong with the field, for people. Never empty.
+    /// Describes the error of the field. Never empty.
     #[must_use]
     pub fn reason(&self) -> String {
         match self {
@@ -121,7 +121,7 @@ impl ConvertError {
         Self::NamedTwice { path: path.to_owned(), name: excerpt(&duplicate.0) }
     }
 
-    /// A version that a kind does not have, named at `path`.
+    /// A version that the kind does not have, named at `path`.
     pub(crate) fn unknown_version(path: &'static str, version: &str, kind: &Kind) -> Self {
         Self::UnknownVersion {
             path,

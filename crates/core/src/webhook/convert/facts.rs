@@ -1,10 +1,10 @@
-//! What is known of the world beside an object.
+//! Facts about an object from outside of the object.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Facts that a conversion from one kind to another may need beside the object, by the names that the definition gives
-/// them: a snapshot, which whoever asks for the conversion has read. Cheap to clone.
+/// Facts that a kind conversion may need in addition to the object, by their names in the definition. A snapshot by the
+/// caller of the conversion. Cheap to clone.
 ///
 /// # Examples
 /// ```
@@ -18,13 +18,13 @@ use std::sync::Arc;
 pub struct Facts(Option<Arc<BTreeMap<String, String>>>);
 
 impl Facts {
-    /// What a fact is, as text: `true` and `false` for one that holds or not. Nothing where nobody knows.
+    /// The value of a fact as text: `true` or `false`. `None` if unknown.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.as_ref()?.get(name).map(String::as_str)
     }
 
-    /// The same facts, but for one that is as it says.
+    /// Returns the facts with one value changed.
     pub(super) fn with(&self, name: &str, value: &str) -> Self {
         let mut all = self.0.as_deref().cloned().unwrap_or_default();
         all.insert(name.to_owned(), value.to_owned());

@@ -1,8 +1,8 @@
-//! The items of a list or map: each converted by itself, and told apart from the others.
+//! The items of a list or map. Each item is converted separately, and identified by its content or keys.
 //!
-//! An item is found again by a digest of all of it or by its keys, as it is in the version that it was converted to:
-//! that is what the annotation stands beside ([`KeptItems`]). So items may be moved, added and removed in the other
-//! version, and each gets its own values back.
+//! An item is identified by a digest of its content or by its keys, in the version to which it was converted, which
+//! contains the annotation ([`KeptItems`]). So items may be moved, added and removed in the other version, and each
+//! gets its own values back.
 //!
 //! ```text
 //! v1            disks: [{name: a, raid: 5}, {name: b}]         v2 has no raid; disks are told apart by name
@@ -11,8 +11,8 @@
 //! back to v1    disks: [{name: c}, {name: b}, {name: a, raid: 5}]
 //! ```
 //!
-//! Items are opened one after the other, and what becomes of one is written before the next one is looked at: a request
-//! may have a million of them, and an opened one takes many times the room of its text.
+//! Items are parsed one by one, and each result is written before the next item is parsed. A request may have a million
+//! items, and a parsed item needs many times the memory of its text.
 
 use std::collections::{HashMap, HashSet};
 use std::iter::Peekable;
@@ -22,16 +22,16 @@ use smallvec::SmallVec;
 
 use super::error::ConvertError;
 use super::kept::{ItemEntries, ItemIdentity, ItemNote, ItemsWriter, KeptFields, KeptItems, KeptText, OmittedItems};
-use super::paths::{ItemName, ErrorPath};
+use super::paths::{ErrorPath, ItemName};
 use crate::definition::{Place, Side, Sides};
 use crate::json::{Json, Members, normal};
-use crate::webhook::rollout_hash::digest;
 use crate::webhook::capacity::make_room;
+use crate::webhook::rollout_hash::digest;
 
-/// What is done with one item.
+/// The conversion of one item.
 pub(super) trait ConvertItem<'l> {
-    /// Converts it, with the entries that were kept of it. Leaves a hole where the item cannot be said. Returns what it
-    /// keeps.
+    /// Converts an item with its kept entries. Leaves a hole if the other version cannot represent the item. Returns
+    /// the values to keep.
     fn convert<'a>(
         &mut self,
         item: &mut Json<'a>,
@@ -41,21 +41,21 @@ pub(super) trait ConvertItem<'l> {
     where
         'l: 'a;
 
-    /// Whether a value has the types of an item that is written, and is one that the version which is read cannot
-    /// hold.
+    /// Returns whether a kept item has the types of the version that is written, and cannot be represented by the
+    /// version that is read.
     fn is_omitted<'a>(&mut self, item: &Json<'a>) -> bool
     where
         'l: 'a;
 }
 
-/// The list or map whose items are converted.
+/// The list or map with the items.
 #[derive(Clone, Copy)]
 pub(super) struct ListOfItems<'t> {
     /// The side that is written.
     pub(super) to: Side,
-    /// What tells the items of a side apart.
+    /// The key fields of the items of a side.
     pub(super) keys: &'t Sides<Vec<Place>>,
-    /// What it is in, and its path below that.
+    /// The parent, and the path below it.
     pub(super) outer: &'t ErrorPath<'t>,
     pub(super) id: &'t str,
 }
@@ -66,7 +66,7 @@ impl ListOfItems<'_> {
     }
 }
 
-/// Converts the items of a list or map. Returns what they keep, if anything.
+/// Converts the items of a list or map. Returns the values to keep, if any.
 pub(super) fn convert_items<'l>(
     value: &mut Json<'l>,
     list: ListOfItems<'_>,
@@ -89,15 +89,15 @@ pub(super) fn convert_items<'l>(
     Ok(to_keep)
 }
 
-/// The items of a list under way.
+/// The state of a list conversion.
 struct ListUnderWay<'u, 'l> {
     list: ListOfItems<'u>,
     convert: &'u mut dyn ConvertItem<'l>,
-    /// By the position: the entries that were kept.
+    /// The kept entries, by position.
     known: Vec<Option<&'u Json<'l>>>,
-    /// What the other version could not say, behind so many items.
+    /// Items that the other version cannot represent, with the number of items before each.
     omitted: Peekable<IntoIter<(usize, &'u Json<'l>)>>,
-    /// How many items were read.
+    /// The number of items read.
     read: usize,
     written: WrittenItems,
     entries: ItemEntries,
@@ -168,7 +168,7 @@ impl<'l> ListUnderWay<'_, 'l> {
         Ok(())
     }
 
-    /// The text of the list, how many items it has, what they keep, and which ones are not in it.
+    /// Returns the text of the list, its number of items, the values to keep, and the omitted items.
     fn end(mut self) -> (String, usize, ItemEntries, OmittedItems) {
         for (_, item) in self.omitted {
             self.written.add(item, 0);
@@ -178,7 +178,7 @@ impl<'l> ListUnderWay<'_, 'l> {
     }
 }
 
-/// What the items of a list keep, with what tells them apart.
+/// The values to keep of the items of a list, with their identities.
 fn told_apart(
     list: &Json<'_>,
     keys: &[Place],
@@ -196,8 +196,8 @@ fn told_apart(
     let mut writer = ItemsWriter::begin(count, entries.size() + contents.len() * NOTE);
     let mut collected = entries.collected();
     for (index, ItemIdentity { key, content }) in all.iter().enumerate() {
-        // An item that keeps nothing is noted where another one looks like it or has its key, which would be taken
-        // for it; and where it has no key, as it may be moved to where one stood that is gone.
+        // An item without kept values is recorded if another item has the same content or key and could be mistaken for
+        // it. Also if it has no key, because it may be moved to the place of a deleted item.
         if contents.contains(content) || key.as_ref().is_none_or(|key| keyed.contains(&**key)) {
             let content = format!("{content:012x}");
             let note = ItemNote { index, key: key.as_deref(), content: Some(&content) };
@@ -207,7 +207,7 @@ fn told_apart(
     writer.end(omitted)
 }
 
-/// Converts the values of a map, of which the text has so many bytes.
+/// Converts the values of a map with this text size in bytes.
 fn convert_map<'l>(
     (members, size): (Members<'l>, usize),
     map: ListOfItems<'_>,
@@ -254,7 +254,7 @@ fn convert_map<'l>(
 struct WrittenItems {
     text: String,
     count: usize,
-    /// How many bytes the items had that were read, and how many those that were written so far.
+    /// The size of the input in bytes, and of the processed part.
     sent: usize,
     said: usize,
 }
@@ -266,7 +266,7 @@ impl WrittenItems {
         Self { text, count: 0, sent, said: 0 }
     }
 
-    /// `sent` is how many bytes were sent for it.
+    /// `sent` is the size of the item in the request.
     fn add(&mut self, item: &Json<'_>, sent: usize) {
         self.begin_item(item.size(), sent);
         item.append(&mut self.text);
@@ -281,7 +281,7 @@ impl WrittenItems {
         item.append(&mut self.text);
     }
 
-    /// With room for an item of so many bytes, what is around it, and what closes the list.
+    /// Reserves capacity for an item of this size, its separator, and the end of the list.
     fn begin_item(&mut self, size: usize, sent: usize) {
         self.said += sent + 1;
         let length = self.text.len() + size + 2;
@@ -302,7 +302,7 @@ fn entries<'k>(known: Option<&Json<'k>>) -> KeptFields<'k> {
     known.and_then(|entries| KeptFields::read(entries.clone())).unwrap_or_default()
 }
 
-/// What tells each item of a list apart.
+/// The identity of each item of a list.
 fn identities(list: &Json<'_>, keys: &[Place]) -> Vec<ItemIdentity> {
     let identity = |item: &Json<'_>| ItemIdentity { key: key(item, keys), content: content(item) };
     match list {
@@ -311,7 +311,7 @@ fn identities(list: &Json<'_>, keys: &[Place]) -> Vec<ItemIdentity> {
     }
 }
 
-/// What tells an item apart by its keys, if the list has any. A key that is missing is what the API server fills in.
+/// The key of an item, if the list has keys. Uses the default of an absent key field.
 fn key(item: &Json<'_>, keys: &[Place]) -> Option<Box<str>> {
     if keys.is_empty() || !item.is_object() {
         return None;
@@ -326,11 +326,11 @@ fn key(item: &Json<'_>, keys: &[Place]) -> Option<Box<str>> {
     Some(format!("[{}]", values.join(",")).into())
 }
 
-/// A digest of all of an item. 48 bits: of a thousand items that differ two look alike once in 10⁹ lists.
+/// A digest of an item's content. With 48 bits, two of a thousand different items collide in one of 10⁹ lists.
 fn content(item: &Json<'_>) -> u64 {
     let digest = digest(&[normal(&item.text()).as_bytes()]);
     digest.get(..12).and_then(|digits| u64::from_str_radix(digits, 16).ok()).unwrap_or_default()
 }
 
-/// The bytes of an item's position, its digest, and what is between them.
+/// The size of an item's position, its digest, and separators, in bytes.
 const NOTE: usize = 32;

@@ -1,10 +1,10 @@
-//! Putting a value at a cut together, from what is at its slots and a remainder.
+//! Builds the value at a split point from its slots and a remainder.
 
 use super::pieces::is_some;
 use crate::definition::frontier::{Part, position};
 use crate::json::{Json, Members};
 
-/// Puts a cut value together from what is at its slots and a remainder.
+/// Builds the value at a split point from its slots and a remainder.
 pub(super) fn join<'a>(part: &'a Part, rest: Option<Json<'a>>, slots: &mut [Option<Json<'a>>]) -> Option<Json<'a>> {
     match part {
         Part::Unknown => rest,

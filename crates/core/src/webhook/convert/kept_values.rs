@@ -1,5 +1,5 @@
-//! The values that a write adds to kept annotations. Conversion gives such values to another version, so that version
-//! has to allow them, and the writer has to be allowed to write their place.
+//! The values that a write adds to kept annotations. Conversion restores such a value in another version. So that
+//! version must allow the value, and the client must be allowed to write its place.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use crate::json::Json;
 pub(crate) struct AddedValue {
     /// The annotation.
     pub(crate) annotation: String,
-    /// The version that the value is kept for.
+    /// The version for which the value is kept.
     pub(crate) version: String,
     /// The place of the value in that version.
     pub(crate) path: String,
@@ -20,7 +20,7 @@ pub(crate) struct AddedValue {
     pub(crate) is_allowed: bool,
 }
 
-/// The values in the new object's kept annotations that the old object's have not.
+/// The values in the new object's kept annotations that the old object lacks.
 pub(crate) fn added_values(kind: &Kind, new: &Object<'_>, old: Option<&Object<'_>>) -> Vec<AddedValue> {
     let mut added = Vec::new();
     for (side, step) in kind.steps.iter().flat_map(|step| [(Side::Older, step), (Side::Newer, step)]) {
@@ -50,18 +50,18 @@ pub(crate) fn added_values(kind: &Kind, new: &Object<'_>, old: Option<&Object<'_
     added
 }
 
-/// A kept value of another JSON type than its version has. Conversion keeps it and does not give it back: a client that
-/// writes annotations could otherwise store a value that no reader of that version decodes.
+/// A kept value with the wrong JSON type for its version. Conversion keeps it without restoring it. Otherwise a client
+/// could store a value that no reader of that version decodes.
 pub(crate) struct MistypedValue {
     /// The annotation.
     pub(crate) annotation: String,
-    /// The version that the value is kept for.
+    /// The version for which the value is kept.
     pub(crate) version: String,
     /// The place of the value in that version.
     pub(crate) path: String,
 }
 
-/// The values in an object's kept annotations that conversion does not give back for their JSON type.
+/// The values in an object's kept annotations that conversion does not restore because of their JSON type.
 pub(crate) fn mistyped_values(kind: &Kind, object: &Object<'_>) -> Vec<MistypedValue> {
     let mut found = Vec::new();
     for (side, step) in kind.steps.iter().flat_map(|step| [(Side::Older, step), (Side::Newer, step)]) {
@@ -78,19 +78,19 @@ pub(crate) fn mistyped_values(kind: &Kind, object: &Object<'_>) -> Vec<MistypedV
     found
 }
 
-/// How much of a value an entry has.
+/// The part of a value in an entry.
 #[derive(Clone, Copy, Eq, PartialEq)]
 enum Portion {
-    /// All of it.
+    /// The whole value.
     Whole,
-    /// An object without the fields that have entries of their own.
+    /// An object without the fields that have their own entries.
     Rest,
 }
 
-/// Takes the path, the value, its schema and how much of it there is.
+/// Receives the path, the value, its schema and the portion.
 type Take<'t> = dyn FnMut(&str, &Json<'_>, &Schema, Portion) + 't;
 
-/// Visits the values of entries that conversion gives back.
+/// Visits the values of entries that conversion restores.
 fn each_value(level: &Level, side: Side, fields: &KeptFields<'_>, prefix: &str, take: &mut Take<'_>) {
     for (id, entry) in fields.all() {
         let path = format!("{prefix}{id}");
@@ -124,7 +124,7 @@ fn each_value(level: &Level, side: Side, fields: &KeptFields<'_>, prefix: &str, 
     }
 }
 
-/// Whether a schema allows a value. What a rest lacks is no mistake of its writer.
+/// Returns whether a schema allows a value. Members missing in a rest are no error.
 fn allows(schema: &Schema, value: &Json<'_>, portion: Portion) -> bool {
     match portion {
         Portion::Rest if value.is_object() => value

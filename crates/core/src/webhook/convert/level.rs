@@ -1,21 +1,22 @@
-//! The operations of a step on one object: the root's, or an item's inside a list.
+//! The operations of a step on one object: the root, or an item of a list.
 //!
-//! The object is cut along the [frontier](crate::definition::frontier) ([`cut`](super::cut)), the values at the cuts
-//! are taken apart into the operations' places and remainders, mapped, and put together again on the other side. What
-//! would not come back by itself is kept: of an operation the values that mapping back does not give, of an object that
-//! only one version has the remainder that no operation names.
+//! The object is split at the [frontier](crate::definition::frontier) ([`cut`](super::cut)). The values there are
+//! separated into the places of operations and remainders, mapped, and joined on the other side. Values that would not
+//! return by themselves are kept: the values of an operation that the reverse mapping does not restore, and the
+//! remainder of an object that only one version has.
 //!
-//! With `drop: spec.backup.legacy` and `rename: {from: spec.port, to: spec.net.port}`, going up:
+//! With `drop: spec.backup.legacy` and `rename: {from: spec.port, to: spec.net.port}`, in a conversion up:
 //!
 //! | | |
 //! |---|---|
 //! | object | `{spec: {port: 80, backup: {legacy: y, days: 3}}}` |
-//! | cuts | `spec.port` = 80, `spec.backup.legacy` = y, `spec.net` is not there |
+//! | split points | `spec.port` = 80, `spec.backup.legacy` = y, `spec.net` is absent |
 //! | mapped | `spec.net.port` = 80 |
-//! | mapped back | `spec.port` = 80, `spec.backup.legacy` is not there, so y is kept |
-//! | answer | `{spec: {backup: {days: 3}, net: {port: 80}}}` |
+//! | mapped back | `spec.port` = 80, `spec.backup.legacy` is absent, so y is kept |
+//! | result | `{spec: {backup: {days: 3}, net: {port: 80}}}` |
 //!
-//! On the way home `legacy` is given back only while `spec.backup` is an object: who removed that removed all of it.
+//! In the conversion back, `legacy` is restored only while `spec.backup` is an object. If a client removed the object,
+//! all of its contents are gone.
 
 use std::cell::{LazyCell, OnceCell};
 
@@ -23,24 +24,24 @@ use super::bit_set::BitSet;
 use super::change::{Change, Trace};
 use super::conditions;
 use super::context::Context;
-use super::projection::{Projected, Projection, NOTHING, RetainedState, kinds, mapped};
 use super::cut::take;
 use super::error::ConvertError;
-use super::shared_objects::put;
 use super::items::{ConvertItem, ListOfItems, convert_items};
 use super::kept::{KeptFields, ObjectBefore, identical, is_identical, same};
 use super::paths::ErrorPath;
 use super::pending::RetainedObjects;
-use super::pieces::{Pieces, Presence};
-use super::proof::EntryProof;
-use super::tree;
 use super::pending_defaults::PendingDefaults;
-use crate::definition::frontier::{Branch, SplitPoint, Part};
+use super::pieces::{Pieces, Presence};
+use super::projection::{NOTHING, Projected, Projection, RetainedState, kinds, mapped};
+use super::proof::EntryProof;
+use super::shared_objects::put;
+use super::tree;
+use crate::definition::frontier::{Branch, Part, SplitPoint};
 use crate::definition::{ANYTHING, Completeness, Level, Path, Required, Schema, Side, Sides};
 use crate::json::Json;
 
-/// Converts `root` in place. `kept` is what the other side left here; what this side must keep is returned. `required`
-/// are the fields by which the version that is written tells a complete object.
+/// Converts `root` in place. `kept` are the kept values of the other side. Returns the values that this side must keep.
+/// `required` are the required fields of a complete object in the version that is written.
 pub(super) fn convert<'a>(
     root: &mut Json<'a>,
     level: &'a Level,
@@ -54,7 +55,7 @@ pub(super) fn convert<'a>(
     let mut idle = idle_at_first(level, root, context)?;
     let taken = take(frontier, root, here)?;
     if taken.is_nothing() && kept.is_empty() && !frontier.fills.older && !frontier.fills.newer {
-        // Whatever the operations are: of nothing there comes nothing, there and back.
+        // For every operation, absent maps to absent in both directions.
         if let Some(required) = required {
             context.tell_at_home(required.is_met(context.is_named, &mut |field| tree::has(root, field)));
         }
@@ -103,7 +104,8 @@ pub(super) fn convert<'a>(
     Ok(to_keep)
 }
 
-/// What conditions keep from running, as far as it is known: they ask the older side, which going down is made first.
+/// The operations that do not run, as far as known. Conditions apply to the older side, which does not exist yet in a
+/// conversion down.
 fn idle_at_first(level: &Level, root: &mut Json<'_>, context: &mut Context<'_, '_>) -> Result<BitSet, ConvertError> {
     match level.is_conditional {
         true if context.to == Side::Newer => conditions::idle(level, root, context),
@@ -112,14 +114,14 @@ fn idle_at_first(level: &Level, root: &mut Json<'_>, context: &mut Context<'_, '
     }
 }
 
-/// An object that both versions have stays for what waits behind either of them.
+/// The shared objects that stay for pending values of either side.
 fn holders(staying: &RetainedObjects, level: &Level, side: Side, needed: &[Path]) -> BitSet {
     let mut holders = staying.holders.clone();
     holders.extend_from(&RetainedObjects::new(level, side, side, needed).holders);
     holders
 }
 
-/// Which operations are idle of what comes down, and which ones get nothing back that was kept of them.
+/// In a conversion down: the operations that do not run, and those whose kept values are not restored.
 fn coming_down<'a>(
     root: &Json<'a>,
     crossing: Projection<'_, 'a>,
@@ -136,7 +138,7 @@ fn coming_down<'a>(
         }
     }
     let mut stale = BitSet::new();
-    // What does not come back may change an answer once more; each round takes one operation at least.
+    // A value that is not restored may change another result. Each round removes at least one operation.
     for _ in 0..=level.operations.len() {
         let mut older = root.clone();
         let crossing = Projection { stale: &stale, ..crossing };
@@ -155,9 +157,13 @@ fn coming_down<'a>(
     Ok((conditions::conditional(level), stale))
 }
 
-/// The operations whose kept values do not come back, where no condition depends on the object that is made; and the
-/// crossing without them, where the last round has made it.
-fn proved<'a>(crossing: Projection<'_, 'a>, from: &Pieces<'a>, kept: &KeptFields<'a>) -> (BitSet, Option<Projected<'a>>) {
+/// The operations whose kept values are not restored, if no condition depends on the result, and the last projection
+/// without them.
+fn proved<'a>(
+    crossing: Projection<'_, 'a>,
+    from: &Pieces<'a>,
+    kept: &KeptFields<'a>,
+) -> (BitSet, Option<Projected<'a>>) {
     let mut stale = BitSet::new();
     for _ in 0..=crossing.level.operations.len() {
         let crossing = Projection { stale: &stale, ..crossing };
@@ -171,18 +177,18 @@ fn proved<'a>(crossing: Projection<'_, 'a>, from: &Pieces<'a>, kept: &KeptFields
     (stale, None)
 }
 
-/// The operations of one level under way.
+/// The state of the operations of one level.
 struct Conversion<'l, 'a> {
     crossing: Projection<'l, 'a>,
     from: Pieces<'a>,
     crossed: Projected<'a>,
-    /// What has to stay of the version that is read, for what waits behind it.
+    /// The objects of the version that is read that must stay for pending values.
     staying: &'l RetainedObjects,
     to_keep: KeptFields<'a>,
 }
 
 impl<'l, 'a> Conversion<'l, 'a> {
-    /// Keeps what is to be kept, and lets objects stay where that alone does not bring all of it home.
+    /// Collects the values to keep, and lets objects stay if the values alone do not restore everything.
     fn settle(&mut self, kept: &KeptFields<'a>, stuck: &'l OnceCell<BitSet>, context: &mut Context<'_, '_>) {
         let mut kept_all = self.keep(context);
         for staying in [RetainedState::None, RetainedState::Emptied, RetainedState::All] {
@@ -202,12 +208,12 @@ impl<'l, 'a> Conversion<'l, 'a> {
         self.crossed.pieces.of(&self.crossing.level.frontier, self.crossing.to, index)
     }
 
-    /// The way home.
+    /// The projection back.
     fn home(&self, complete: bool) -> Projection<'_, 'a> {
         self.crossing.back(complete)
     }
 
-    /// Whether the object will have a field in the version that is written.
+    /// Returns whether the object will have a field in the version that is written.
     fn has(&self, root: &mut Json<'_>, field: &Required) -> bool {
         let frontier = &self.crossing.level.frontier;
         let pieces = &self.crossed.pieces;
@@ -234,8 +240,8 @@ impl<'l, 'a> Conversion<'l, 'a> {
         }
     }
 
-    /// Keeps what the way home would not give by itself. Where it does not give all of it then, which holders are not
-    /// what they were.
+    /// Keeps the values that the conversion back would not restore. If it still differs then, returns the shared
+    /// objects that differ.
     fn keep(&mut self, context: &mut Context<'_, '_>) -> Result<(), BitSet> {
         self.to_keep = KeptFields::default();
         for (index, cut) in self.crossing.level.frontier.cuts.iter().enumerate() {
@@ -263,7 +269,7 @@ impl<'l, 'a> Conversion<'l, 'a> {
         Err(changed)
     }
 
-    /// Keeps what is not on the way home as it was.
+    /// Keeps the differences of the conversion back.
     fn keep_differences(&mut self, back: &Projected<'a>, context: &Context<'_, '_>, round: usize) -> Home {
         let Projected { pieces: back, by_values, .. } = back;
         let (frontier, side) = (&self.crossing.level.frontier, self.crossing.to.other());
@@ -291,8 +297,7 @@ impl<'l, 'a> Conversion<'l, 'a> {
             let home = self.home(context.complete_at_home);
             adds &= home.returned(index, operation, &self.crossed.pieces, &self.to_keep).is_some();
         }
-        // Values that come back into objects that are there change nothing else, where no object is there for their
-        // sake.
+        // Restored values in existing objects change nothing else, unless an object exists because of them.
         let sure = adds && !by_values && !*frontier.fills_inside.of(side);
         for (index, cut) in frontier.cuts.iter().enumerate() {
             let (was, now) = (self.from.rest(index), back.rest(index));
@@ -322,15 +327,14 @@ impl<'l, 'a> Conversion<'l, 'a> {
         if !holders().any(|holder| differs(&holder)) {
             return if alike || sure && adds { Home::Told } else { Home::Unsure };
         }
-        // With the values that were there most objects are what they were. What the others were has to be said.
+        // With the kept values, most objects are restored. The state of the others must be recorded.
         if alike || round > 0 {
             self.keep_holders(&holders().filter(differs).collect::<Vec<_>>());
         }
         Home::Unsure
     }
 
-    /// Whether the version that is written has something in the place of an object that only the other one has, in
-    /// which some of that can be seen.
+    /// Returns whether the version that is written shows a part of an object that only the other version has.
     fn is_seen(&self, cut: &SplitPoint) -> bool {
         let to = self.crossing.to;
         match cut.shown.of(to).is_empty() {
@@ -342,12 +346,12 @@ impl<'l, 'a> Conversion<'l, 'a> {
         }
     }
 
-    /// Whether what such an object does not go without can be seen.
+    /// Returns whether the required fields of such an object are visible.
     fn is_shown(&self, cut: &SplitPoint) -> bool {
         cut.shown.of(self.crossing.to).iter().any(|slot| self.crossed.pieces.has(*slot))
     }
 
-    /// What is kept for the inside of such an object goes with what can be seen of it.
+    /// Restricts kept values inside such an object to those that remain valid with the visible fields.
     fn keep_what_is_shown(&mut self) {
         let (level, side) = (self.crossing.level, self.crossing.to.other());
         for cut in &level.frontier.cuts {
@@ -366,9 +370,9 @@ impl<'l, 'a> Conversion<'l, 'a> {
         }
     }
 
-    /// Notes of objects that they were not there, where they are just what the API server makes of that. An object in
-    /// one that the way home would not make cannot be kept by itself: with the default `{inner: {size: 1}}` of
-    /// `spec.outer`, an object that has just that comes home with `outer` alone, unless the note says that it is made.
+    /// Records that objects were absent if they equal the API server's default. An object inside of one that the
+    /// conversion back would not create cannot be kept by itself: with the default `{inner: {size: 1}}` of
+    /// `spec.outer`, such an object would return with `outer` alone without this record.
     fn keep_what_is_made(&mut self, back: &Pieces<'_>) -> bool {
         let (frontier, side) = (&self.crossing.level.frontier, self.crossing.to.other());
         let mut is_noted = false;
@@ -400,8 +404,8 @@ impl<'l, 'a> Conversion<'l, 'a> {
         }
     }
 
-    /// Whether there was nothing, and is nothing here, of what the way home fills into objects that were not there:
-    /// what is kept of those says enough, and may no longer hold where this still would.
+    /// Returns whether a default that the conversion back fills into absent objects is absent here and there. The
+    /// entries of those objects suffice, and may become invalid while this entry would not.
     fn is_nothing_there(&self, operation: usize, back: &[Option<Json<'_>>]) -> bool {
         let (frontier, side) = (&self.crossing.level.frontier, self.crossing.to.other());
         let first = frontier.slots.of(side).get(operation).copied().unwrap_or_default();
@@ -411,7 +415,7 @@ impl<'l, 'a> Conversion<'l, 'a> {
         all.into_iter().all(Option::is_none) && made.all(|(slot, _)| !held(slot))
     }
 
-    /// Tells what the operations did.
+    /// Records the effects of the operations.
     fn tell(&self, context: &mut Context<'_, '_>, here: &ErrorPath<'_>) {
         if !context.trace.is_on() {
             return;
@@ -432,7 +436,7 @@ impl<'l, 'a> Conversion<'l, 'a> {
         }
     }
 
-    /// Converts lists and maps, item by item.
+    /// Converts lists and maps item by item.
     fn items(
         &mut self,
         context: &mut Context<'_, '_>,
@@ -442,7 +446,7 @@ impl<'l, 'a> Conversion<'l, 'a> {
         let Projection { level, to, .. } = self.crossing;
         for (index, operation) in level.operations.iter().enumerate() {
             let Some(inside) = operation.items() else { continue };
-            // What was filled in is nobody's list.
+            // A list from a default has no items to convert.
             if !matches!(self.read(index), [Some(_)]) {
                 continue;
             }
@@ -474,8 +478,8 @@ impl<'l, 'a> Conversion<'l, 'a> {
     }
 }
 
-/// Keeps the values of an operation and what they became. Of an operation whose condition does not hold, a note is
-/// enough where the operation alone brings the values home.
+/// Keeps the values of an operation and their results. For an operation whose condition does not hold, a record
+/// suffices if the operation alone restores the values.
 fn keep_values<'a>(
     crossing: Projection<'_, 'a>,
     index: usize,
@@ -501,7 +505,7 @@ fn keep_values<'a>(
 /// The operations on the items of a list or map.
 struct ItemConversion<'i, 'c, 't, 'l> {
     level: &'l Level,
-    /// What the version that is written says of an item.
+    /// The schema of an item in the version that is written.
     item: Option<&'l Schema>,
     context: &'i mut Context<'c, 't>,
 }
@@ -520,7 +524,7 @@ impl<'l> ConvertItem<'l> for ItemConversion<'_, '_, '_, 'l> {
         convert(item, self.level, self.context, kept, here, None)
     }
 
-    /// The API server takes no null out of a list, as it does out of an object.
+    /// The API server keeps null items of a list, unlike null members of an object.
     fn is_omitted<'a>(&mut self, item: &Json<'a>) -> bool
     where
         'l: 'a,
@@ -532,7 +536,7 @@ impl<'l> ConvertItem<'l> for ItemConversion<'_, '_, '_, 'l> {
 }
 
 impl<'l> ItemConversion<'_, '_, '_, 'l> {
-    /// Whether the version that is read has no place for an item of the version that is written.
+    /// Returns whether the version that is read cannot represent an item of the version that is written.
     fn is_lost_on_the_way_back<'a>(&self, mut item: Json<'a>) -> bool
     where
         'l: 'a,
@@ -551,16 +555,16 @@ impl<'l> ItemConversion<'_, '_, '_, 'l> {
     }
 }
 
-/// What is known of the way home, with what is kept.
+/// The result of the conversion back with the kept values.
 #[derive(Eq, PartialEq)]
 enum Home {
-    /// It gives what was there.
+    /// It restores the original.
     Told,
-    /// It may give something else: it has to be tried.
+    /// Unknown: the conversion back must be simulated.
     Unsure,
 }
 
-/// Whether there is something at the end of a path through a cut. Null may do.
+/// Returns whether a path through a split point has a value. Null may be allowed.
 fn is_there(part: &Part, rest: Option<&Json<'_>>, pieces: &Pieces<'_>, (names, null): (&[Box<str>], bool)) -> bool {
     match (part, names.split_first()) {
         (Part::Slot(slot), _) => reaches(pieces.slots.get(*slot).and_then(Option::as_ref), names, null),

@@ -1,23 +1,21 @@
-//! One object from one version of its kind to another, losslessly, through every version between them.
+//! Lossless conversion of one object between two versions of its kind, through every version between them.
 //!
-//! [`object`] walks the steps between the versions, which tell each other what they know ([`between_steps`]), such as
-//! what [waits](pending) for a version further away; [`step`] does one of them: [`level`] takes the [pieces] that
-//! operations are about out of an object ([`cut`]), lets them [cross] over, and puts them back into their [holders],
-//! item by item in lists and maps ([`items`]); [`status`] says the rollout in that version's words; and what does not
-//! fit is put into an annotation ([`annotations`]), whose format is [`kept`].
+//! [`object`] runs the steps between the versions, which share their state ([`between_steps`]), such as values that are
+//! [pending](pending) for a more distant version. [`step`] runs one step: [`level`] takes the [pieces] of operations
+//! out of an object ([`cut`]), [projects](projection) them to the other side, and puts them back into their [shared
+//! objects](shared_objects), item by item in lists and maps ([`items`]). [`status`] converts the status of a rollout.
+//! Values that cannot be represented are stored in an annotation ([`annotations`]) in the [`kept`] format.
 
+mod annotation_budget;
 mod annotations;
 mod between_steps;
 mod bit_set;
 mod change;
 mod conditions;
 mod context;
-mod projection;
 mod cut;
 mod error;
 mod facts;
-mod annotation_budget;
-mod shared_objects;
 mod items;
 mod join;
 mod kept;
@@ -26,23 +24,25 @@ mod level;
 mod object;
 mod paths;
 mod pending;
+mod pending_defaults;
 mod pieces;
+mod projection;
 mod proof;
 mod prune;
 mod result;
+mod shared_objects;
 mod status;
 mod step;
 mod string_arena;
 pub(super) mod tree;
-mod pending_defaults;
 
+pub use annotation_budget::AnnotationBudget;
+pub(crate) use annotation_budget::BUDGET;
 pub use annotations::INCOMPLETE;
 pub use change::Change;
 pub(super) use change::Trace;
 pub use error::ConvertError;
 pub use facts::Facts;
-pub(crate) use annotation_budget::BUDGET;
-pub use annotation_budget::AnnotationBudget;
 pub use kept::is_kept;
 pub(super) use kept_values::{AddedValue, MistypedValue, added_values, mistyped_values};
 pub use object::Metadata;

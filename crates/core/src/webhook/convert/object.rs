@@ -1,13 +1,13 @@
-//! An object with its head taken apart, on its way through the versions of its kind.
+//! An object with its parsed head, during its conversion through the versions of its kind.
 
 use std::borrow::Cow;
 
+use super::annotation_budget::AnnotationBudget;
 use super::annotations::Annotations;
 use super::between_steps::BetweenSteps;
 use super::change::Trace;
 use super::error::ConvertError;
 use super::facts::Facts;
-use super::annotation_budget::AnnotationBudget;
 use super::string_arena::StringArena;
 use super::{pending, step};
 use crate::definition::{HashedFields, Kind, Path, VersionIndex};
@@ -15,20 +15,19 @@ use crate::json::{Json, Members, unescape};
 use crate::webhook::caller::{Caller, CallerGone};
 use crate::webhook::rollout_hash::{self, CalculatedHash, Preimage};
 
-/// How much of `metadata` an answer holds.
+/// The part of `metadata` in a response.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Metadata {
-    /// All of it.
+    /// The whole metadata.
     Full,
-    /// What the API server looks at: name, namespace, uid, labels and annotations. It restores the rest from the object
-    /// that it sent (`apiextensions-apiserver webhook_converter.go`, `restoreObjectMeta`).
+    /// The metadata that the API server reads: name, namespace, uid, labels and annotations. It restores the rest from
+    /// the object that it sent (`apiextensions-apiserver webhook_converter.go`, `restoreObjectMeta`).
     Identity,
-    /// What an object has before an API server has seen it: name, or what one is made of, namespace, labels and
-    /// annotations.
+    /// The metadata of a new object: name or generateName, namespace, labels and annotations.
     New,
 }
 
-/// An object with its head taken apart: what every version has, and the rest.
+/// An object with its parsed head, which every version has, and the rest.
 #[derive(Clone)]
 pub(crate) struct Object<'a> {
     pub(crate) api_version: Cow<'a, str>,
@@ -38,18 +37,18 @@ pub(crate) struct Object<'a> {
     /// All other top-level members.
     pub(crate) root: Json<'a>,
     texts: &'a StringArena,
-    /// The rollout hash, where the conversion to the version that is hashed has calculated it already.
+    /// The rollout hash, if the conversion to the hashed version already calculated it.
     hash: Option<CalculatedHash>,
-    /// Somebody writes it, so it is whole, even before it has a uid.
+    /// The object is part of a write, so it is complete even without a uid.
     is_written: bool,
-    /// What is known beside it.
+    /// The facts about the object.
     facts: Facts,
-    /// Who waits for what becomes of it; nobody who could be gone where that is nobody.
+    /// The client that waits. `None` if it waits without limit.
     caller: Option<&'a Caller<'a>>,
 }
 
 impl<'a> Object<'a> {
-    /// Takes an object apart. What is read of its annotations on its way stays with `texts`.
+    /// Parses an object. Texts from its annotations are stored in `texts`.
     pub(crate) fn open(mut json: Json<'a>, texts: &'a StringArena) -> Result<Self, ConvertError> {
         let mut members = opened(&mut json, "object")?;
         let (api_version, kind) = (string(&mut members, "apiVersion")?, string(&mut members, "kind")?);
@@ -72,30 +71,30 @@ impl<'a> Object<'a> {
         })
     }
 
-    /// The object as somebody writes it: admission sees no parts of objects, and new ones before they get a uid.
+    /// Marks the object as part of a write. Admission receives complete objects, and new objects without a uid.
     pub(crate) fn written(mut self) -> Self {
         self.is_written = true;
         self
     }
 
-    /// The object with what is known beside it.
+    /// Adds facts about the object.
     pub(crate) fn knowing(mut self, facts: &Facts) -> Self {
         self.facts = facts.clone();
         self
     }
 
-    /// The object for a caller that may be gone.
+    /// Sets the client, which may disconnect.
     pub(crate) fn for_caller(mut self, caller: Option<&'a Caller<'a>>) -> Self {
         self.caller = caller;
         self
     }
 
-    /// Asks whether somebody still waits for what becomes of it.
+    /// Checks whether the client still waits.
     pub(crate) fn is_awaited(&self) -> Result<(), CallerGone> {
         self.caller.map_or(Ok(()), Caller::waits)
     }
 
-    /// Writes the object where there is room for so many bytes. Returns how well its annotations fit.
+    /// Writes the object to a buffer with capacity for this many bytes. Returns how its annotations fit.
     pub(super) fn write<'o>(self, metadata: Metadata, room: impl FnOnce(usize) -> &'o mut String) -> AnnotationBudget {
         let Self { api_version, kind, metadata: mut answered, annotations, root, .. } = self;
         match metadata {
@@ -116,7 +115,7 @@ impl<'a> Object<'a> {
         Json::write_string(&kind, out);
         out.push_str(",\"metadata\":");
         answered.append(out);
-        // The members of the rest stand behind those of the head.
+        // The other members follow those of the head.
         if let Json::Object(members) = &root {
             members.append_behind(out);
         }
@@ -124,14 +123,14 @@ impl<'a> Object<'a> {
         fit
     }
 
-    /// The version the object is in.
+    /// The version of the object.
     pub(crate) fn version(&self, kind: &Kind) -> Result<VersionIndex, ConvertError> {
         kind.versions
             .find(|version| version.api_version == self.api_version && *version.kind == *self.kind)
             .ok_or_else(|| ConvertError::unknown_version("apiVersion", &self.api_version, kind))
     }
 
-    /// The object with the status of another one; without one where there is no other.
+    /// Replaces the status by that of another object, if any.
     pub(crate) fn with_status_of(mut self, other: Option<&Self>) -> Self {
         self.hash = None;
         if let Json::Object(members) = &mut self.root {
@@ -143,13 +142,13 @@ impl<'a> Object<'a> {
         self
     }
 
-    /// Moves the object to another version.
+    /// Converts the object to another version.
     pub(crate) fn convert(&mut self, kind: &'a Kind, to: VersionIndex) -> Result<(), ConvertError> {
         self.convert_traced(kind, to, &mut Trace::off()).map(drop)
     }
 
-    /// Moves the object to another version, step by step. Returns whether a change that waits for somebody was taken as
-    /// completed on the way.
+    /// Converts the object to another version, step by step. Returns whether a change that waits for approval was
+    /// treated as completed.
     pub(crate) fn convert_traced(
         &mut self,
         kind: &'a Kind,
@@ -163,8 +162,9 @@ impl<'a> Object<'a> {
         let waits = others.any(|name| next.is_none_or(|next| next != name) && self.annotations.text(name).is_some());
         let before = waits.then(|| self.clone());
         let between = self.walk(kind, (from, to), Vec::new(), trace)?;
-        // What waits for a version is used up there, and waits again on the way home only if it was given back: its
-        // guard may be broken. Nothing stays for it then.
+        // Pending values of this version were restored here, and become pending again in the conversion back only if
+        // they were applied. If an object was assumed to stay only for such values, the conversion is repeated with the
+        // actual needs.
         if between.stays_for_waiting
             && let Some(before) = before
             && let Ok(at_home) = self.clone().needed_at_home(kind, (to, from))
@@ -176,8 +176,8 @@ impl<'a> Object<'a> {
         Ok(between.staged)
     }
 
-    /// Does one step after the other. `needed_at_home` is what is needed, on the way home, by that which waits behind
-    /// the version that each of them writes; where nothing is said, what that which waits there now needs.
+    /// Runs the steps in sequence. `needed_at_home` are the objects that pending values need in the conversion back,
+    /// for each version that a step writes. If absent, the needs of the values that are pending now apply.
     fn walk(
         &mut self,
         kind: &'a Kind,
@@ -205,8 +205,8 @@ impl<'a> Object<'a> {
         Ok(between)
     }
 
-    /// What is needed by that which waits behind each version that a way home leaves, the last one first. What waits
-    /// behind the version where it starts has been there.
+    /// The objects that pending values need for each version that a conversion back leaves, last version first.
+    /// Excludes the version where it starts.
     fn needed_at_home(
         mut self,
         kind: &'a Kind,
@@ -233,7 +233,7 @@ impl<'a> Object<'a> {
         Ok(found)
     }
 
-    /// The rollout hash. The object must be in the version that is hashed.
+    /// The rollout hash. The object must be in the hashed version.
     pub(crate) fn rollout_hash(self, rollout: &HashedFields) -> String {
         match self.hash {
             Some(calculated) => calculated.hash,
@@ -241,12 +241,12 @@ impl<'a> Object<'a> {
         }
     }
 
-    /// The rollout hash, if it was calculated already.
+    /// The rollout hash, if already calculated.
     pub(crate) fn known_hash(&self) -> Option<&str> {
         self.hash.as_ref().map(|calculated| calculated.hash.as_str())
     }
 
-    /// What the rollout hash is made of. The object must be in the version that is hashed.
+    /// The preimage of the rollout hash. The object must be in the hashed version.
     pub(crate) fn preimage(&self, rollout: &HashedFields) -> Cow<'_, Preimage> {
         match self.hash.as_ref().and_then(|calculated| calculated.made_of.as_ref()) {
             Some(made_of) => Cow::Borrowed(made_of),
@@ -257,7 +257,7 @@ impl<'a> Object<'a> {
     }
 }
 
-/// What stands around an object's version, kind and metadata.
+/// The size of the JSON around an object's version, kind and metadata.
 const HEAD: usize = r#"{"apiVersion":"","kind":"","metadata":"#.len();
 
 /// The members of an object, without a copy.

@@ -1,8 +1,8 @@
-//! How places are named for people.
+//! Paths in messages.
 
 use std::fmt::Write as _;
 
-/// A path below another one.
+/// A path below another path.
 pub(super) fn join(prefix: &str, id: &str) -> String {
     match prefix.is_empty() {
         true => id.to_owned(),
@@ -10,8 +10,8 @@ pub(super) fn join(prefix: &str, id: &str) -> String {
     }
 }
 
-/// Where what is converted stands: it is the object, or an item in it. Links to what it is in, and is spelled only for
-/// somebody who is told of it: a key may be as long as the request, and stand in front of as many items.
+/// The place of the converted value: the object, or an item in it. Refers to its parent, and is formatted only for an
+/// error: a key may be as long as the request and apply to as many items.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ErrorPath<'w> {
     /// The object itself.
@@ -20,7 +20,7 @@ pub(super) enum ErrorPath<'w> {
     Item { outer: &'w Self, list: &'w str, name: ItemName<'w> },
 }
 
-/// What an item is called in its list or map.
+/// The name of an item in its list or map.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ItemName<'w> {
     Index(usize),
@@ -32,11 +32,11 @@ impl ErrorPath<'_> {
         matches!(self, Self::Object)
     }
 
-    /// The path of it. Empty for the object itself.
+    /// The path. Empty for the object itself.
     pub(super) fn spelled(&self) -> String {
         let Self::Item { outer, list, name } = self else { return String::new() };
         let mut path = join(&outer.spelled(), list);
-        // Nothing can go wrong in a string.
+        // Writing to a string cannot fail.
         _ = match name {
             ItemName::Index(index) => write!(path, "[{index}]"),
             ItemName::Key(key) => write!(path, "[{:?}]", cut(key)),
@@ -44,13 +44,13 @@ impl ErrorPath<'_> {
         path
     }
 
-    /// The path of a place below it.
+    /// The path of a place below this one.
     pub(super) fn below(&self, id: &str) -> String {
         join(&self.spelled(), id)
     }
 }
 
-/// A key as it is told: whole, but for one that nobody would read to its end.
+/// A key for messages, truncated if very long.
 fn cut(key: &str) -> String {
     match key.char_indices().nth(TOLD) {
         Some((end, _)) => format!("{}…", key.get(..end).unwrap_or_default()),
@@ -58,7 +58,7 @@ fn cut(key: &str) -> String {
     }
 }
 
-/// In characters: longer than the name of anything in Kubernetes, which has at most 253, with a prefix.
+/// The maximum length in characters. Names in Kubernetes are shorter: at most 253, with a prefix.
 const TOLD: usize = 320;
 
 #[cfg(test)]

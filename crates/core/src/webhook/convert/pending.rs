@@ -1,6 +1,6 @@
-//! What waits in annotations for versions further away than the next step, and which objects it needs.
+//! Pending values in annotations for versions beyond the next step, and the objects that they need.
 //!
-//! Each of v1 and v2 has an object that v3 keeps something in; v1 calls it by another name.
+//! v1 and v2 have an object in which v3 keeps a value. v1 uses another name for it.
 //!
 //! ```text
 //! v3  spec: {store: {days: 3, legacy: y}}
@@ -8,9 +8,9 @@
 //! v1  spec: {backup: {}, days: 3}             kept-v3: spec.store.legacy
 //! ```
 //!
-//! At v1 the object stays, although nothing is left in it, because something waits for it. Who removes it there removes
-//! `legacy`, too: where an object is missing that something needs, that is forgotten at the next step, so that it does
-//! not come back into another object which somebody makes later.
+//! At v1 the empty object stays, because a value is pending for it. If a client removes it there, `legacy` is removed
+//! too: when a needed object is absent, the next step discards the pending value. So the value is not restored into
+//! another object that is created later.
 
 use super::annotations::Annotations;
 use super::bit_set::BitSet;
@@ -20,7 +20,7 @@ use crate::definition::frontier::{Branch, Frontier, Part};
 use crate::definition::{Kind, Level, Operation, Path, Side, Sides, Step, VersionIndex};
 use crate::json::Json;
 
-/// The objects of each side of a step that must stay, for what waits for versions behind it.
+/// The objects of each side of a step that must stay for pending values of more distant versions.
 pub(super) fn needed(kind: &Kind, step: &Step, annotations: &Annotations<'_>) -> Sides<Vec<Path>> {
     let mut found = Sides::<Vec<Path>>::default();
     if kind.steps.len() < 2 {
@@ -43,8 +43,8 @@ pub(super) fn needed(kind: &Kind, step: &Step, annotations: &Annotations<'_>) ->
     found
 }
 
-/// Forgets what waits for versions other than the two of a step, in objects that are not there. `from` is the side that
-/// the object is read at.
+/// Discards pending values in absent objects, for versions other than the two of a step. `from` is the side of the
+/// object.
 pub(super) fn forget<'a>(
     kind: &'a Kind,
     step: &Step,
@@ -71,8 +71,8 @@ pub(super) fn forget<'a>(
     }
 }
 
-/// Whether something is given back at a place of a version, where an entry says so. Whoever writes annotations could
-/// write very many others: nothing stays for them, and nobody looks for their objects.
+/// Returns whether an entry can restore a value at a place of a version. A client may write many other entries, which
+/// are ignored without a search for their objects.
 fn comes_back(kind: &Kind, id: &str, (of, at): (VersionIndex, VersionIndex)) -> bool {
     let Some((to, step)) = kind.steps_between(of, at).next() else { return false };
     let (frontier, operations) = (&step.level.frontier, &step.level.operations);
@@ -84,8 +84,8 @@ fn comes_back(kind: &Kind, id: &str, (of, at): (VersionIndex, VersionIndex)) -> 
         || status.any(|asked| asked.requested.id == id || asked.completed.id == id)
 }
 
-/// What has to be there at a version so that what is kept for another one comes back: what is at its place itself, or
-/// the objects which hold what is given back.
+/// The objects of a version that must exist for a kept value of another version to be restored: its own place, or the
+/// parents of the restored values.
 fn objects_for(
     kind: &Kind,
     annotations: &Annotations<'_>,
@@ -110,16 +110,16 @@ fn objects_for(
     paths
 }
 
-/// The places of operations under a condition whose values are kept for the older version: these operations did not
-/// run, and the newer version shows no object of them.
+/// The places of conditional operations whose values are kept for the older version. These operations did not run, and
+/// the newer version has no object for them.
 fn kept_places(step: &Step, annotations: &Annotations<'_>) -> Vec<String> {
     let text = annotations.text(&step.kept.older).filter(|_| step.level.is_conditional);
     let Some(kept) = text.as_deref().and_then(Kept::parse) else { return Vec::new() };
     kept.fields.all().map(|(id, _)| id).filter(|id| kept.fields.holds(id)).map(str::to_owned).collect()
 }
 
-/// The places that an entry gives something back to. An operation of several is kept at its first one, even if there is
-/// something at the others only.
+/// The places that an entry restores. An operation with several places is kept under the first, even if only others
+/// have a value.
 fn places_given(level: &Level, side: Side, first: &Path, entry: &Entry<'_>) -> Vec<Path> {
     let mut places = level.operations.iter().map(|operation| operation.places.of(side));
     let several = places.find(|places| places.len() > 1 && places.first().is_some_and(|place| place.path == *first));
@@ -133,13 +133,13 @@ fn places_given(level: &Level, side: Side, first: &Path, entry: &Entry<'_>) -> V
     }
 }
 
-/// How far the objects of both versions lead to a place.
+/// The shared objects on the path to a place.
 struct WayTo {
-    /// The last one.
+    /// The last shared object.
     holder: Path,
-    /// All of them.
+    /// All shared objects.
     holders: Vec<usize>,
-    /// Where the versions part on the way, and how many names lead there.
+    /// The split point on the path, and the number of names up to it.
     cut: Option<(usize, usize)>,
 }
 
@@ -165,7 +165,7 @@ fn way_to(frontier: &Frontier, path: &Path) -> WayTo {
     }
 }
 
-/// Where an object is at the other side of a step; where it is none there, the object that it is kept for.
+/// The place of an object on the other side of a step. If there is none, the object for which it is kept.
 fn across(level: &Level, to: Side, object: &Path, is_kept: &dyn Fn(&Operation) -> bool) -> Path {
     let way = way_to(&level.frontier, object);
     let Some((cut, depth)) = way.cut else { return object.clone() };
@@ -188,25 +188,25 @@ fn across(level: &Level, to: Side, object: &Path, is_kept: &dyn Fn(&Operation) -
     }
 }
 
-/// Whether an object at one side of an operation is one at the other side, too. Of other operations something may be
-/// kept when there is nothing to see of it.
+/// Returns whether an object on one side of an operation is always an object on the other side. Other operations may
+/// keep a value without a visible object.
 fn keeps_objects(operation: &Operation) -> bool {
     operation.is_same() || operation.items().is_some()
 }
 
-/// What objects of one side of a step have to stay.
+/// The objects of one side of a step that must stay.
 #[derive(Default)]
 pub(super) struct RetainedObjects {
-    /// Which of those that both versions have.
+    /// The shared objects.
     pub(super) holders: BitSet,
-    /// Of those that one version alone has: the cut, and the way from there.
+    /// The objects of one version alone: the split point, and the path below it.
     pub(super) inside: Vec<(usize, Path)>,
-    /// Of those that operations are about: the place.
+    /// The objects at places of operations: the slot.
     pub(super) slots: Vec<usize>,
 }
 
 impl RetainedObjects {
-    /// `needed` are objects at `side`; `to` is the side that is made.
+    /// `needed` are objects at `side`. `to` is the side that is written.
     pub(super) fn new(level: &Level, side: Side, to: Side, needed: &[Path]) -> Self {
         let frontier = &level.frontier;
         let mut staying = Self::default();
@@ -220,8 +220,8 @@ impl RetainedObjects {
                 let part = frontier.cuts.get(*cut).map(|cut| cut.parts.of(side));
                 slot_on_the_way(part?, rest.names())
             });
-            // What an operation takes elsewhere is held by other objects there; those that it leaves are made again for
-            // it on the way back.
+            // If an operation moves the value, other objects contain it there. The objects that it leaves are created
+            // again in the conversion back.
             let moved = slot.filter(|_| side != to).and_then(|slot| level.operation_of(side, slot));
             let holders = match moved.is_some_and(|operation| operation.shows_objects(to)) {
                 true => way_to(frontier, &across(level, to, path, &|_| false)).holders,
@@ -237,7 +237,7 @@ impl RetainedObjects {
         staying
     }
 
-    /// The objects that have to stay at a cut, empty; nothing where there is none.
+    /// The objects that must stay at a split point, without contents. `None` if there are none.
     pub(super) fn skeleton<'a>(&self, cut: usize) -> Option<Json<'a>> {
         let mut skeleton = None;
         for (_, path) in self.inside.iter().filter(|(other, _)| *other == cut) {
@@ -253,7 +253,7 @@ impl RetainedObjects {
     }
 }
 
-/// The place of an operation that leads to an object; nothing where that is one that a version alone has.
+/// The slot of the operation on the path to an object. `None` for an object of one version alone.
 fn slot_on_the_way(part: &Part, names: &[Box<str>]) -> Option<usize> {
     match (part, names.split_first()) {
         (Part::Slot(slot), _) => Some(*slot),

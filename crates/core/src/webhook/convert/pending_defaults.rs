@@ -1,6 +1,7 @@
-//! What a complete object lacks only because the API server has not filled it in yet, such as a manifest in a file.
+//! Defaults that a complete object lacks only because the API server has not filled them in yet, such as in a manifest
+//! file.
 //!
-//! What comes home has it, and that is no other object: nothing has to be kept of it.
+//! The conversion back returns the object with these defaults. That is no difference, so nothing is kept.
 
 use super::projection::Projection;
 use std::slice::from_ref;
@@ -11,17 +12,17 @@ use super::pieces::{Pieces, Presence};
 use crate::definition::{Level, Place};
 use crate::json::Json;
 
-/// What the API server would fill in at one level of a complete object.
+/// The defaults of the API server at one level of a complete object.
 pub(super) struct PendingDefaults<'u, 'a> {
     home: Projection<'u, 'a>,
-    /// Which objects it would make, just as they come home.
+    /// The objects that the API server would create exactly as the conversion back does.
     made: BitSet,
-    /// Which slots are in an object that is there.
+    /// The slots in existing objects.
     held: BitSet,
 }
 
 impl<'u, 'a> PendingDefaults<'u, 'a> {
-    /// `back` is what comes home of an object.
+    /// `back` is the result of the conversion back.
     pub(super) fn new(home: Projection<'u, 'a>, from: &Pieces<'_>, back: &Pieces<'_>) -> Self {
         let frontier = &home.level.frontier;
         let mut unsaid = Self { home, made: BitSet::new(), held: from.held(frontier, home.to) };
@@ -38,12 +39,12 @@ impl<'u, 'a> PendingDefaults<'u, 'a> {
         unsaid
     }
 
-    /// Whether the API server would make an object, and all that comes home in it.
+    /// Returns whether the API server would create an object with the same contents as the conversion back.
     pub(super) fn is_made(&self, holder: Option<usize>) -> bool {
         holder.is_some_and(|holder| self.made.contains(holder))
     }
 
-    /// Whether values of an operation that came home are other ones only for what it would fill in.
+    /// Returns whether the values of an operation differ after the conversion back only by defaults.
     pub(super) fn explains(
         &self,
         operation: usize,

@@ -1,4 +1,4 @@
-//! What an object of one side of a step consists of, as far as the step's operations are about it.
+//! The pieces of an object on one side of a step, as far as operations concern it.
 
 use std::collections::BTreeMap;
 
@@ -9,25 +9,24 @@ use crate::definition::frontier::{Frontier, Part};
 use crate::definition::{Path, Side};
 use crate::json::Json;
 
-/// What an object of one side consists of. Two that are alike here are alike altogether: what no operation is about
-/// stays where it is.
+/// The pieces of an object on one side. Two objects with equal pieces are equal, because other fields stay in place.
 #[derive(Clone)]
 pub(super) struct Pieces<'a> {
-    /// One for each place of each operation; `None` is absence.
+    /// One value for each place of each operation. `None` is an absent value.
     pub(super) slots: Slots<'a>,
-    /// By the cut: what no operation names in the value there, if that does not follow from the slots.
+    /// The remainders at split points, if they do not follow from the slots.
     pub(super) rests: BTreeMap<usize, Json<'a>>,
-    /// One for each holder.
+    /// One for each shared object.
     pub(super) holders: Holders,
 }
 
-/// What is at each place; of few places without an allocation.
+/// The values at the places. Few places need no allocation.
 pub(super) type Slots<'a> = SmallVec<[Option<Json<'a>>; 16]>;
 
-/// What is where each holder may be; of few holders without an allocation.
+/// The state of the shared objects. Few objects need no allocation.
 pub(super) type Holders = SmallVec<[Presence; 16]>;
 
-/// What is where an object may be.
+/// The state of the place of an object.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Presence {
     Absent,
@@ -44,7 +43,7 @@ impl<'a> Pieces<'a> {
         self.holders.get(holder).copied().unwrap_or(Presence::Absent)
     }
 
-    /// Whether a cut in this holder is in an object. There is no holder where the root is cut.
+    /// Returns whether a split point in this shared object is in an existing object. `None` is the root.
     pub(super) fn is_held(&self, holder: Option<usize>) -> bool {
         holder.is_none_or(|holder| self.holder(holder) == Presence::Object)
     }
@@ -65,12 +64,12 @@ impl<'a> Pieces<'a> {
         }
     }
 
-    /// Whether there is something at a cut.
+    /// Returns whether there is a value at a split point.
     pub(super) fn has_cut(&self, cut: usize, part: &Part) -> bool {
         self.rest(cut).is_some() || part.any(&mut |slot| self.has(slot))
     }
 
-    /// What is where an object may be that one version alone has, below a cut.
+    /// The state of an object of one version alone, below a split point.
     pub(super) fn inside(&self, cut: usize, part: &Part, path: &Path) -> Presence {
         match presence(self.rest(cut), path.names()) {
             Presence::Absent if part.at(path).is_some_and(|part| part.any(&mut |slot| self.has(slot))) => {
@@ -80,7 +79,7 @@ impl<'a> Pieces<'a> {
         }
     }
 
-    /// Which slots are in an object that is there.
+    /// The slots in existing objects.
     pub(super) fn held(&self, frontier: &Frontier, side: Side) -> BitSet {
         let mut held = BitSet::new();
         for (index, cut) in frontier.cuts.iter().enumerate() {
@@ -89,7 +88,7 @@ impl<'a> Pieces<'a> {
         held
     }
 
-    /// `there`: the object that holds the part is there.
+    /// `there`: the object that contains the part exists.
     fn find_held(&self, part: &Part, rest: Option<&Json<'_>>, there: bool, held: &mut BitSet) {
         match part {
             Part::Unknown => {}
@@ -118,8 +117,8 @@ pub(super) fn is_some(slots: &[Option<Json<'_>>], slot: usize) -> bool {
     slots.get(slot).is_some_and(Option::is_some)
 }
 
-/// Whether a remainder is what an object with these slots filled would have left by itself: the objects on the way to
-/// them, and nothing else.
+/// Returns whether a remainder equals that of an object with only these slots: the parents of the slots, and nothing
+/// else.
 pub(super) fn is_natural(part: &Part, rest: Option<&Json<'_>>, slots: &[Option<Json<'_>>]) -> bool {
     let Part::Object(parts) = part else { return rest.is_none() };
     let present = part.any(&mut |slot| is_some(slots, slot));

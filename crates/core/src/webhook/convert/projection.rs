@@ -1,8 +1,7 @@
-//! What an object becomes on the other side of a step, piece by piece.
+//! The projection of an object's pieces to the other side of a step.
 //!
-//! Nothing here reads or writes an object. So the same is asked three times over: what becomes of it; what would become
-//! of that on the way home, with nothing kept; and, where that is not what it was, whether it is with what is to be
-//! kept.
+//! This module neither reads nor writes objects. So the same code computes three results: the converted object; the
+//! conversion back without kept values; and, if that differs, the conversion back with kept values.
 
 use smallvec::smallvec;
 
@@ -11,64 +10,64 @@ use super::cut::{is_remainder, split};
 use super::kept::{KeptFields, ObjectBefore, identical, is_identical};
 use super::pieces::{Pieces, Presence, is_natural};
 use super::tree;
-use crate::definition::frontier::{SplitPoint, FilledObject, Part};
+use crate::definition::frontier::{FilledObject, Part, SplitPoint};
 use crate::definition::{ANYTHING, Fragment, Level, Operation, Place, Side, Sides};
 use crate::json::Json;
 
-/// A way across a step.
+/// A projection to one side of a step.
 #[derive(Clone, Copy)]
 pub(super) struct Projection<'c, 'a> {
     pub(super) level: &'a Level,
     /// The side that is written.
     pub(super) to: Side,
-    /// Whether the object is complete, so that what its readers expect is filled in.
+    /// Whether the object is complete, so that defaults are filled in for its readers.
     pub(super) complete: bool,
-    /// Which objects stay that would go.
+    /// The objects that stay instead of being removed.
     pub(super) staying: RetainedState,
-    /// Which holders stay that would go, whatever becomes of others: nothing that can be kept would bring them back.
+    /// The shared objects that stay in any case, because no kept value would restore them.
     pub(super) stuck: &'c BitSet,
-    /// Which holders have something in them that no operation is about.
+    /// The shared objects that contain fields without an operation.
     pub(super) others: &'c BitSet,
-    /// Places of a side that something needs which waits for a version behind it.
+    /// The slots of each side that pending values of a more distant version need.
     pub(super) needed: Sides<&'c [usize]>,
-    /// Which holders of a side, when it is written, have something in them that waits for a version further away. They
-    /// stay for it.
+    /// The shared objects of a written side that contain pending values of a more distant version. They stay.
     pub(super) waiting: &'c Sides<BitSet>,
-    /// Which operations do not run on the way to the newer version.
+    /// The operations that do not run in the conversion to the newer version.
     pub(super) idle: &'c BitSet,
-    /// Of which operations nothing that was kept comes back: converted back, it would not be what is there now.
+    /// The operations whose kept values are stale: converted back, they differ from the current values.
     pub(super) stale: &'c BitSet,
 }
 
-/// Which objects stay that would go. One that goes takes with it what is kept for the inside of it.
+/// The objects that stay instead of being removed. Removing an object also discards its kept contents.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum RetainedState {
-    /// None.
+    /// No objects.
     None,
-    /// Those that are emptied, unless they were not there before, and those that are empty here.
+    /// Emptied objects that existed before, and objects that are empty here.
     Emptied,
-    /// All.
+    /// All objects.
     All,
 }
 
-/// What came of it.
+/// The result of a projection.
 pub(super) struct Projected<'a> {
     pub(super) pieces: Pieces<'a>,
-    /// Which operations were given back what was kept.
+    /// The operations with restored values.
     pub(super) given_back: BitSet,
-    /// Whether an object stayed or went by what the way home makes of the values: other ones may decide otherwise.
+    /// Whether an object stayed or was removed depending on the values of the conversion back. Other values may change
+    /// that.
     pub(super) by_values: bool,
-    /// Whether an object stayed for what waits in it, and for nothing else.
+    /// Whether an object stayed only for pending values.
     pub(super) by_waiting: bool,
 }
 
 impl<'a> Projection<'_, 'a> {
-    /// The way home. `complete` says whether the object is complete there.
+    /// The projection back. `complete` is whether the object is complete there.
     pub(super) fn back(self, complete: bool) -> Self {
         Self { to: self.to.other(), complete, staying: RetainedState::None, stuck: &NOTHING, stale: &NOTHING, ..self }
     }
 
-    /// What becomes of an object. `kept` is what the other side left here.
+    /// Computes the projection of an object. `kept` are the kept values of the other side.
     pub(super) fn run(self, from: &Pieces<'a>, kept: &KeptFields<'a>) -> Projected<'a> {
         let frontier = &self.level.frontier;
         let slots = frontier.slots.of(self.to).last().copied().unwrap_or_default();
@@ -91,7 +90,7 @@ impl<'a> Projection<'_, 'a> {
         if self.complete && *frontier.fills.of(self.to) {
             self.fill(from, kept, &given_back, &mut pieces);
         }
-        // What is left of an object is what its values leave by themselves, now that they are there: nobody can tell.
+        // Drops remainders that now follow from the values.
         let Pieces { slots, rests, .. } = &mut pieces;
         rests.retain(|cut, rest| {
             let cut = frontier.cuts.get(*cut);
@@ -100,8 +99,8 @@ impl<'a> Projection<'_, 'a> {
         Projected { pieces, given_back, by_values, by_waiting }
     }
 
-    /// What was kept of an operation's places, if it may come back: each value in an object that is still there, and of
-    /// its field's JSON type. Bounds and enums are the API server's to check; they change while objects are stored.
+    /// The kept values of an operation if they can be restored: each value in an existing object, and with the JSON
+    /// type of its field. The API server checks bounds and enums, which may change while objects are stored.
     pub(super) fn returned(
         self,
         index: usize,
@@ -121,15 +120,15 @@ impl<'a> Projection<'_, 'a> {
         let fits = |(slot, (value, place)): (usize, (&Option<Json<'_>>, &Place))| {
             let Some(value) = value else { return true };
             let cut = frontier.cut(self.to, first + slot);
-            // The items of a list are converted one by one, and none is kept with a list that is here.
+            // Items of a list are converted one by one. A kept list is ignored if the list exists.
             (operation.items().is_none() || value.is_null() || unread)
                 && from.is_held(cut.and_then(|cut| cut.holder))
                 && !cut.is_some_and(|cut| self.is_gone(cut, from, kept))
                 && place.schema.has_types_of(value)
-                // Of an item that is null the API server takes nothing away.
+                // The API server does not remove null items.
                 && (!value.is_null() || !place.path.is_empty() || place.schema.can_be_null())
         };
-        // What was made up is somebody's where something else waits in it.
+        // Absent kept values do not replace an object that contains pending values.
         let is_nothing = values.iter().flatten().all(Json::is_null);
         let here = frontier.slots.of(self.to.other()).get(index).copied().unwrap_or_default();
         let needed = self.needed.of(self.to.other()).iter().any(|slot| (here..here + read.len()).contains(slot));
@@ -137,13 +136,13 @@ impl<'a> Projection<'_, 'a> {
         (fit && !(is_nothing && needed)).then_some(values)
     }
 
-    /// Whether somebody has removed all that could be seen of an object that only the version that is written has.
+    /// Returns whether a client removed all visible fields of an object that only the version that is written has.
     fn is_gone(self, cut: &SplitPoint, from: &Pieces<'_>, kept: &KeptFields<'a>) -> bool {
         let shown = cut.shown.of(self.to.other());
         !shown.is_empty() && kept.is_seen(&cut.id) && !shown.iter().any(|slot| from.has(*slot))
     }
 
-    /// What was left of objects that only the version that is written has.
+    /// Restores the remainders of objects that only the version that is written has.
     fn give_rests_back(self, from: &Pieces<'_>, kept: &KeptFields<'a>, pieces: &mut Pieces<'a>) {
         for (index, cut) in self.level.frontier.cuts.iter().enumerate() {
             let part = cut.parts.of(self.to);
@@ -151,12 +150,12 @@ impl<'a> Projection<'_, 'a> {
                 continue;
             }
             let Some(rest) = kept.rest(&cut.id) else { continue };
-            // A version without the field prunes it; the API server decodes its numbers before that.
+            // A version without the field prunes it, but the API server decodes its numbers before that.
             let typed = cut.schemas.of(self.to).as_ref().unwrap_or(&ANYTHING).has_types_of(&rest);
             let typed = typed && is_remainder(part, &rest, pieces.slots.len());
-            // An object with a value in it is not null.
+            // An object with contents is not null.
             let typed = typed && !(rest.is_null() && part.any(&mut |slot| pieces.has(slot)));
-            // Where it goes without each of its fields, it is gone with all of them.
+            // If all required fields are absent, the object was removed.
             let seen = cut.shown.of(self.to.other()).is_empty() && kept.is_seen(&cut.id);
             let gone = self.is_gone(cut, from, kept) || seen && !part.any(&mut |slot| pieces.has(slot));
             if typed && !gone && from.is_held(cut.holder) {
@@ -165,9 +164,8 @@ impl<'a> Projection<'_, 'a> {
         }
     }
 
-    /// Finds what becomes of the objects on the way: one that is missing is made where something is put into it, and
-    /// one that is emptied goes where the way home makes it again. Whether that had to be asked, and whether one stayed
-    /// for what waits.
+    /// Creates absent objects that receive a value, and removes emptied objects that the conversion back would create
+    /// again. Returns whether the conversion back was consulted, and whether an object stayed for pending values.
     fn settle_holders(self, from: &Pieces<'_>, kept: &KeptFields<'a>, pieces: &mut Pieces<'_>) -> (bool, bool) {
         let frontier = &self.level.frontier;
         let (mut filled, mut cut_out) = (BitSet::new(), BitSet::new());
@@ -207,7 +205,7 @@ impl<'a> Projection<'_, 'a> {
                 *place = now;
             }
             let Some(within) = holder.within else { continue };
-            // A null that the API server had made goes with its object.
+            // A null from a default is removed with its object.
             let is_made = now == Presence::Null && self.object_before(index, kept) == Some(ObjectBefore::Absent);
             filled.insert_if(within, now != Presence::Absent && !is_made);
             cut_out.insert_if(within, was_cut);
@@ -223,12 +221,12 @@ impl<'a> Projection<'_, 'a> {
         (returning.is_some(), by_waiting)
     }
 
-    /// What an object was before values were put into it.
+    /// The state of an object before values were put into it.
     fn object_before(self, holder: usize, kept: &KeptFields<'a>) -> Option<ObjectBefore> {
         kept.object_before(&self.level.frontier.holders.get(holder)?.id)
     }
 
-    /// Whether an object may be again what it was before values were put into it.
+    /// Returns whether an object may return to its state before values were put into it.
     fn may_go(self, holder: usize, was_cut: bool) -> bool {
         match self.staying {
             RetainedState::None => !self.stuck.contains(holder),
@@ -237,7 +235,7 @@ impl<'a> Projection<'_, 'a> {
         }
     }
 
-    /// Which holders the way home makes again, and puts back into them all that was there.
+    /// The shared objects that the conversion back creates again with all of their contents.
     fn returning(self, from: &Pieces<'_>, pieces: &Pieces<'_>) -> BitSet {
         let (frontier, home) = (&self.level.frontier, self.to.other());
         let (mut returns, mut keeps) = (BitSet::new(), BitSet::new());
@@ -259,7 +257,7 @@ impl<'a> Projection<'_, 'a> {
         returns.without(&keeps)
     }
 
-    /// Fills what readers of a complete object expect, in objects that are there.
+    /// Fills in defaults for readers of a complete object, in existing objects.
     fn fill(self, from: &Pieces<'a>, kept: &KeptFields<'a>, given_back: &BitSet, pieces: &mut Pieces<'a>) {
         let (frontier, home) = (&self.level.frontier, self.to.other());
         let mut made_here: Vec<usize> = Vec::new();
@@ -272,7 +270,8 @@ impl<'a> Projection<'_, 'a> {
                     self.fill_holder(index, made, pieces);
                     made_here.extend(made.objects.iter().chain([&index]));
                 }
-                // It was made for what has left it, and more is around it now: that has to have it.
+                // The object was created for a value that moved away, and its parent has other contents and requires
+                // it.
                 None if *holder.required.of(self.to) && from.holder(index) == Presence::Object => {
                     self.set_holder(index, Presence::Object, pieces);
                 }
@@ -284,8 +283,8 @@ impl<'a> Projection<'_, 'a> {
         }
         let (held_there, held_here) = (pieces.held(frontier, self.to), from.held(frontier, home));
         for (index, operation) in self.level.operations.iter().enumerate() {
-            // What has a default in the version that was read was filled in there, if its object was there. Where it is
-            // absent all the same somebody looks before that, and it says nothing.
+            // A default of the version that was read is already present if its object exists. If the value is still
+            // absent, the API server has not processed the object yet, and nothing follows.
             let firsts = |side: Side| frontier.slots.of(side).get(index).copied().unwrap_or_default();
             let mut read = operation.places.of(home).iter().zip(firsts(home)..);
             let early =
@@ -294,13 +293,13 @@ impl<'a> Projection<'_, 'a> {
                 continue;
             }
             for ((at, place), slot) in operation.places.of(self.to).iter().enumerate().zip(firsts(self.to)..) {
-                // What the API server fills in, or requires, in an object that is there is filled in, even if it is
-                // kept that it was missing.
+                // Defaults of the API server and required fields are filled in for existing objects, even if kept as
+                // absent.
                 let holder = || frontier.cut(self.to, slot).and_then(|cut| cut.holder);
-                // In an object that it makes itself there is what it puts there.
+                // An object that the API server creates has the contents of its default.
                 let is_anew = !made_here.is_empty() && holder().is_some_and(|holder| made_here.contains(&holder));
                 let wanted = !given_back.contains(index) && !is_anew || place.required || place.fills_default();
-                // What is said under a condition that does not hold is not said.
+                // A conditional value is not filled in if its condition does not hold.
                 if self.to == Side::Newer && self.idle.contains(index) && !place.required && !place.fills_default() {
                     continue;
                 }
@@ -310,7 +309,7 @@ impl<'a> Projection<'_, 'a> {
                 if (filled || needed)
                     && let Some(value) = pieces.slots.get_mut(slot).filter(|value| value.is_none())
                 {
-                    // What was filled in over there is somebody's where more is in its object than that.
+                    // A filled-in value of the other side belongs to the client if its object has more contents.
                     let read = from.of(frontier, home, index);
                     let made = || self.mapped((index, operation), self.to, read).into_iter().nth(at).flatten();
                     let fill = place.fill.as_ref().filter(|_| filled).map(Json::view);
@@ -320,7 +319,7 @@ impl<'a> Projection<'_, 'a> {
         }
     }
 
-    /// Makes an object that both versions have as the API server makes it.
+    /// Creates a shared object from its default, as the API server does.
     fn fill_holder(self, index: usize, made: &'a FilledObject, pieces: &mut Pieces<'a>) {
         for (holders, presence) in [(&made.objects, Presence::Object), (&made.nulls, Presence::Null)] {
             holders.iter().for_each(|holder| self.set_holder(*holder, presence, pieces));
@@ -337,15 +336,15 @@ impl<'a> Projection<'_, 'a> {
         }
     }
 
-    /// Whether the newer version had a value of an operation whose condition does not hold: what was kept for its place
-    /// shows that. The values of the older version are still those of that form.
+    /// Returns whether the newer version had a value of an operation whose condition does not hold, as its kept value
+    /// shows. The values of the older version still have that form.
     fn runs_again(self, index: usize, operation: &Operation, kept: &KeptFields<'a>) -> bool {
         self.to == Side::Newer
             && self.idle.contains(index)
             && operation.places.newer.first().is_some_and(|place| kept.has(&place.id))
     }
 
-    /// What an operation makes of values; nothing where its condition does not hold.
+    /// The mapped values of an operation. Absent if its condition does not hold.
     pub(super) fn mapped(
         self,
         (index, operation): (usize, &Operation),
@@ -364,7 +363,7 @@ impl<'a> Projection<'_, 'a> {
         }
     }
 
-    /// Whether an object of the side that is written is what the API server makes of it, and nothing else.
+    /// Returns whether an object of the written side equals its default.
     pub(super) fn is_as_made(self, index: usize, made: &'a FilledObject, object: &Pieces<'_>) -> bool {
         let frontier = &self.level.frontier;
         let mut expected = Pieces::new(object.slots.len(), frontier.holders.len());
@@ -393,8 +392,8 @@ impl<'a> Projection<'_, 'a> {
             })
     }
 
-    /// Fills objects in that only the version that is written has, where that has a default for them. What an operation
-    /// was given back stays: it was so when its object was there.
+    /// Fills in the defaults of objects that only the written version has. Restored values take precedence, because
+    /// they come from the existing object.
     fn fill_objects(
         self,
         index: usize,
@@ -422,25 +421,25 @@ impl<'a> Projection<'_, 'a> {
                 }
             }
             if !is_natural(part, Some(&rest), &pieces.slots) {
-                // It is an object, as what is in it is to be there: nothing can go wrong.
+                // Its members will exist, so it is an object, and this cannot fail.
                 _ = tree::put(pieces.rests.entry(index).or_insert(Json::NULL), path, rest);
             }
         }
     }
 }
 
-/// No holder.
+/// No shared objects.
 pub(super) static NOTHING: BitSet = BitSet::new();
 
-/// What is at places where lists or maps may be.
+/// The null state of values at places of lists or maps.
 pub(super) fn kinds<'v>(values: &'v [Option<Json<'_>>]) -> impl Iterator<Item = Option<bool>> + 'v {
     values.iter().map(|value| value.as_ref().map(Json::is_null))
 }
 
-/// What an operation makes of values, as the API server leaves it: a null stays only where there is room for one.
+/// The mapped values of an operation, as the API server stores them: without nulls that the schema does not allow.
 pub(super) fn mapped<'a>(operation: &Operation, to: Side, read: &[Option<Json<'a>>]) -> Fragment<'a> {
     let places = operation.places.of(to);
-    // Of nothing there comes nothing, whatever the operation is.
+    // For every operation, absent maps to absent.
     if read.iter().all(Option::is_none) {
         return smallvec![None; places.len()];
     }

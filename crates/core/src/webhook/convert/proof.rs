@@ -1,30 +1,30 @@
-//! Which kept values count. Other clients may write annotations, so an entry proves nothing by itself.
+//! Validation of kept values. Other clients may write annotations, so an entry is not trusted by itself.
 //!
-//! A kept value comes back only if converting it gives the value that the object has now. So a forged entry shows no
-//! version of an object a value that another version does not show:
+//! A kept value is restored only if its conversion gives the current value of the object. So a forged entry cannot show
+//! a value in one version that another version does not show:
 //!
 //! ```text
 //! v2  container: good     kept-v1: spec.image = {value: evil, became: good}
 //! v1  image: good         `evil` becomes `evil`, not `good`: the entry does not count
 //! ```
 //!
-//! Values that the API server or the definition fills in differ between versions without any edit. An entry between two
-//! of these counts as well: it gives its writer no choice of the value.
+//! Defaults of the API server or the definition differ between versions without any edit. An entry between two defaults
+//! is valid too, because its writer cannot choose the value.
 
 use super::bit_set::BitSet;
-use super::projection::{Projected, Projection, kinds, mapped};
 use super::cut::split;
 use super::kept::{filled, same, same_when_filled};
 use super::pieces::Pieces;
+use super::projection::{Projected, Projection, kinds, mapped};
 use crate::definition::frontier::Part;
 use crate::definition::{Fragment, Operation, Place, Side};
 use crate::json::Json;
 
-/// The way across whose kept values are checked.
+/// The projection whose kept values are checked.
 pub(super) struct EntryProof<'c, 'a>(pub(super) Projection<'c, 'a>);
 
 impl<'a> EntryProof<'_, 'a> {
-    /// The operations that were given back values which do not count.
+    /// The operations with restored values that are not valid.
     pub(super) fn unproven(&self, from: &Pieces<'a>, crossed: &Projected<'a>) -> BitSet {
         let frontier = &self.0.level.frontier;
         let mut unproven = BitSet::new();
@@ -38,7 +38,7 @@ impl<'a> EntryProof<'_, 'a> {
         unproven
     }
 
-    /// Whether kept values of an operation count, where the object has the values `now` in their place.
+    /// Returns whether kept values of an operation are valid, given the current values `now`.
     fn is_proven(
         &self,
         (index, operation): (usize, &Operation),
@@ -51,16 +51,16 @@ impl<'a> EntryProof<'_, 'a> {
         let replaces = |values: &[Option<Json<'a>>]| {
             let replaces = self.0.mapped((index, operation), home, values);
             match operation.items() {
-                // Each item proves its own entries. A list that is not there becomes one without items.
+                // Each item validates its own entries. An absent list maps to one without items.
                 Some(_) => kinds(&replaces).eq(kinds(now)) && now.iter().flatten().all(is_bare),
-                // Where nothing comes of the values, the API server may make what is there, with an object around it.
+                // If the values map to nothing, the current values may be defaults, including an object around them.
                 None => {
                     let is_nothing = replaces.iter().all(Option::is_none);
                     is_what(&replaces, now, there) || is_nothing && self.are_made((index, home), now, there)
                 }
             }
         };
-        // A value of an operation that ran although its condition does not hold.
+        // The value of an operation that ran although its condition does not hold.
         let ran = || self.0.idle.contains(index) && is_what(&mapped(operation, home, values), now, there);
         replaces(values)
             || home == Side::Newer && ran()
@@ -70,7 +70,7 @@ impl<'a> EntryProof<'_, 'a> {
             || self.are_made((index, to), values, here) && self.are_made((index, home), now, there)
     }
 
-    /// Whether each of an operation's values at a side is absent or filled in there.
+    /// Returns whether each value of an operation on a side is absent or a default.
     fn are_made(&self, (index, side): (usize, Side), values: &[Option<Json<'_>>], places: &[Place]) -> bool {
         let first = self.0.level.frontier.slots.of(side).get(index).copied().unwrap_or_default();
         values.iter().zip(places).zip(first..).all(|((value, place), slot)| {
@@ -83,7 +83,7 @@ impl<'a> EntryProof<'_, 'a> {
         })
     }
 
-    /// Whether the API server puts a value into a slot when it makes an object around it.
+    /// Returns whether the default of a parent object sets a slot to this value.
     fn is_made_with_its_object(&self, (slot, side): (usize, Side), value: &Json<'_>) -> bool {
         let frontier = &self.0.level.frontier;
         let slots = frontier.slots.of(side).last().copied().unwrap_or_default();
@@ -105,7 +105,7 @@ impl<'a> EntryProof<'_, 'a> {
     }
 }
 
-/// Values as the API server leaves them: it takes a null away where the schema has no room for one.
+/// The values as the API server stores them: without nulls that the schema does not allow.
 fn without_nulls<'v>(values: &[Option<Json<'v>>], at: &[Place]) -> Fragment<'v> {
     let stays = |(value, place): (&Option<Json<'v>>, &Place)| {
         value.clone().filter(|value| !value.is_null() || place.schema.can_be_null())
@@ -113,12 +113,12 @@ fn without_nulls<'v>(values: &[Option<Json<'v>>], at: &[Place]) -> Fragment<'v> 
     values.iter().zip(at).map(stays).collect()
 }
 
-/// Whether a place for a list or map has no items.
+/// Returns whether a list or map has no items.
 fn is_bare(value: &Json<'_>) -> bool {
     value.is_null() || ["[]", "{}"].iter().any(|empty| Json::Text((*empty).into()).same(value))
 }
 
-/// Whether values are what is there, but for what the API server fills in.
+/// Returns whether values equal the current values, apart from defaults.
 fn is_what(values: &[Option<Json<'_>>], now: &[Option<Json<'_>>], at: &[Place]) -> bool {
     same(values, now) || same_when_filled(values, now, at)
 }

@@ -1,7 +1,8 @@
-//! What of the kept fields on an object still holds, now that the object was changed.
+//! Removes kept values that are no longer valid after a change of the object.
 //!
-//! A kept value waits until somebody reads the version that can say it. Where what it hangs on has changed, it must not
-//! wait for that to change back. The way there and back leaves what still holds, and nothing else:
+//! A kept value is pending until a client reads the version that can represent it. If a value that it depends on has
+//! changed, the kept value must not become valid again after a later change. A conversion there and back leaves exactly
+//! the valid entries:
 //!
 //! ```text
 //! as it was at v2   policy: Always   kept-v1: {"spec.policy":{"value":"Forever","became":"Always"}}
@@ -17,17 +18,17 @@ use super::tree;
 use crate::definition::{Kind, Place, VersionIndex};
 use crate::json::Json;
 
-/// An annotation of kept fields that has to change.
+/// A kept annotation that must change.
 pub(crate) struct Pruned {
     pub(crate) name: String,
-    /// What it has to hold. Nothing where it has to go.
+    /// The new content. `None` removes the annotation.
     pub(crate) text: Option<String>,
 }
 
-/// The annotations of an object that do not hold what they would if the object came from the versions they are about.
+/// Returns the kept annotations whose content differs from that after a conversion there and back.
 ///
-/// What they say of a rollout stays, as its guards are in the status, which is written apart. An object that does not
-/// come back as it is keeps all it has.
+/// Entries of a rollout stay, because they depend on the status, which is written separately. If an object does not
+/// return unchanged, all its annotations stay.
 pub(crate) fn pruned<'a>(kind: &'a Kind, object: &Object<'a>) -> Result<Vec<Pruned>, ConvertError> {
     let at = object.version(kind)?;
     let others = kind.versions.indices().filter(|version| *version != at);
@@ -44,7 +45,7 @@ pub(crate) fn pruned<'a>(kind: &'a Kind, object: &Object<'a>) -> Result<Vec<Prun
         back.convert(kind, end)?;
         back.convert(kind, at)?;
     }
-    // What is too large to be written is not what is left.
+    // An annotation that is too large to be written does not count as removed.
     if back.annotations.overflow().is_some() || !contents(kind, object)?.same(&contents(kind, &back)?) {
         return Ok(Vec::new());
     }
@@ -57,8 +58,8 @@ pub(crate) fn pruned<'a>(kind: &'a Kind, object: &Object<'a>) -> Result<Vec<Prun
     Ok(changed.collect())
 }
 
-/// The annotations whose entries of the status differ from those of the old object: these belong to writers of the
-/// status, as the status itself does, and become what they were.
+/// Restores the status entries of kept annotations from the old object. They belong to writers of the status, as does
+/// the status itself.
 pub(crate) fn status_as_before(kind: &Kind, new: &Object<'_>, old: Option<&Object<'_>>) -> Vec<Pruned> {
     let names = kind.versions.indices().filter_map(|version| kind.kept_annotation(version));
     let reset = names.filter_map(|name| {
@@ -78,13 +79,13 @@ pub(crate) fn status_as_before(kind: &Kind, new: &Object<'_>, old: Option<&Objec
     reset.collect()
 }
 
-/// Whether a place of a kept entry is in the status.
+/// Returns whether the place of a kept entry is in the status.
 pub(crate) fn is_of_status(id: &str) -> bool {
     id.strip_prefix("status").is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
 
-/// Whether a write brings along a kept annotation of its own: one that says something, and neither what was there
-/// before nor what is left of that after the write.
+/// Returns whether a write sets a kept annotation itself: it has content, and is neither the previous content nor the
+/// rest of it after the write.
 pub(crate) fn is_brought(kind: &Kind, [old, new]: [&Object<'_>; 2], name: &str) -> bool {
     let (before, now) = (old.annotations.text(name), new.annotations.text(name));
     let Some(now) = now.filter(|now| before.as_deref() != Some(now)) else {
@@ -105,7 +106,7 @@ pub(crate) fn is_brought(kind: &Kind, [old, new]: [&Object<'_>; 2], name: &str) 
     !left.is_some_and(|left| is_same(&left, &now))
 }
 
-/// What an annotation has to hold, if that is not what it does.
+/// The required content of an annotation, if it differs.
 fn still_holds(kind: &Kind, before: &str, now: Option<&str>) -> Option<Option<String>> {
     let mut kept = now.and_then(Kept::parse).unwrap_or_default();
     let mut was = Kept::parse(before)?;
@@ -118,7 +119,7 @@ fn still_holds(kind: &Kind, before: &str, now: Option<&str>) -> Option<Option<St
     (text(Kept::parse(before)?) != now).then_some(now)
 }
 
-/// What an object says, its rollout aside.
+/// The content of an object without its rollout fields.
 fn contents<'a>(kind: &Kind, object: &Object<'a>) -> Result<Json<'a>, ConvertError> {
     let mut root = object.root.clone();
     for place in rollout_places(kind) {
@@ -127,7 +128,7 @@ fn contents<'a>(kind: &Kind, object: &Object<'a>) -> Result<Json<'a>, ConvertErr
     Ok(root)
 }
 
-/// The fields that speak of a rollout, in either version.
+/// The rollout fields of either version.
 fn rollout_places(kind: &Kind) -> impl Iterator<Item = &Place> {
     let status = kind.steps.iter().filter_map(|step| step.status.as_ref());
     let requested = status.flat_map(|status| [&status.requests, &status.hashes]);

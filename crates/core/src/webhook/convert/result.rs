@@ -1,10 +1,10 @@
-//! The text of an object at another version of its kind.
+//! The text of an object in another version of its kind.
 
 use std::sync::Arc;
 
+use super::annotation_budget::AnnotationBudget;
 use super::change::{Change, Trace};
 use super::error::ConvertError;
-use super::annotation_budget::AnnotationBudget;
 use super::object::{Metadata, Object};
 use crate::definition::{Kind, VersionIndex};
 
@@ -13,22 +13,22 @@ use crate::definition::{Kind, VersionIndex};
 pub struct Converted {
     /// The object, as JSON.
     pub text: String,
-    /// The version it came in.
+    /// The original version.
     pub from: Arc<str>,
-    /// A change that waits for somebody was taken as completed, because the last request is.
+    /// A change that waits for approval was treated as completed, because the last request is.
     pub staged: bool,
-    /// How what must be kept fits beside its other annotations.
+    /// How the kept values fit into the annotations.
     pub fit: AnnotationBudget,
 }
 
-/// What is to be said of a converted object beside its text: see [`Converted`].
+/// The properties of a converted object other than its text: see [`Converted`].
 pub(crate) struct ConversionEvents {
     pub(crate) staged: bool,
     pub(crate) fit: AnnotationBudget,
 }
 
-/// Converts an object to another version of its kind, and writes it where there is room for so many bytes. Nothing is
-/// written of one that cannot be converted.
+/// Converts an object to another version of its kind, and writes it to a buffer with capacity for this many bytes.
+/// Writes nothing on failure.
 pub(crate) fn convert_into<'o, 'a>(
     kind: &'a Kind,
     mut object: Object<'a>,
@@ -50,7 +50,7 @@ pub(crate) fn convert<'a>(
     traced(kind, object, to, metadata, &mut Trace::off())
 }
 
-/// Converts an object, and says what was changed.
+/// Converts an object, and returns the changes.
 pub(crate) fn explain<'a>(
     kind: &'a Kind,
     object: Object<'a>,
@@ -74,7 +74,7 @@ fn traced<'a>(
     Ok(Converted { staged, ..written(object, &from, metadata) })
 }
 
-/// The text of an object that came in a version, and was converted.
+/// The text of a converted object, and its original version.
 pub(crate) fn written(object: Object<'_>, from: &Arc<str>, metadata: Metadata) -> Converted {
     let mut text = String::new();
     let out = &mut text;

@@ -1,4 +1,4 @@
-//! Putting an object together again, in the place of what was cut out of it.
+//! Puts pieces back into an object, in place of those that were taken out.
 
 use super::bit_set::BitSet;
 use super::join::join;
@@ -7,8 +7,7 @@ use crate::definition::Side;
 use crate::definition::frontier::{Branch, Frontier, SharedObject};
 use crate::json::{Json, Members};
 
-/// Puts the pieces of a side into an object that others were taken out of. What stands where something was cut out
-/// stands in its place.
+/// Puts the pieces of a side into an object with holes. Values in place of removed values keep their position.
 pub(super) fn put<'a>(frontier: &'a Frontier, to: Side, root: &mut Json<'a>, pieces: Pieces<'a>) {
     let mut putting = Putting { frontier, to, pieces };
     match &frontier.root {
@@ -24,7 +23,7 @@ struct Putting<'a> {
 }
 
 impl<'a> Putting<'a> {
-    /// What belongs at a cut; a hole where there is nothing.
+    /// The value at a split point, or a hole.
     fn value(&mut self, cut: usize) -> Json<'a> {
         let Pieces { slots, rests, .. } = &mut self.pieces;
         let part = self.frontier.cuts.get(cut).map(|cut| cut.parts.of(self.to));

@@ -1,4 +1,5 @@
-//! One step between two neighbouring versions: give back what was kept, run the operations, keep what does not fit.
+//! A step between two neighbouring versions: restores kept values, runs the operations, and keeps values that cannot be
+//! represented.
 
 use std::borrow::Cow;
 
@@ -16,7 +17,7 @@ use crate::definition::{HashedFields, Kind, Level, Side, StatusMapping, Step};
 use crate::json::Json;
 use crate::webhook::rollout_hash::{self, CalculatedHash};
 
-/// Moves an object to the other version of a step.
+/// Converts an object to the other version of a step.
 pub(super) fn convert<'a>(
     kind: &'a Kind,
     step: &'a Step,
@@ -25,7 +26,7 @@ pub(super) fn convert<'a>(
     trace: &mut Trace<'_>,
 ) -> Result<(), ConvertError> {
     top_level_objects(root, step)?;
-    // What the step's own annotation keeps says which operations did not run.
+    // The step's own annotation contains which operations did not run.
     pending::forget(kind, step, to.other(), root, annotations);
     let annotation = annotations.text(step.kept.of(to)).filter(|text| text.len() <= LONGEST);
     let annotation = annotation.map(|text| texts.keep(text));
@@ -40,8 +41,7 @@ pub(super) fn convert<'a>(
     Ok(())
 }
 
-/// Lets those who go on from here borrow the lists that were written anew, as they do the object: each look at one
-/// would be another copy of it.
+/// Makes rewritten lists borrowed, like the rest of the object, because later accesses would otherwise copy them.
 fn borrow_lists<'a>(level: &Level, to: Side, root: &mut Json<'a>, texts: &'a StringArena) {
     let lists = level.operations.iter().filter(|operation| operation.items().is_some());
     for list in lists.filter_map(|operation| operation.places.of(to).first()) {
@@ -53,7 +53,7 @@ fn borrow_lists<'a>(level: &Level, to: Side, root: &mut Json<'a>, texts: &'a Str
     }
 }
 
-/// The same with what the version that is written left on the object. Returns what the other one leaves.
+/// Converts with the kept values of the version that is written. Returns the values to keep for the other version.
 fn convert_with<'a>(
     kept: &Kept<'a>,
     kind: &'a Kind,
@@ -63,7 +63,7 @@ fn convert_with<'a>(
     annotations: &Annotations<'_>,
     trace: &mut Trace<'_>,
 ) -> Result<Kept<'a>, ConvertError> {
-    // The API server sends objects that lack what is required too, during server-side apply.
+    // During server-side apply, the API server also sends objects without required fields.
     let required = step.complete.of(to.other());
     let is_complete = |root: &mut Json<'_>| required.is_met(between.is_named, &mut |field| tree::has(root, field));
     let elsewhere = is_sparse_elsewhere(kind, step, annotations);
@@ -120,7 +120,7 @@ fn convert_with<'a>(
     Ok(to_keep)
 }
 
-/// The hash of an object that is complete, and what it was made of where that is told.
+/// The hash of a complete object, with its preimage if requested.
 fn calculated(
     hashed: &HashedFields,
     root: &Json<'_>,
@@ -131,8 +131,8 @@ fn calculated(
     CalculatedHash { hash: made_of.hash(), made_of: tells_preimage.then_some(made_of) }
 }
 
-/// Whether the object was sparse in a version that this step is not about. It is until it is there again: what a later
-/// version requires less of is not whole for that.
+/// Returns whether the object was sparse in a version outside of this step. It stays sparse until it reaches that
+/// version again, even if a later version requires fewer fields.
 fn is_sparse_elsewhere(kind: &Kind, step: &Step, annotations: &Annotations<'_>) -> bool {
     let is_other = |name: &&str| [Side::Older, Side::Newer].iter().all(|side| step.kept.of(*side) != name);
     let mut others = kind.versions.indices().filter_map(|version| kind.kept_annotation(version)).filter(is_other);
@@ -142,7 +142,7 @@ fn is_sparse_elsewhere(kind: &Kind, step: &Step, annotations: &Annotations<'_>) 
     })
 }
 
-/// Whether the hashes are written outside of what is hashed.
+/// Returns whether the hashes are written outside of the hashed field.
 fn is_apart(kind: &Kind, status: &StatusMapping) -> bool {
     let Some(hashed) = &kind.rollout_hash else { return false };
     let hashes = [&status.hashes.requested, &status.hashes.completed];

@@ -1,10 +1,10 @@
-//! Texts that are read on the way, to be borrowed from like the object itself.
+//! Storage for texts that are read during conversion, so that they can be borrowed like the object itself.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
 
-/// The values of annotations of one object, without their escapes, and its lists that were written anew. There are as
-/// many as steps were taken.
+/// The unescaped values of annotations of one object, and its rewritten lists. Their number is at most that of the
+/// steps.
 #[derive(Debug, Default)]
 pub(crate) struct StringArena {
     first: OnceCell<Box<Text>>,
@@ -17,7 +17,7 @@ struct Text {
 }
 
 impl StringArena {
-    /// Keeps a text for as long as all others. One that is read again, on another way, is the one that was kept.
+    /// Stores a text. Returns the stored text if it is already present.
     pub(super) fn keep(&self, text: Cow<'_, str>) -> &str {
         let mut place = &self.first;
         while let Some(one) = place.get() {

@@ -1,10 +1,10 @@
-//! Reading, taking and putting values along paths. Objects on the way are opened, everything else stays text.
+//! Access to values along paths. Parses the objects on a path, everything else stays text.
 
 use super::error::ConvertError;
 use crate::definition::{Path, Required};
 use crate::json::{Json, Members};
 
-/// The place that `depth` names of `path` lead to, for a message.
+/// The place after `depth` names of `path`, for a message.
 fn place(prefix: &str, path: &Path, depth: usize) -> String {
     let mut at = Path::default();
     for name in path.names().iter().take(depth) {
@@ -13,7 +13,7 @@ fn place(prefix: &str, path: &Path, depth: usize) -> String {
     at.after(prefix)
 }
 
-/// Opens the value that `depth` names of `path` lead to.
+/// Parses the value after `depth` names of `path`.
 fn open<'t, 'a>(
     json: &'t mut Json<'a>,
     prefix: &str,
@@ -31,7 +31,7 @@ fn open<'t, 'a>(
     }
 }
 
-/// The object that holds the field at `path`. `None` where an object on the way is absent or null.
+/// The object that contains the field at `path`. `None` if a parent is absent or null.
 fn holder<'t, 'a>(
     root: &'t mut Json<'a>,
     prefix: &str,
@@ -67,7 +67,7 @@ pub(crate) fn get<'t, 'a>(
     }
 }
 
-/// Takes the value at a path out.
+/// Removes and returns the value at a path.
 pub(super) fn take<'a>(root: &mut Json<'a>, prefix: &str, path: &Path) -> Result<Option<Json<'a>>, ConvertError> {
     match path.names().last() {
         None => Ok(Some(std::mem::replace(root, Json::NULL))),
@@ -75,7 +75,7 @@ pub(super) fn take<'a>(root: &mut Json<'a>, prefix: &str, path: &Path) -> Result
     }
 }
 
-/// Puts a value at a path. Objects that are needed on the way are made.
+/// Sets the value at a path. Creates absent parents.
 pub(super) fn put<'a>(root: &mut Json<'a>, path: &Path, value: Json<'a>) -> Result<(), ConvertError> {
     let Some((last, way)) = path.names().split_last() else {
         *root = value;
@@ -104,18 +104,18 @@ pub(super) fn put<'a>(root: &mut Json<'a>, path: &Path, value: Json<'a>) -> Resu
     Ok(())
 }
 
-/// Whether a field is there, and null only where that will do.
+/// Returns whether a field is present, and not null unless that is allowed.
 pub(super) fn has(root: &mut Json<'_>, Required { path, nullable }: &Required) -> bool {
     let value = get(root, "", path).ok().flatten();
     value.is_some_and(|value| *nullable || !value.is_null())
 }
 
-/// Whether the object that holds a field is there.
+/// Returns whether the object that contains a field exists.
 pub(crate) fn has_holder(root: &mut Json<'_>, path: &Path) -> bool {
     matches!(holder(root, "", path), Ok(Some(_)))
 }
 
-/// Whether the top-level object that holds a field is there. What was kept of one that is gone stays away with it.
+/// Returns whether the top-level object that contains a field exists. Kept values of a removed object are not restored.
 pub(super) fn has_top(root: &Json<'_>, path: &Path) -> bool {
     match path.names() {
         [top, _, ..] => match root {

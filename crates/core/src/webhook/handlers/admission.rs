@@ -1,4 +1,4 @@
-//! Answers an `AdmissionReview`: a patch from `/mutate`, a verdict from `/validate`.
+//! Handles an `AdmissionReview`: a patch for `/mutate`, a verdict for `/validate`.
 
 use std::sync::Arc;
 
@@ -14,8 +14,7 @@ use crate::webhook::mutations::mutated;
 use crate::webhook::reply::{FailedObject, Outcome, Reply};
 use crate::webhook::review::{AdmissionRequest, AdmissionResponse, Envelope, PatchOperation, ReviewError, parse};
 
-/// Answers a body with what has to be changed in the object. Fails where there is no uid to answer to, or nobody waits
-/// any more.
+/// Responds with the patch for the object. Fails if the body has no uid, or the client has disconnected.
 pub(crate) fn mutate(
     kinds: &Kinds,
     settings: &Settings,
@@ -28,7 +27,7 @@ pub(crate) fn mutate(
     })
 }
 
-/// The same, where there are stages as well: an object of their kinds is made what they say.
+/// Like `mutate`, and applies the mutations of the object's kind.
 pub(crate) fn mutate_with_mutations(
     (kinds, mutated_kinds): (&Kinds, &[MutatedKind]),
     settings: &Settings,
@@ -52,14 +51,13 @@ pub(crate) fn mutate_with_mutations(
     })
 }
 
-/// A write that may happen with these changes.
+/// Allows a write with these changes.
 fn patched(envelope: &Envelope, patch: &[PatchOperation], warnings: &[String]) -> Reply {
     let outcome = if patch.is_empty() { Outcome::Allow } else { Outcome::Patch };
     Reply::new(outcome, envelope.uid(), AdmissionResponse::Patched { patch, warnings }.write(envelope))
 }
 
-/// Answers a body with whether the object may be written so. Fails where there is no uid to answer to, or nobody waits
-/// any more.
+/// Responds with the verdict on the object. Fails if the body has no uid, or the client has disconnected.
 pub(crate) fn validate(
     kinds: &Kinds,
     settings: &Settings,
@@ -96,7 +94,7 @@ fn judged(kind: &Kind, object: &Json<'_>, judgement: Judgement, envelope: &Envel
     Reply { verdicts: judgement.verdicts, flip: judgement.flip, ..reply }
 }
 
-/// The scale of an object of a kind of ours, in a version.
+/// The scale of an object of a known kind, in a version.
 struct Scaled<'a> {
     kind: &'a Kind,
     at: VersionIndex,
@@ -104,7 +102,7 @@ struct Scaled<'a> {
     old: Option<Json<'a>>,
 }
 
-/// Whoever is asked without having a say.
+/// Allows the write unchanged.
 fn allowed(_: &Scaled<'_>, envelope: &Envelope) -> Reply {
     let response = AdmissionResponse::Allowed { warnings: &[], audit: &[] };
     Reply::new(Outcome::Allow, envelope.uid(), response.write(envelope))
@@ -139,7 +137,7 @@ fn answer(
                 Err(error) => return Ok(refused(&envelope, &error.to_string())),
             };
             let reply = decide(kind, &Write::new(object, old).by(manager).for_caller(caller), &envelope);
-            // What was given up half-way looks like an object that nobody can read.
+            // An aborted decision resembles an object that cannot be read.
             caller.waited()?;
             Ok(Reply { flip: reply.flip.filter(|_| !dry_run), ..reply })
         }
@@ -148,7 +146,7 @@ fn answer(
     }
 }
 
-/// A request that nobody could judge: the registration is wrong, not the object.
+/// Rejects a request that could not be judged: the registration is wrong, not the object.
 fn refused(envelope: &Envelope, problem: &str) -> Reply {
     denied(envelope, &Status::bad_request(excerpt(problem)), &[], &[])
 }

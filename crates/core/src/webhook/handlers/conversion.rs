@@ -1,18 +1,18 @@
-//! Answers a `ConversionReview`: every object converted, or a sentence that names those that cannot be.
+//! Handles a `ConversionReview`: all objects converted, or a message that names the objects that failed.
 
 use std::sync::Arc;
 
 use crate::apimachinery::{ObjectName, excerpt};
 use crate::webhook::caller::{Caller, CallerGone};
-use crate::webhook::convert::{self, ConversionEvents, ConvertError, AnnotationBudget, Metadata, Object, StringArena};
+use crate::webhook::convert::{self, AnnotationBudget, ConversionEvents, ConvertError, Metadata, Object, StringArena};
 use crate::webhook::handle_error::HandleError;
-use crate::webhook::reply::{Conversions, FailedObject, ConversionWarning, Outcome, Reply};
+use crate::webhook::reply::{ConversionWarning, Conversions, FailedObject, Outcome, Reply};
 use crate::webhook::review::{
     ConversionRequest, ConvertedObjects, Envelope, ReviewError, StreamedObjects, conversion_failure, parse,
 };
 use crate::{json::Json, webhook::kinds::Kinds};
 
-/// Answers a body. Fails where there is no uid to answer to, or nobody waits any more.
+/// Handles a body. Fails if the body has no uid, or the client has disconnected.
 pub(crate) fn convert(
     kinds: &Kinds,
     metadata: Metadata,
@@ -34,7 +34,7 @@ pub(crate) fn convert(
     }
 }
 
-/// Answers with the objects of a request, which have so many bytes together.
+/// Responds with the objects of a request of this total size.
 fn answer<'j>(
     (kinds, metadata): (&Kinds, Metadata),
     caller: &Caller<'_>,
@@ -58,7 +58,7 @@ fn answer<'j>(
         };
         match convert_one((kinds, metadata), caller, object, desired, room) {
             Ok(one) => {
-                // There is no answer with some of them: from the first failure on, only failures are looked for.
+                // A partial response is not possible. After the first failure, only failures are collected.
                 let Some(converted) = &mut converted else {
                     count += 1;
                     continue;
@@ -66,7 +66,10 @@ fn answer<'j>(
                 match one {
                     Some((one, counted)) => {
                         for event in events(&one) {
-                            notices.push(ConversionWarning { event, object: ObjectName::of(&Json::borrowed(text)).to_string() });
+                            notices.push(ConversionWarning {
+                                event,
+                                object: ObjectName::of(&Json::borrowed(text)).to_string(),
+                            });
                         }
                         add(&mut conversions, counted);
                     }
@@ -81,7 +84,7 @@ fn answer<'j>(
         }
         count += 1;
     }
-    // What was given up half-way looks like an object that cannot be converted.
+    // An aborted decision resembles an object that cannot be converted.
     caller.waited()?;
     let Some(converted) = converted else {
         let message = failures.message(count, desired);
@@ -92,7 +95,7 @@ fn answer<'j>(
     Ok(Reply { conversions, notices, ..reply })
 }
 
-/// What happened to an object that changes no answer.
+/// Events of an object that do not change the response.
 fn events(one: &ConversionEvents) -> impl Iterator<Item = &'static str> {
     let of_its_size = match one.fit {
         AnnotationBudget::Well => None,
@@ -102,7 +105,7 @@ fn events(one: &ConversionEvents) -> impl Iterator<Item = &'static str> {
     one.staged.then_some("staged_taken_as_completed").into_iter().chain(of_its_size)
 }
 
-/// The objects that cannot be converted: all are counted, and some are named.
+/// The objects that failed to convert: all are counted, and some are named.
 #[derive(Default)]
 struct Failures {
     named: Vec<String>,
@@ -135,7 +138,7 @@ impl Failures {
     }
 }
 
-/// How many failing objects a message names: enough for a person, small enough for a log.
+/// The maximum number of failed objects in a message: enough for a person, small enough for a log.
 const NAMED: usize = 20;
 
 fn failure(envelope: &Envelope, message: String) -> Reply {
@@ -143,14 +146,13 @@ fn failure(envelope: &Envelope, message: String) -> Reply {
     Reply { message: Some(message), ..Reply::new(Outcome::Fail, envelope.uid(), body) }
 }
 
-/// Why one object could not be converted, and as what it counts.
+/// Why one object failed to convert, and its counter.
 struct Failed {
     of: Conversions,
     error: ConvertError,
 }
 
-/// Converts one object, and writes it where there is room. Nothing if it is in the desired version already: it stays as
-/// it is.
+/// Converts one object and writes it to the response. `None` if it is already in the desired version.
 fn convert_one<'o>(
     (kinds, metadata): (&Kinds, Metadata),
     caller: &Caller<'_>,
@@ -184,12 +186,12 @@ fn convert_one<'o>(
     }
 }
 
-/// One object.
+/// A count of one object.
 fn counted(kind: &str, from: &str, to: &str) -> Conversions {
     Conversions { kind: kind.into(), from: from.into(), to: to.into(), objects: 1 }
 }
 
-/// Objects of one kind that came in one version and go to the same one are counted together.
+/// Adds to the count of the same kind and versions.
 fn add(conversions: &mut Vec<Conversions>, one: Conversions) {
     let same =
         |counted: &&mut Conversions| (&counted.kind, &counted.from, &counted.to) == (&one.kind, &one.from, &one.to);

@@ -1,4 +1,4 @@
-//! From a review to its answer: what is asked is read, decided object by object, and written down.
+//! From a review to its response: parses the request, decides object by object, and writes the response.
 
 mod admission;
 mod conversion;

@@ -1,4 +1,4 @@
-//! `AdmissionReview`: a write in, and whether it may happen, or what is changed in it, out.
+//! `AdmissionReview`: a write in, and a verdict or a patch out.
 //!
 //! Source: `k8s.io/api admission/v1/types.go` and `apiserver pkg/admission/plugin/webhook/request/admissionreview.go`.
 
@@ -7,30 +7,30 @@ use super::patch::{PatchOperation, in_review};
 use crate::apimachinery::{Status, excerpt};
 use crate::json::{Json, Members};
 
-/// What an API server asks about.
+/// The content of an admission request.
 pub(crate) enum AdmissionRequest<'j> {
-    /// A deletion, a connection or a subresource other than scale. Those are nobody's to refuse: finalizers, status
-    /// writes and clean-ups must always get through.
+    /// A deletion, a connection or a subresource other than scale. These are always allowed: finalizers, status writes
+    /// and clean-ups must not be blocked.
     Exempt(Envelope),
-    /// The scale subresource of an object is written.
+    /// A write of the scale subresource.
     Scale {
         envelope: Envelope,
         group: String,
         version: String,
         plural: String,
-        /// A `Scale`, and what it was before.
+        /// A `Scale`, and its old value.
         scale: Json<'j>,
         old: Option<Json<'j>>,
     },
-    /// An object is created or updated.
+    /// The creation or update of an object.
     Write {
         envelope: Envelope,
         group: String,
         kind: String,
         object: Json<'j>,
-        /// What it was before an update.
+        /// The old object of an update.
         old: Option<Json<'j>>,
-        /// The field manager of whoever writes; empty where they name none.
+        /// The field manager of the client. Empty if not set.
         manager: String,
         /// Nothing will be stored.
         dry_run: bool,
@@ -38,7 +38,7 @@ pub(crate) enum AdmissionRequest<'j> {
 }
 
 impl<'j> AdmissionRequest<'j> {
-    /// Reads a review, or says what is missing or of another type.
+    /// Parses a review, or returns the missing or invalid member.
     pub(crate) fn read(json: Json<'j>) -> Result<Self, ReviewError> {
         let (envelope, mut request) = envelope::read(Review::Admission, json)?;
         let operation = request.text("operation");
@@ -67,7 +67,7 @@ impl<'j> AdmissionRequest<'j> {
     }
 }
 
-/// The object that is written, and what it was before.
+/// The new object, and the old object.
 fn objects<'j>(request: &mut ReviewMembers<'j>, operation: &str) -> Result<(Json<'j>, Option<Json<'j>>), String> {
     if !matches!(operation, "CREATE" | "UPDATE") {
         let operation = excerpt(operation);
@@ -85,18 +85,18 @@ fn objects<'j>(request: &mut ReviewMembers<'j>, operation: &str) -> Result<(Json
     Ok((new, old.filter(|_| operation == "UPDATE")))
 }
 
-/// What may be answered: no form has a patch together with a verdict.
+/// The possible responses: none has both a patch and a denial.
 pub(crate) enum AdmissionResponse<'a> {
-    /// It may happen.
+    /// Allows the write.
     Allowed { warnings: &'a [String], audit: &'a [(String, String)] },
-    /// It may not.
+    /// Denies the write.
     Denied { status: &'a Status, warnings: &'a [String], audit: &'a [(String, String)] },
-    /// It may happen with these changes, of which there may be none.
+    /// Allows the write with these changes, possibly none.
     Patched { patch: &'a [PatchOperation], warnings: &'a [String] },
 }
 
 impl AdmissionResponse<'_> {
-    /// The whole answer.
+    /// The whole response.
     pub(crate) fn write(&self, envelope: &Envelope) -> Vec<u8> {
         let mut response = Members::default();
         match self {

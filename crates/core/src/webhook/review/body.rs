@@ -1,20 +1,20 @@
-//! Bodies that cannot be answered with a review.
+//! Bodies that cannot get a review as response.
 
-/// A body that is no review, or one without a uid to answer to: HTTP 400 with a `v1 Status` (see
+/// A body that is no review, or a review without a uid: HTTP 400 with a `v1 Status` (see
 /// [`refusal`](crate::webhook::refusal)).
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BadReview {
-    /// The body is JSON, but no review that could be answered.
+    /// The body is JSON, but no valid review.
     #[error("{reason}")]
     NoReview {
-        /// What is missing or other than expected.
+        /// The missing or invalid member.
         reason: String,
     },
     /// The body is not JSON.
     #[error("request body is not JSON: {reason}")]
     NotJson {
-        /// Where and what.
+        /// The location and the error.
         reason: String,
     },
 }

@@ -1,4 +1,4 @@
-//! `ConversionReview`: objects in, the same objects in another version out, or one sentence.
+//! `ConversionReview`: objects in, the same objects in another version out, or an error message.
 //!
 //! Source: `apiextensions-apiserver pkg/apis/apiextensions/v1/types.go` and
 //! `pkg/apiserver/conversion/webhook_converter.go`.
@@ -9,7 +9,7 @@ use super::envelope::{self, Envelope, Review, ReviewError};
 use crate::json::{Json, Members, Reader, unescape};
 use crate::webhook::capacity::make_room;
 
-/// Objects, and the version they are wanted in.
+/// Objects, and their desired version.
 pub(crate) struct ConversionRequest<'j> {
     pub(crate) envelope: Envelope,
     /// `group/version`.
@@ -19,7 +19,7 @@ pub(crate) struct ConversionRequest<'j> {
 }
 
 impl<'j> ConversionRequest<'j> {
-    /// Reads a review, or says what is missing or of another type.
+    /// Parses a review, or returns the missing or invalid member.
     pub(crate) fn read(json: Json<'j>) -> Result<Self, ReviewError> {
         let (envelope, mut request) = envelope::read(Review::Conversion, json)?;
         let desired = match request.take("desiredAPIVersion") {
@@ -41,8 +41,8 @@ impl<'j> ConversionRequest<'j> {
         }
     }
 
-    /// Reads a review up to its objects, where all that must be known of it stands before them, as API servers write
-    /// it. Then each byte is looked at once.
+    /// Parses a review up to its objects. Succeeds if the other members precede them, as API servers write it. Then
+    /// each byte is read once.
     pub(crate) fn read_to_objects(body: &'j [u8]) -> Option<(Self, Reader<'j>)> {
         let mut reader = Reader::new(std::str::from_utf8(body).ok()?);
         reader.open(b'{')?;
@@ -55,19 +55,19 @@ impl<'j> ConversionRequest<'j> {
         Some((Self::read(Json::Object(review)).ok()?, reader))
     }
 
-    /// The objects of a review that was read whole, one after the other: there may be millions. Each with its text, and
-    /// opened as far as conversions do.
+    /// Iterates over the objects of a fully parsed review, which may be millions. Returns the text of each, and the
+    /// object parsed to the depth that conversions need.
     pub(crate) fn objects(&self) -> impl Iterator<Item = (&'j str, Json<'j>)> {
         Json::each_element(self.objects, OPENED)
     }
 
-    /// The bytes of the same, and of what stands between them.
+    /// The size of the objects in bytes, including separators.
     pub(crate) fn size(&self) -> usize {
         self.objects.len()
     }
 }
 
-/// The objects of a review that is read up to them: see [`ConversionRequest::read_to_objects`].
+/// The objects of a review that is parsed up to them: see [`ConversionRequest::read_to_objects`].
 pub(crate) struct StreamedObjects<'r, 'j> {
     reader: &'r mut Reader<'j>,
     is_whole: bool,
@@ -78,7 +78,7 @@ impl<'r, 'j> StreamedObjects<'r, 'j> {
         Self { reader, is_whole: false }
     }
 
-    /// Whether all of the review was JSON, now that its objects have been read.
+    /// Returns whether the whole review was valid JSON, after its objects have been read.
     pub(crate) fn is_whole(&self) -> bool {
         self.is_whole
     }
@@ -96,36 +96,36 @@ impl<'j> Iterator for StreamedObjects<'_, 'j> {
     }
 }
 
-/// The objects around the list: the request and the review.
+/// The nesting depth of the list: the request and the review.
 const AROUND: usize = 2;
 
-/// The levels of an object that are opened in one pass: its own members, and those of its metadata, spec and status.
+/// The levels of an object that are parsed in one pass: its own members, and those of its metadata, spec and status.
 const OPENED: usize = 2;
 
-/// The answer that holds every object that was asked for, in the order in which they came. It is written as objects
-/// come, and dropped where one fails: there is no answer with some of them.
+/// The response with all converted objects in their order. It is written incrementally, and dropped on the first
+/// failure, because a partial response is not possible.
 pub(crate) struct ConvertedObjects {
     body: String,
     is_empty: bool,
-    /// The bytes of all objects that were asked about, and of those that were answered so far.
+    /// The bytes of all requested objects, and of those that are already converted.
     asked: usize,
     answered: usize,
 }
 
 impl ConvertedObjects {
-    /// An answer with room for objects of so many bytes together.
+    /// A response with capacity for objects of this total size.
     pub(crate) fn new(envelope: &Envelope, size: usize) -> Self {
         let mut body = envelope.open(size);
         body.push_str(",\"result\":{\"status\":\"Success\"},\"convertedObjects\":[");
         Self { body, is_empty: true, asked: size, answered: 0 }
     }
 
-    /// Adds an object as it was sent.
+    /// Adds an object unchanged.
     pub(crate) fn push(&mut self, object: &str) {
         self.room(object.len(), object.len()).push_str(object);
     }
 
-    /// Where to add an object of so many bytes, which had so many when it was sent.
+    /// Starts an object of this length, which was sent with `sent` bytes, and returns the buffer.
     pub(crate) fn room(&mut self, length: usize, sent: usize) -> &mut String {
         if !self.is_empty {
             self.body.push(',');
@@ -137,17 +137,17 @@ impl ConvertedObjects {
         &mut self.body
     }
 
-    /// The answer, whole.
+    /// Finishes the response.
     pub(crate) fn finish(mut self) -> Vec<u8> {
         self.body.push_str(CLOSING);
         self.body.into_bytes()
     }
 }
 
-/// What closes the list, the response and the review.
+/// Closes the list, the response and the review.
 const CLOSING: &str = "]}}";
 
-/// The answer that says why nothing was converted. Of all it could hold, the API server reads only the message.
+/// The response for a failure. The API server reads only the message.
 pub(crate) fn conversion_failure(envelope: &Envelope, message: &str) -> Vec<u8> {
     let mut result = Members::default();
     result.add("status", Json::string("Failure"));
@@ -162,8 +162,8 @@ pub(crate) fn conversion_failure(envelope: &Envelope, message: &str) -> Vec<u8> 
 mod tests {
     use super::*;
 
-    /// Answers with objects of such sizes, before and after. Returns the bytes of the answer, the room that it has in
-    /// the end, and how often it moved.
+    /// Responds with objects of these sizes, before and after. Returns the bytes of the response, its final capacity,
+    /// and the number of reallocations.
     fn answered(sizes: &[(usize, usize)]) -> (usize, usize, usize) {
         let review = r#"{"apiVersion":"apiextensions.k8s.io/v1","kind":"ConversionReview",
             "request":{"uid":"u","desiredAPIVersion":"example.com/v2","objects":[]}}"#;
@@ -182,7 +182,7 @@ mod tests {
         (whole.len(), whole.capacity(), moved)
     }
 
-    /// While it moves there is all of it twice, and room that is not needed is memory that nobody counts.
+    /// A reallocation doubles the memory, and unused capacity is memory that is not accounted for.
     #[test]
     fn even_growth_reallocates_once() {
         for length in 10..21 {

@@ -1,4 +1,4 @@
-//! What both reviews have in common: the API they belong to, and the uid that an answer repeats.
+//! The common part of both reviews: the API version, and the uid that the response repeats.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use super::body::BadReview;
 use crate::apimachinery::excerpt;
 use crate::json::{Json, Members, OnlyMembers, Reader};
 
-/// The two reviews that an API server sends.
+/// The two reviews of an API server.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Review {
     Admission,
@@ -29,7 +29,7 @@ impl Review {
     }
 }
 
-/// What an answer repeats of the review it answers.
+/// The members of a review that the response repeats.
 #[derive(Clone, Debug)]
 pub(crate) struct Envelope {
     review: Review,
@@ -42,7 +42,7 @@ impl Envelope {
         &self.uid
     }
 
-    /// The answer with this response in it, after the uid.
+    /// The whole response, with these members after the uid.
     pub(super) fn answer(&self, response: Members<'_>) -> Vec<u8> {
         let mut body = self.open(0);
         for (name, value) in response.iter() {
@@ -55,7 +55,7 @@ impl Envelope {
         body.into_bytes()
     }
 
-    /// The answer up to the uid in its response, with room for as many bytes more: two braces are open.
+    /// The start of the response up to the uid, with capacity for more bytes. Two braces are open.
     pub(super) fn open(&self, room: usize) -> String {
         let mut body = String::with_capacity(512 + room);
         body.push_str("{\"apiVersion\":");
@@ -68,17 +68,17 @@ impl Envelope {
     }
 }
 
-/// Why a review is not decided: its request cannot be read.
+/// Why a request cannot be read.
 #[derive(Debug)]
 pub(crate) enum ReviewError {
-    /// There is nothing to answer to.
+    /// The body has no uid for a response.
     Bad(BadReview),
-    /// The answer says what is wrong.
+    /// The response contains the error.
     Problem(Envelope, String),
 }
 
-/// The members of a review or a request that somebody reads, split once; there may be millions of others. Of one that
-/// is named twice the first counts.
+/// The used members of a review or a request, parsed once. There may be millions of others. Of duplicate members the
+/// first counts.
 pub(super) struct ReviewMembers<'j>(Vec<(Cow<'j, str>, Json<'j>)>);
 
 impl<'j> ReviewMembers<'j> {
@@ -106,13 +106,13 @@ impl<'j> ReviewMembers<'j> {
         Some(self.0.remove(at).1)
     }
 
-    /// The text of a member: empty where there is none, or it is no string.
+    /// The text of a member. Empty if it is absent or no string.
     pub(super) fn text(&self, name: &str) -> String {
         self.get(name).and_then(Json::as_str).map_or_else(String::new, Cow::into_owned)
     }
 }
 
-/// What is read of a review, a request, and the kind and the options in it.
+/// The used members of a review, a request, and of the kind and the options in it.
 const READ: [&str; 16] = [
     "apiVersion",
     "desiredAPIVersion",
@@ -132,19 +132,17 @@ const READ: [&str; 16] = [
     "version",
 ];
 
-/// The longest uid that is repeated, in bytes. The API server's are UUIDs.
+/// The maximum length of a uid in bytes. Those of the API server are UUIDs.
 const LONGEST_UID: usize = 256;
 
-/// Reads a body as JSON, the review, its request and the objects in it opened on the way, or says where it stops being
-/// UTF-8 or JSON.
+/// Parses a body, with the review, its request and its objects. Returns where it is no valid UTF-8 or JSON.
 pub(crate) fn parse(body: &[u8]) -> Result<Json<'_>, BadReview> {
     let text = std::str::from_utf8(body).map_err(|error| BadReview::NotJson { reason: error.to_string() })?;
     Json::parse_for(text, LEVELS, OnlyMembers { levels: 2, names: &READ })
         .map_err(|error| BadReview::NotJson { reason: error.to_string() })
 }
 
-/// The members of an object that somebody reads, and that stand before the one with this name, at whose value the
-/// reader stands then.
+/// The used members of an object before the member of this name. The reader is then at its value.
 pub(super) fn members_before<'j>(name: &str, reader: &mut Reader<'j>) -> Option<Members<'j>> {
     let mut members = Members::default();
     loop {
@@ -159,12 +157,12 @@ pub(super) fn members_before<'j>(name: &str, reader: &mut Reader<'j>) -> Option<
     }
 }
 
-/// The levels of a body that are opened at once: the review, its request, an object that is written, and its metadata,
-/// spec and status.
+/// The levels of a body that are parsed at once: the review, its request, a written object, and its metadata, spec and
+/// status.
 const LEVELS: usize = 4;
 
-/// Reads what both reviews have, and hands on the members of the request. Fails where there is no uid to answer to, or
-/// it is not the review that is asked for.
+/// Parses the common part of both reviews, and returns the members of the request. Fails if there is no uid, or it is
+/// another review.
 pub(super) fn read<'j>(review: Review, json: Json<'j>) -> Result<(Envelope, ReviewMembers<'j>), ReviewError> {
     let (group, takes) = (review.group(), review.kind());
     let mut members = ReviewMembers::of(json);

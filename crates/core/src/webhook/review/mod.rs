@@ -1,5 +1,5 @@
-//! Reviews as they are on the wire: what the API server asks, and the forms that an answer may have. What is answered
-//! is decided elsewhere.
+//! The wire format of reviews: requests of the API server, and the possible responses. Other modules make the
+//! decisions.
 
 mod admission;
 mod body;

@@ -1,4 +1,4 @@
-//! JSON Patch (RFC 6902), as far as it is used here.
+//! The used part of JSON Patch (RFC 6902).
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -13,11 +13,11 @@ pub struct PatchOperation {
     pub op: &'static str,
     /// A JSON Pointer (RFC 6901).
     pub path: String,
-    /// JSON text. Empty for `remove`, which has none.
+    /// JSON text. Empty for `remove`.
     pub value: String,
 }
 
-/// A patch as a review holds it: a JSON document in base64.
+/// A patch as a review contains it: a JSON document in base64.
 pub(super) fn in_review(patch: &[PatchOperation]) -> String {
     let operation = |operation: &PatchOperation| {
         let mut members = Members::default();

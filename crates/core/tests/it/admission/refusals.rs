@@ -1,6 +1,6 @@
 //! Requests that nobody could answer: each gets a clear word, none a panic, and the next one is fine.
 
-use pointsman_core::webhook::{BadReview, Endpoint, Enforcement, Settings, HandleError, Webhook};
+use pointsman_core::webhook::{BadReview, Endpoint, Enforcement, HandleError, Settings, Webhook};
 use serde_json::{Value, json};
 
 use super::apiserver::{accepted_by_apiserver, ask, review};

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use pointsman_core::definition::Kind;
-use pointsman_core::laws::{self, Make, ObjectSource, Random, Dictionary};
+use pointsman_core::laws::{self, Dictionary, Make, ObjectSource, Random};
 
 use super::Trip;
 use crate::kinds::WEBHOOK;

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use pointsman_core::definition::{BadDefinition, Kind};
 use pointsman_core::laws::random_kinds::{Draft, Manner, smallest};
-use pointsman_core::laws::{Broken, CheckOptions, LAWS, Law, Report, Value, Dictionary, check};
+use pointsman_core::laws::{Broken, CheckOptions, Dictionary, LAWS, Law, Report, Value, check};
 use pointsman_core::webhook::{Metadata, Webhook};
 
 use super::number;

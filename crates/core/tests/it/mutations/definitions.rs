@@ -209,7 +209,8 @@ fn kind_has_mutations_once() {
     let mutated = |text: &str| MutatedKind::load("mutations.yaml", text).unwrap();
     let text = definition("[{noFlag: --a}]", "[]");
     let webhook = || Webhook::new(Vec::new(), Metadata::Identity).unwrap();
-    let twice = webhook().with_mutations(vec![mutated(&text), mutated(&text.replace("\nresource:", "\nname: b\nresource:"))]);
+    let twice =
+        webhook().with_mutations(vec![mutated(&text), mutated(&text.replace("\nresource:", "\nname: b\nresource:"))]);
     let said = twice.unwrap_err().to_string();
     assert_eq!(said, "Deployment.apps is defined twice, as \"deployment\" and as \"b\": remove one");
     let mutated = mutated(&text);

@@ -3,7 +3,7 @@
 use pointsman_core::webhook::FactValue;
 use serde_json::{Value, json};
 
-use super::{as_json, replaces, definition, deployment, patch, with_mutations};
+use super::{as_json, definition, deployment, patch, replaces, with_mutations};
 
 /// The Pod that an operation makes of another one, and that of doing it twice.
 #[track_caller]

@@ -1,7 +1,7 @@
 //! The example that people read: control planes that go from one driver of volumes to another.
 
 use pointsman_core::definition::MutatedKind;
-use pointsman_core::webhook::{KnownFacts, Metadata, FactValue, Webhook};
+use pointsman_core::webhook::{FactValue, KnownFacts, Metadata, Webhook};
 use serde_json::{Value, json};
 
 fn file(name: &str) -> String {

@@ -2,11 +2,11 @@
 
 use pointsman_core::definition::MutatedKind;
 use pointsman_core::laws::Random;
-use pointsman_core::webhook::{KnownFacts, Metadata, FactValue, Webhook};
+use pointsman_core::webhook::{FactValue, KnownFacts, Metadata, Webhook};
 use serde_json::{Value, json};
 
 use super::chance::{FLAGS, object, operations};
-use super::{as_json, replaces, definition, patch, with_mutations};
+use super::{as_json, definition, patch, replaces, with_mutations};
 
 fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
@@ -126,12 +126,17 @@ fn two_mutations_together_are_done_once() {
         let Ok(mutated) = MutatedKind::load("mutations.yaml", &text) else { continue };
         accepted += 1;
         let webhook = Webhook::new(Vec::new(), Metadata::Identity).unwrap().with_mutations(vec![mutated]).unwrap();
-        for (first, second) in [(FactValue::False, FactValue::True), (FactValue::True, FactValue::False), (FactValue::True, FactValue::True)] {
+        for (first, second) in [
+            (FactValue::False, FactValue::True),
+            (FactValue::True, FactValue::False),
+            (FactValue::True, FactValue::True),
+        ] {
             let object = object(&mut random);
             let mut facts = KnownFacts::default();
             facts.say("moved", first);
             facts.say("second", second);
-            let patch = |object: &Value| webhook.mutation(&object.to_string(), None, &facts).unwrap().unwrap().unwrap().0;
+            let patch =
+                |object: &Value| webhook.mutation(&object.to_string(), None, &facts).unwrap().unwrap().unwrap().0;
             let mut made = object.clone();
             let operations: json_patch::Patch = serde_json::from_value(as_json(&patch(&object))).unwrap();
             json_patch::patch(&mut made, &operations).unwrap();

@@ -9,7 +9,7 @@ mod policies;
 mod reviews;
 
 use pointsman_core::definition::MutatedKind;
-use pointsman_core::webhook::{KnownFacts, Metadata, PatchOperation, FactValue, Webhook};
+use pointsman_core::webhook::{FactValue, KnownFacts, Metadata, PatchOperation, Webhook};
 use serde_json::{Value, json};
 
 /// A definition for Deployments with one mutation, whose operations are written so.

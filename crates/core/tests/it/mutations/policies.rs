@@ -109,7 +109,8 @@ fn consecutive_mutations_share_a_server() {
     let left = |first: &str, second: &str| {
         let text = definition(&format!("[{first}]"), "[]");
         let more = "- name: second\n  fact: {resource: namespaces, name: '{namespace}', label: second}\n";
-        let MutationPolicies { documents, others } = policies(&format!("{text}{more}  always: []\n  onceTrue: [{second}]\n"));
+        let MutationPolicies { documents, others } =
+            policies(&format!("{text}{more}  always: []\n  onceTrue: [{second}]\n"));
         assert_eq!(documents.len(), if others.is_empty() { 4 } else { 2 });
         others
     };

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use pointsman_core::definition::{Kind, MutatedKind};
-use pointsman_core::webhook::{Endpoint, KnownFacts, Metadata, Outcome, HandleError, Webhook};
+use pointsman_core::webhook::{Endpoint, HandleError, KnownFacts, Metadata, Outcome, Webhook};
 use serde_json::{Value, json};
 
 use super::{definition, deployment};

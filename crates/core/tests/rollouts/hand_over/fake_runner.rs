@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pointsman_core::rollout::{ClockReading, RunnerCache, PlanInput, RolloutPlan, RolloutWrite, plan};
+use pointsman_core::rollout::{ClockReading, PlanInput, RolloutPlan, RolloutWrite, RunnerCache, plan};
 
 use super::garden::Garden;
 

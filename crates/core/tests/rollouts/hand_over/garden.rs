@@ -5,10 +5,10 @@ use std::fs;
 
 use pointsman_core::definition::{Kind, MutatedKind};
 use pointsman_core::rollout::{
-    FleetObject, Rollout, ObjectCall, ObjectWrite, LookupResults, LookupRequest, RolloutStatus, MutationState,
-    LookupTarget, answered_rollout, seen_by_mutation, step_questions, waiting_questions,
+    FleetObject, LookupRequest, LookupResults, LookupTarget, MutationState, ObjectCall, ObjectWrite, Rollout,
+    RolloutStatus, answered_rollout, seen_by_mutation, step_questions, waiting_questions,
 };
-use pointsman_core::webhook::{KnownFacts, Metadata, PatchOperation, FactValue, Webhook};
+use pointsman_core::webhook::{FactValue, KnownFacts, Metadata, PatchOperation, Webhook};
 use serde_json::{Value, json};
 
 use crate::database::apply;
@@ -114,7 +114,9 @@ impl Garden {
 
     /// Whether a mutation has seen all Deployments of a shoot after its fact.
     pub(super) fn is_handed_over(&self, name: &str) -> bool {
-        let seen = |object: &Value| seen_by_mutation(&self.mutated, ("deployments", "apps"), "csi", object) == MutationState::Seen;
+        let seen = |object: &Value| {
+            seen_by_mutation(&self.mutated, ("deployments", "apps"), "csi", object) == MutationState::Seen
+        };
         NAMES.iter().all(|deployment| seen(&self.deployments[&(name.to_owned(), (*deployment).to_owned())]))
     }
 
@@ -192,8 +194,8 @@ impl Garden {
         let mut facts = KnownFacts::default();
         facts.say("csi", is_true);
         let object = self.deployments[&key].clone();
-        let mutated = self.webhook.mutation(&object.to_string(), Some(&object.to_string()), &facts);
-        let (patch, _) = mutated.unwrap().expect("a mutation").unwrap();
+        let answered = self.webhook.mutation(&object.to_string(), Some(&object.to_string()), &facts);
+        let (patch, _) = answered.unwrap().expect("a mutation").unwrap();
         let mut next = object.clone();
         patch.iter().for_each(|operation| mutated(&mut next, operation));
         if next != object {

@@ -5,8 +5,8 @@ use pointsman_core::rollout::{
 };
 use serde_json::{Value, json};
 
-use super::garden::{FINISHED, Garden, NEEDS};
 use super::fake_runner::FakeRunner;
+use super::garden::{FINISHED, Garden, NEEDS};
 
 /// Enough for a whole rollout, and a minute of health.
 const PASSES: usize = 60;

@@ -2,6 +2,6 @@
 //! control planes, and a server of mutations that may be behind.
 
 mod bad;
-mod garden;
 mod fake_runner;
+mod garden;
 mod laws;

@@ -3,9 +3,9 @@
 use pointsman_core::rollout::{ObjectCall, ObjectWrite, RolloutPhase};
 use serde_json::{Value, json};
 
-use super::returns::turns;
-use super::trials::{Ordeal, fixture, drives, said};
 use super::fake_namespace::taken;
+use super::returns::turns;
+use super::trials::{Ordeal, drives, fixture, said};
 
 /// Somebody sets a label, or takes it off.
 fn labels(fixture: &mut Ordeal, plural: &str, name: &str, value: Option<&str>) {

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use pointsman_core::definition::Kind;
 use pointsman_core::rollout::{
-    ConversionOutcome, FleetObject, Rollout, ClockReading, ObjectWrite, RunnerCache, LookupResults, PlanInput, RolloutPlan,
-    LookupRequest, RolloutStatus, RolloutWrite, LookupTarget, answered_rollout, plan, rollout_questions,
+    ClockReading, ConversionOutcome, FleetObject, LookupRequest, LookupResults, LookupTarget, ObjectWrite, PlanInput,
+    Rollout, RolloutPlan, RolloutStatus, RolloutWrite, RunnerCache, answered_rollout, plan, rollout_questions,
     step_questions,
 };
 use pointsman_core::webhook::{Facts, OtherKind, Webhook};
@@ -75,7 +75,8 @@ impl Fixture {
     }
 
     fn leases(&mut self, fake_runner: usize) -> bool {
-        let free = self.lease.is_none_or(|(holder, renewed)| holder == fake_runner || self.fake_namespace.now - renewed > 15);
+        let free =
+            self.lease.is_none_or(|(holder, renewed)| holder == fake_runner || self.fake_namespace.now - renewed > 15);
         if free {
             self.lease = Some((fake_runner, self.fake_namespace.now));
         }
@@ -105,9 +106,7 @@ impl Fixture {
             LookupTarget::Metadata(_) if self.blind && question.plural == "newapps" => {
                 answers.cannot_read(question, "newapps.example.com cannot be listed".to_owned());
             }
-            LookupTarget::Labelled(labels) | LookupTarget::Metadata(labels) => {
-                answers.saw(question, &labelled(labels))
-            }
+            LookupTarget::Labelled(labels) | LookupTarget::Metadata(labels) => answers.saw(question, &labelled(labels)),
             LookupTarget::Owned(name) => {
                 let owners = |one: &Value| one["metadata"]["ownerReferences"].as_array().cloned().unwrap_or_default();
                 let is_its = |one: &&Value| owners(one).iter().any(|owner| owner["name"] == name.as_str());
@@ -128,7 +127,10 @@ impl Fixture {
                 let one = self.fake_namespace.get(&question.plural, name);
                 let became = |one: &Value| {
                     let other = Webhook::convert_by(self.kind, &one.to_string(), to, &Facts::default()).unwrap();
-                    ConversionOutcome::Object(serde_json::from_str(&other.text).unwrap(), one["metadata"]["generation"].as_i64())
+                    ConversionOutcome::Object(
+                        serde_json::from_str(&other.text).unwrap(),
+                        one["metadata"]["generation"].as_i64(),
+                    )
                 };
                 let gone = || ConversionOutcome::Waits("gone".to_owned());
                 answers.became(question, one.map_or_else(gone, became));
@@ -192,7 +194,10 @@ impl FakeRunner {
     }
 
     fn moment(&self, fixture: &Fixture) -> ClockReading {
-        ClockReading { wall: fixture.fake_namespace.now, steady: Duration::from_secs(fixture.fake_namespace.now - self.started) }
+        ClockReading {
+            wall: fixture.fake_namespace.now,
+            steady: Duration::from_secs(fixture.fake_namespace.now - self.started),
+        }
     }
 
     fn reads(&mut self, fixture: &Fixture) {

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use pointsman_core::rollout::{InFlightObject, ObjectCall, RolloutPhase, RolloutPlan, RolloutWrite};
 use serde_json::{Value, json};
 
-use super::fake_runner::{Fixture, RunnerCall, FakeRunner};
+use super::fake_namespace::{FakeNamespace, No, PODS, name, old_deployment, taken};
+use super::fake_runner::{FakeRunner, Fixture, RunnerCall};
 use super::object_calls::{makes_no_way, must_not_go, write};
-use super::scenario::{HOUSE, Happening, Scenario, REWORDED, Stranger};
-use super::fake_namespace::{No, PODS, FakeNamespace, name, old_deployment, taken};
+use super::scenario::{HOUSE, Happening, REWORDED, Scenario, Stranger};
 
 /// A property that does not hold.
 pub(super) struct Wrong {
@@ -115,7 +115,9 @@ impl<'a> HistoryRun<'a> {
             }
             Happening::Abandons(at) => {
                 self.touched.insert(name(at));
-                fixture.fake_namespace.change("oldapps", &name(at), |oldapp| oldapp["metadata"]["deletionTimestamp"] = json!("now"));
+                fixture
+                    .fake_namespace
+                    .change("oldapps", &name(at), |oldapp| oldapp["metadata"]["deletionTimestamp"] = json!("now"));
             }
             Happening::Rebuilds(at) => self.rebuilds(&name(at)),
             Happening::Claims(at) => self.claims(&name(at)),
@@ -159,15 +161,20 @@ impl<'a> HistoryRun<'a> {
         let has = |plural: &str| fake_namespace.get(plural, &name).is_some();
         let (has_oldapp, has_newapp) = (has("oldapps"), has("newapps"));
         // What is named after it is deleted has lost its name.
-        let stays =
-            |plural: &str| fake_namespace.get(plural, &name).is_some_and(|one| one["metadata"]["deletionTimestamp"].is_null());
+        let stays = |plural: &str| {
+            fake_namespace.get(plural, &name).is_some_and(|one| one["metadata"]["deletionTimestamp"].is_null())
+        };
         let (oldapp_stays, newapp_stays) = (stays("oldapps"), stays("newapps"));
         // No API server refuses to make one object since another one is not there any more.
         let is_about_to_be = self.fake_runners.iter().any(|fake_runner| fake_runner.is_about_to_make("newapps", &name));
         let is_harmless = matches!(stranger, Stranger::NamesOldApp | Stranger::NamesNewApp | Stranger::Copies);
         match stranger {
-            Stranger::NamesOldApp if oldapp_stays => fake_namespace.change("oldapps", &name, |oldapp| names(oldapp, now)),
-            Stranger::NamesNewApp if newapp_stays => fake_namespace.change("newapps", &name, |newapp| names(newapp, now)),
+            Stranger::NamesOldApp if oldapp_stays => {
+                fake_namespace.change("oldapps", &name, |oldapp| names(oldapp, now))
+            }
+            Stranger::NamesNewApp if newapp_stays => {
+                fake_namespace.change("newapps", &name, |newapp| names(newapp, now))
+            }
             Stranger::Paints if has_newapp => fake_namespace.change("newapps", &name, |newapp| {
                 newapp["metadata"]["generation"] = json!(newapp["metadata"]["generation"].as_u64().unwrap() + 1);
                 newapp["spec"]["roof"] = json!(format!("painted at {now}"));
@@ -177,7 +184,8 @@ impl<'a> HistoryRun<'a> {
                 annotations.into_iter().for_each(|all| drop(all.remove(OURS[which % OURS.len()])));
             }),
             Stranger::Razes if has_newapp => {
-                fake_namespace.change("newapps", &name, |newapp| newapp["metadata"]["deletionTimestamp"] = json!("now"));
+                fake_namespace
+                    .change("newapps", &name, |newapp| newapp["metadata"]["deletionTimestamp"] = json!("now"));
             }
             Stranger::Replaces if has_oldapp && !has_newapp && !is_about_to_be => fake_namespace.replaces_oldapp(&name),
             Stranger::Restores(which) if !has_oldapp && self.backups.contains_key(&name) => {
@@ -229,7 +237,11 @@ impl<'a> HistoryRun<'a> {
     /// The old operator makes a Deployment that is missing.
     fn rebuilds(&mut self, name: &str) {
         let fake_namespace = &mut self.fixture.fake_namespace;
-        let (Some(oldapp), None) = (fake_namespace.get("oldapps", name).cloned(), fake_namespace.get("deployments", name)) else { return };
+        let (Some(oldapp), None) =
+            (fake_namespace.get("oldapps", name).cloned(), fake_namespace.get("deployments", name))
+        else {
+            return;
+        };
         self.touched.insert(name.to_owned());
         fake_namespace.create("deployments", old_deployment(name, &oldapp)).unwrap();
     }
@@ -309,7 +321,8 @@ impl<'a> HistoryRun<'a> {
         let first: BTreeSet<&str> = first.collect();
         let is_open = |one: &&InFlightObject| {
             let name = one.object.trim_start_matches("n/");
-            let oldapp = fake_namespace.get("oldapps", name).filter(|oldapp| oldapp["metadata"]["deletionTimestamp"].is_null());
+            let oldapp =
+                fake_namespace.get("oldapps", name).filter(|oldapp| oldapp["metadata"]["deletionTimestamp"].is_null());
             let is_saved = |saved: &Value| saved["metadata"]["labels"]["pointsman.dev/workflow"] == one.uid.as_str();
             oldapp.is_some_and(|oldapp| oldapp["metadata"]["uid"] == one.uid.as_str())
                 && fake_namespace.get("deployments", name).is_none()
@@ -337,7 +350,8 @@ impl<'a> HistoryRun<'a> {
     /// The old operator acts on a oldapp that is not to move, and the new one on a newapp.
     fn acts_alone(&mut self) {
         for at in 0..self.plot.oldapps {
-            let [oldapp, newapp] = ["oldapps", "newapps"].map(|plural| self.fixture.fake_namespace.get(plural, &name(at)));
+            let [oldapp, newapp] =
+                ["oldapps", "newapps"].map(|plural| self.fixture.fake_namespace.get(plural, &name(at)));
             if oldapp.is_some_and(|oldapp| oldapp["spec"]["move"] != true) && newapp.is_some() {
                 self.is_wrong("never do two controllers act on one", name(at));
             }
@@ -415,7 +429,9 @@ impl<'a> HistoryRun<'a> {
     fn is_named(&mut self, name: &str) {
         let Some(named) = self.names.get(name).map(u64::to_string) else { return };
         let fake_namespace = &self.fixture.fake_namespace;
-        let Some(one) = fake_namespace.get("oldapps", name).or_else(|| fake_namespace.get("newapps", name)) else { return };
+        let Some(one) = fake_namespace.get("oldapps", name).or_else(|| fake_namespace.get("newapps", name)) else {
+            return;
+        };
         let metadata = &one["metadata"];
         if fake_namespace.get("newapps", name).is_none() || fake_namespace.get("oldapps", name).is_none() {
             self.met.insert("named");

@@ -3,15 +3,15 @@
 //! of the rollout. What breaks prints its seed, and the smallest history that breaks the same way.
 
 mod carried;
+mod fake_namespace;
 mod fake_runner;
-mod object_calls;
 mod laws;
+mod object_calls;
 mod returns;
 mod scenario;
 mod strangers;
 mod trials;
 mod turns;
-mod fake_namespace;
 
 use laws::{HistoryRun, Wrong};
 use scenario::Scenario;

@@ -1,10 +1,12 @@
 //! What a runner does to other objects, and whether it may.
 
-use pointsman_core::rollout::{ObjectCall, ObjectWrite, Propagation, Replacement, ReplacementObject, not_left_behind, rfc3339};
+use pointsman_core::rollout::{
+    ObjectCall, ObjectWrite, Propagation, Replacement, ReplacementObject, not_left_behind, rfc3339,
+};
 use serde_json::Value;
 
+use super::fake_namespace::{FakeNamespace, No};
 use super::fake_runner::{Fixture, is_controlled};
-use super::fake_namespace::{No, FakeNamespace};
 
 /// Does what is asked for, as an API server does.
 pub(super) fn write(fixture: &mut Fixture, write: &ObjectWrite) -> Result<(), No> {
@@ -21,7 +23,9 @@ pub(super) fn write_as_asked(fixture: &mut Fixture, write: &ObjectWrite) -> Resu
     match &write.call {
         ObjectCall::Readmit(_) => panic!("nothing here is mutated"),
         ObjectCall::Create(_) | ObjectCall::Succeed(_) if fixture.refuses => Err(No::Refused),
-        ObjectCall::Create(object) | ObjectCall::Succeed(object) => fake_namespace.create(&write.plural, object.clone()),
+        ObjectCall::Create(object) | ObjectCall::Succeed(object) => {
+            fake_namespace.create(&write.plural, object.clone())
+        }
         ObjectCall::Patch(patch) | ObjectCall::Tell(patch) => fake_namespace.patch(&write.plural, &write.name, patch),
         ObjectCall::Delete { uid, resource_version, propagation, .. } => {
             let orphan = *propagation == Propagation::Orphan;
@@ -36,7 +40,9 @@ fn stays(fixture: &mut Fixture, write: &ObjectWrite) -> Result<(), No> {
         return Ok(());
     };
     let Replacement::Counterpart(one) = &**replacement else { return Ok(()) };
-    let Some(patch) = one.stays(fixture.fake_namespace.get(&one.plural, &one.name), resource_version) else { return Ok(()) };
+    let Some(patch) = one.stays(fixture.fake_namespace.get(&one.plural, &one.name), resource_version) else {
+        return Ok(());
+    };
     fixture.fake_namespace.patch(&one.plural, &one.name, &patch)
 }
 
@@ -46,7 +52,9 @@ pub(super) fn makes_no_way(fixture: &Fixture, write: &ObjectWrite) -> Option<No>
     match replacement.as_deref()? {
         Replacement::Successor(_) if fixture.refuses => Some(No::Refused),
         Replacement::Successor(next) => (!is_left(&fixture.fake_namespace, uid, next)).then_some(No::NotYet),
-        Replacement::Counterpart(one) => one.missing(fixture.fake_namespace.get(&one.plural, &one.name)).map(|_| No::NotYet),
+        Replacement::Counterpart(one) => {
+            one.missing(fixture.fake_namespace.get(&one.plural, &one.name)).map(|_| No::NotYet)
+        }
     }
 }
 
@@ -126,11 +134,13 @@ fn oldapp(fixture: &Fixture, object: &Value, orphans: bool) -> Option<&'static s
     if newapp.is_none_or(|newapp| newapp["metadata"]["annotations"]["pointsman.dev/created-from"] != uid) {
         return Some("nothing is in its place");
     }
-    let lost = |newapp: &&Value| is_changed_since(fixture, object, newapp) && !is_as_made_again(fixture, object, newapp);
+    let lost =
+        |newapp: &&Value| is_changed_since(fixture, object, newapp) && !is_as_made_again(fixture, object, newapp);
     if newapp.filter(lost).is_some() {
         return Some("what somebody has changed of it is lost");
     }
-    let accepts = fixture.rollout["spec"]["acceptedRisks"].as_array().is_some_and(|all| all.contains(&"old-oldapp".into()));
+    let accepts =
+        fixture.rollout["spec"]["acceptedRisks"].as_array().is_some_and(|all| all.contains(&"old-oldapp".into()));
     (!accepts).then_some("nobody has accepted that")
 }
 

@@ -4,7 +4,7 @@ use pointsman_core::rollout::{Direction, ObjectCall, ObjectWrite, RolloutPhase, 
 use serde_json::{Value, json};
 
 use super::scenario::FOR_GOOD;
-use super::trials::{Ordeal, fixture, deletes, drives, said};
+use super::trials::{Ordeal, deletes, drives, fixture, said};
 
 /// So many oldapps, which have become newapps.
 pub(super) fn ended(oldapps: usize) -> Ordeal {
@@ -61,7 +61,11 @@ fn deleted_source_is_recreated() {
     assert_eq!((status.counts.updated, status.counts.pending, status.converted_counts.get("all")), (0, 2, Some(&0)));
     assert_eq!(spec(&fixture, "oldapps"), json!({"roof": "straw"}));
     assert_eq!(fixture.fake_namespace.names("newapps"), Vec::<String>::new());
-    assert_eq!(fixture.fake_namespace.names("controllerrevisions"), Vec::<String>::new(), "nothing that was saved is left");
+    assert_eq!(
+        fixture.fake_namespace.names("controllerrevisions"),
+        Vec::<String>::new(),
+        "nothing that was saved is left"
+    );
     assert_eq!(selector(&fixture), json!({"oldapp": "h-0"}));
     turns(&mut fixture, "Forward", 400, |_, _| {});
     let status = fixture.status();
@@ -92,7 +96,9 @@ fn edited_deployment_is_saved_again() {
     turns(&mut fixture, "Undo", 400, |fixture, asked| {
         if deletes(asked, "deployments") && !was {
             was = true;
-            fixture.fake_namespace.change("deployments", "h-0", |one| one["metadata"]["labels"]["team"] = json!("blue"));
+            fixture
+                .fake_namespace
+                .change("deployments", "h-0", |one| one["metadata"]["labels"]["team"] = json!("blue"));
         }
     });
     assert_eq!(fixture.status().phase, RolloutPhase::Aborted, "{}", said(&fixture));
@@ -123,7 +129,10 @@ fn target_with_dependents_stays() {
     let mut fixture = ended(1);
     let newapp = fixture.fake_namespace.get("newapps", "h-0").unwrap()["metadata"]["uid"].clone();
     let owners = json!([{"kind": "NewApp", "name": "h-0", "uid": newapp}]);
-    fixture.fake_namespace.create("configmaps", json!({"metadata": {"name": "notes", "ownerReferences": owners}})).unwrap();
+    fixture
+        .fake_namespace
+        .create("configmaps", json!({"metadata": {"name": "notes", "ownerReferences": owners}}))
+        .unwrap();
     turns(&mut fixture, "Undo", 60, |_, asked| assert!(!deletes(asked, "newapps"), "something belongs to it"));
     let status = fixture.status();
     assert_eq!(status.in_flight.len(), 1, "{}", said(&fixture));

@@ -4,7 +4,7 @@ use pointsman_core::rollout::{ObjectCall, RolloutPhase};
 use serde_json::{Value, json};
 
 use super::returns::{ended, spec, turns};
-use super::trials::{Ordeal, fixture, deletes, drives, drives_all, said};
+use super::trials::{Ordeal, deletes, drives, drives_all, fixture, said};
 
 /// The old operator acts on the oldapp, and the new one on the newapp.
 fn both_act(fixture: &Ordeal) -> bool {
@@ -63,7 +63,10 @@ fn restored_backup_stays_switched_off() {
 fn older_backup_stays_switched_off() {
     let (mut first, mut backups) = (fixture(1), Vec::new());
     drives_all(&mut first, 300, |fixture, _| {
-        let oldapp = fixture.fake_namespace.get("oldapps", "h-0").filter(|_| fixture.fake_namespace.get("newapps", "h-0").is_none());
+        let oldapp = fixture
+            .fake_namespace
+            .get("oldapps", "h-0")
+            .filter(|_| fixture.fake_namespace.get("newapps", "h-0").is_none());
         backups.extend(oldapp.filter(|oldapp| oldapp["spec"]["move"] == true).cloned());
     });
     assert_eq!(first.status().phase, RolloutPhase::Complete, "{}", said(&first));
@@ -156,7 +159,10 @@ fn obstacle_stops_the_revert_early() {
         fixture.resume();
         turns(&mut fixture, "Undo", 300, |fixture, _| assert!(!both_act(fixture), "{}", said(fixture)));
         assert_eq!(fixture.status().phase, RolloutPhase::Aborted, "{}", said(&fixture));
-        assert_eq!((fixture.fake_namespace.names("oldapps").len(), fixture.fake_namespace.names("newapps").len()), (1, 0));
+        assert_eq!(
+            (fixture.fake_namespace.names("oldapps").len(), fixture.fake_namespace.names("newapps").len()),
+            (1, 0)
+        );
     }
 }
 

@@ -5,11 +5,11 @@ use std::ops::{Deref, DerefMut};
 use pointsman_core::rollout::{ObjectCall, ObjectWrite, RolloutPhase};
 use serde_json::{Value, json};
 
-use super::fake_runner::{Fixture, RunnerCall, FakeRunner};
-use super::object_calls::{makes_no_way, must_not_go, write};
+use super::fake_namespace::{FakeNamespace, No, PODS, name};
+use super::fake_runner::{FakeRunner, Fixture, RunnerCall};
 use super::laws::operator;
+use super::object_calls::{makes_no_way, must_not_go, write};
 use super::scenario::{HOUSE, Scenario};
-use super::fake_namespace::{No, PODS, FakeNamespace, name};
 
 /// A fixture in which one thing is in the way.
 pub(super) struct Ordeal {
@@ -43,7 +43,14 @@ impl DerefMut for Ordeal {
 
 /// So many oldapps, which may all go at once.
 pub(super) fn fixture(oldapps: usize) -> Ordeal {
-    let plot = Scenario { oldapps, max_in_flight: oldapps, accepted: true, on_failure: "Pause", runners: 1, script: Vec::new() };
+    let plot = Scenario {
+        oldapps,
+        max_in_flight: oldapps,
+        accepted: true,
+        on_failure: "Pause",
+        runners: 1,
+        script: Vec::new(),
+    };
     let fixture = Fixture::new(FakeNamespace::settled(oldapps), &HOUSE, plot.rollout());
     Ordeal {
         fake_runner: FakeRunner::started(fixture.fake_namespace.now),
@@ -300,7 +307,8 @@ fn late_obstacle_precedes_deletion() {
         "spec": {"scaleTargetRef": {"kind": "Deployment", "name": "h-0"}},
     });
     drives(&mut fixture, 40, |fixture, asked| {
-        if asked.plural == "controllerrevisions" && fixture.fake_namespace.names("horizontalpodautoscalers").is_empty() {
+        if asked.plural == "controllerrevisions" && fixture.fake_namespace.names("horizontalpodautoscalers").is_empty()
+        {
             fixture.fake_namespace.create("horizontalpodautoscalers", scaler.clone()).unwrap();
         }
         assert!(!deletes(asked, "deployments"), "it is scaled by somebody");
@@ -356,8 +364,9 @@ fn pods_wait_for_available_successors() {
     let mut fixture = fixture(1);
     let breaks = |fixture: &mut Ordeal| {
         fixture.is_stuck = true;
-        let new =
-            |set: &&String| fixture.fake_namespace.get("replicasets", set).unwrap()["metadata"]["labels"]["newapp"] == "h-0";
+        let new = |set: &&String| {
+            fixture.fake_namespace.get("replicasets", set).unwrap()["metadata"]["labels"]["newapp"] == "h-0"
+        };
         let set = fixture.fake_namespace.names("replicasets").iter().find(new).unwrap().clone();
         fixture.fake_namespace.change("replicasets", &set, |set| set["status"] = json!({"ready": 0}));
     };
@@ -379,9 +388,9 @@ fn busy_writer_is_named_in_time() {
     drives(&mut fixture, 300, |fixture, asked| {
         if deletes(asked, "oldapps") {
             let now = fixture.fake_namespace.now;
-            fixture
-                .fake_namespace
-                .change("oldapps", "h-0", |oldapp| oldapp["status"]["seen"] = json!([now, oldapp["metadata"]["resourceVersion"]]));
+            fixture.fake_namespace.change("oldapps", "h-0", |oldapp| {
+                oldapp["status"]["seen"] = json!([now, oldapp["metadata"]["resourceVersion"]])
+            });
         }
     });
     assert_eq!(fixture.status().phase, RolloutPhase::Paused, "{}", said(&fixture));
@@ -409,13 +418,17 @@ fn stuck_finalizer_is_named() {
     let mut fixture = fixture(1);
     drives(&mut fixture, 300, |fixture, asked| {
         if matches!(asked.call, ObjectCall::Patch(_)) {
-            fixture.fake_namespace.change("oldapps", "h-0", |oldapp| oldapp["metadata"]["finalizers"] = json!(["old.example.com/hold"]));
+            fixture
+                .fake_namespace
+                .change("oldapps", "h-0", |oldapp| oldapp["metadata"]["finalizers"] = json!(["old.example.com/hold"]));
         }
     });
     assert_eq!(fixture.status().phase, RolloutPhase::Paused, "{}", said(&fixture));
     let why = "it is being deleted, and not gone within 90s: old.example.com/hold of its metadata.finalizers hold it";
     assert!(said(&fixture).contains(why), "{}", said(&fixture));
-    fixture.fake_namespace.change("oldapps", "h-0", |oldapp| drop(oldapp["metadata"].as_object_mut().unwrap().remove("finalizers")));
+    fixture
+        .fake_namespace
+        .change("oldapps", "h-0", |oldapp| drop(oldapp["metadata"].as_object_mut().unwrap().remove("finalizers")));
     fixture.resume();
     drives(&mut fixture, 200, |_, _| {});
     assert_eq!(fixture.status().phase, RolloutPhase::Complete, "{}", said(&fixture));

@@ -4,13 +4,13 @@
 use pointsman_core::rollout::{Direction, ObjectWrite, RolloutPhase};
 use serde_json::{Value, json};
 
+use super::fake_namespace::{No, name};
 use super::fake_runner::FakeRunner;
-use super::object_calls::write_as_asked;
 use super::laws::told;
+use super::object_calls::write_as_asked;
 use super::returns::ended;
 use super::scenario::{HOUSE, REWORDED};
-use super::trials::{Ordeal, fixture, deletes, drives_all, said};
-use super::fake_namespace::{No, name};
+use super::trials::{Ordeal, deletes, drives_all, fixture, said};
 
 /// Where a rollout goes, and from where.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -71,9 +71,12 @@ fn is_through(fixture: &Ordeal, way: Way) -> bool {
 #[track_caller]
 fn is_one_or_the_other(fixture: &Ordeal, before: &[[Value; 3]], what: &str) {
     for (at, before) in before.iter().enumerate() {
-        let (oldapp, newapp) = (fixture.fake_namespace.get("oldapps", &name(at)), fixture.fake_namespace.get("newapps", &name(at)));
+        let (oldapp, newapp) =
+            (fixture.fake_namespace.get("oldapps", &name(at)), fixture.fake_namespace.get("newapps", &name(at)));
         match (oldapp, newapp) {
-            (Some(_), None) => assert_eq!(&told(&fixture.fake_namespace, &name(at)), before, "{what}: {}", said(fixture)),
+            (Some(_), None) => {
+                assert_eq!(&told(&fixture.fake_namespace, &name(at)), before, "{what}: {}", said(fixture))
+            }
             (None, Some(newapp)) => assert_eq!(newapp["status"]["state"], "stable", "{what}"),
             (oldapp, newapp) => panic!("{what}: {oldapp:?} {newapp:?} {}", said(fixture)),
         }

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use pointsman_core::definition::Kind;
 use pointsman_core::rollout::{
-    FleetObject, Rollout, JobWrite, ClockReading, RunnerCache, LookupResults, PlanInput, RolloutPlan, RolloutStatus,
-    RolloutWrite, LookupTarget, answered_rollout, plan, step_questions,
+    ClockReading, FleetObject, JobWrite, LookupResults, LookupTarget, PlanInput, Rollout, RolloutPlan, RolloutStatus,
+    RolloutWrite, RunnerCache, answered_rollout, plan, step_questions,
 };
 use serde_json::{Value, json};
 

@@ -1,7 +1,7 @@
 //! Objects that somebody deletes in the middle of their workflow, and that a finalizer keeps.
 
 use pointsman_core::rollout::{
-    FleetObject, Rollout, ClockReading, PlanInput, RolloutPhase, RolloutPlan, RolloutStatus, RolloutWrite, plan,
+    ClockReading, FleetObject, PlanInput, Rollout, RolloutPhase, RolloutPlan, RolloutStatus, RolloutWrite, plan,
     rfc3339,
 };
 use serde_json::{Value, json};

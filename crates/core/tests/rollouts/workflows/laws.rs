@@ -184,11 +184,15 @@ impl<'a> Voyage<'a> {
                     self.is_complete();
                 }
                 if !plan.writes.is_empty() {
-                    self.fake_cluster.log.push(format!("{now} fake_runner {at} plans {} {standings:?}", plan.status.message));
+                    self.fake_cluster
+                        .log
+                        .push(format!("{now} fake_runner {at} plans {} {standings:?}", plan.status.message));
                 }
             }
             Call::Status(status) => {
-                self.fake_cluster.log.push(format!("{now} fake_runner {at} writes {:?} {:?}", status.phase, status.in_flight));
+                self.fake_cluster
+                    .log
+                    .push(format!("{now} fake_runner {at} writes {:?} {:?}", status.phase, status.in_flight));
                 self.met.extend(status.failures.iter().any(|one| one.reason == "JobFailed").then_some("JobFailed"));
                 self.is_settled(&status);
             }
@@ -199,7 +203,9 @@ impl<'a> Voyage<'a> {
             }
             Call::Job(job, is_new) => {
                 let told = &job.body["metadata"]["annotations"]["pointsman.dev/step"];
-                self.fake_cluster.log.push(format!("{now} fake_runner {at} runs {} for {told} (new: {is_new})", job.name));
+                self.fake_cluster
+                    .log
+                    .push(format!("{now} fake_runner {at} runs {} for {told} (new: {is_new})", job.name));
                 if is_new {
                     self.is_due(&job);
                 }
@@ -231,7 +237,8 @@ impl<'a> Voyage<'a> {
         let about = |title: &String| node(&self.fake_cluster.jobs[title].body);
         let busy: BTreeSet<String> = running.iter().filter_map(about).collect();
         // Who is deleted keeps its place until its Job has ended.
-        let half = self.fake_cluster.objects.iter().filter(|(_, object)| self.is_half_way(object)).map(|(name, _)| name);
+        let half =
+            self.fake_cluster.objects.iter().filter(|(_, object)| self.is_half_way(object)).map(|(name, _)| name);
         let under_way: BTreeSet<&String> = busy.iter().chain(half).filter(|name| !self.left.contains(*name)).collect();
         if under_way.len() > self.draft.max_in_flight {
             let what = format!("{under_way:?} are under way");
@@ -288,7 +295,11 @@ impl<'a> Voyage<'a> {
             .chain(&self.fake_cluster.gone)
             .filter(|job| node(&job.body).as_deref() == Some(name) && told(&job.body).starts_with(&title))
             .collect();
-        let runs = self.fake_cluster.running().iter().any(|job| node(&self.fake_cluster.jobs[job].body).as_deref() == Some(name));
+        let runs = self
+            .fake_cluster
+            .running()
+            .iter()
+            .any(|job| node(&self.fake_cluster.jobs[job].body).as_deref() == Some(name));
         let (ended_well, none) = (jobs.iter().any(|job| job.end == Some(true)), jobs.is_empty());
         if self.noted.contains(name) {
             return;
@@ -420,7 +431,11 @@ impl<'a> Voyage<'a> {
             if self.broken.is_some() {
                 return;
             }
-            still = if version == self.fake_cluster.version && objects == self.fake_cluster.objects { still + 1 } else { 0 };
+            still = if version == self.fake_cluster.version && objects == self.fake_cluster.objects {
+                still + 1
+            } else {
+                0
+            };
             if still < 12 {
                 continue;
             }

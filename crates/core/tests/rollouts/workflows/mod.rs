@@ -2,9 +2,9 @@
 //! back and abort. What breaks prints its seed, and the smallest history that breaks the same way.
 
 mod draw;
+mod fake_cluster;
 mod fields;
 mod going;
-mod fake_cluster;
 mod laws;
 mod refused;
 mod stations;

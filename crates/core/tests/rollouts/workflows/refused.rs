@@ -2,7 +2,7 @@
 
 use pointsman_core::definition::Kind;
 use pointsman_core::rollout::{
-    Rollout, LookupResults, PlanInput, RolloutStatus, answered_rollout, rollout_questions, start_refusals,
+    LookupResults, PlanInput, Rollout, RolloutStatus, answered_rollout, rollout_questions, start_refusals,
 };
 use serde_json::{Value, json};
 

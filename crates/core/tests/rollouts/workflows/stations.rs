@@ -56,7 +56,8 @@ fn written(step: Drawn, workflow: &str, was: &str) -> Value {
     match step {
         Drawn::Lock => json!({"name": "lock", "set": {"fields": {"spec.lock": "{to}"}}}),
         Drawn::Deep => {
-            let fields = json!({"spec.note.a.b": "{name}", "spec.note.a.c": "x", "metadata.labels[\"dock\"]": workflow});
+            let fields =
+                json!({"spec.note.a.b": "{name}", "spec.note.a.c": "x", "metadata.labels[\"dock\"]": workflow});
             json!({"name": "deep", "set": {"fields": fields}})
         }
         Drawn::Unset => json!({"name": "unset", "unset": {"fields": ["spec.flag"]}}),

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use pointsman_core::rollout::{
-    FleetObject, Rollout, ClockReading, RunnerCache, LookupResults, PlanInput, RolloutPhase, RolloutStatus,
-    RolloutWrite, LookupTarget, plan, step_questions,
+    ClockReading, FleetObject, LookupResults, LookupTarget, PlanInput, Rollout, RolloutPhase, RolloutStatus,
+    RolloutWrite, RunnerCache, plan, step_questions,
 };
 use serde_json::{Value, json};
 

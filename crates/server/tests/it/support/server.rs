@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use pointsman_core::webhook::{Outcome, Reply};
-use pointsman_server::{RequestHandler, Options, ServeError, Server, Shutdown, Trigger};
+use pointsman_server::{Options, RequestHandler, ServeError, Server, Shutdown, Trigger};
 use tokio::task::JoinHandle;
 
 use super::certs::{Authority, Pair};

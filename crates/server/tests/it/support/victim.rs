@@ -10,7 +10,7 @@ use std::thread;
 
 use pointsman_core::definition::Kind;
 use pointsman_core::webhook::{KnownFacts, Metadata, Webhook};
-use pointsman_server::{CertPaths, RequestHandler, LogQueue, Memory, Options, Server, Shutdown};
+use pointsman_server::{CertPaths, LogQueue, Memory, Options, RequestHandler, Server, Shutdown};
 use tempfile::TempDir;
 use tracing_subscriber::filter::dynamic_filter_fn;
 use tracing_subscriber::prelude::*;
@@ -167,8 +167,9 @@ pub(crate) async fn serve() {
     options.log_queue = Some(queue);
     let webhook = Webhook::new(Kind::embedded().unwrap(), Metadata::Identity).unwrap();
     let facts = KnownFacts::default();
-    let decide =
-        RequestHandler::awaited(move |endpoint, body, is_awaited| webhook.handle_while(endpoint, &body, &facts, is_awaited));
+    let decide = RequestHandler::awaited(move |endpoint, body, is_awaited| {
+        webhook.handle_while(endpoint, &body, &facts, is_awaited)
+    });
     let bound = Server::bind(options, decide).await.unwrap();
     let addresses = format!("{} {}", bound.local_addr().unwrap(), bound.admin_addr().unwrap());
     publish(&dir, &addresses);

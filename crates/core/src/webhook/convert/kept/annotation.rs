@@ -1,4 +1,4 @@
-//! The annotation as a whole.
+//! The kept annotation.
 
 use super::kept_fields::KeptFields;
 use super::kept_text::LONGEST;
@@ -7,21 +7,21 @@ use super::object_before::ObjectBefore;
 use super::object_writer::{Add, ObjectWriter};
 use crate::json::Json;
 
-/// What is kept on one object for one version.
+/// The kept values of one object for one version.
 #[derive(Debug, Default)]
 pub(crate) struct Kept<'a> {
-    /// `fields`: from a place of the version to what is kept of it.
+    /// `fields`: from a place of the version to its entry.
     pub(crate) fields: KeptFields<'a>,
-    /// `rollout`: what the conversion of the status noted.
+    /// `rollout`: notes of the status conversion.
     pub(crate) rollout: Notes<'a>,
-    /// `annotations`: what the object's annotations were before this one was added, where there were none.
+    /// `annotations`: the original state of the object's annotations, if there were none.
     pub(crate) annotations: Option<ObjectBefore>,
-    /// `sparse`: the object was not complete in the version, so that nothing may be filled in on the way home.
+    /// `sparse`: the object was incomplete in the version, so the conversion back must not fill in defaults.
     pub(crate) sparse: bool,
 }
 
 impl<'a> Kept<'a> {
-    /// Reads an annotation. `None` if this is not the form that we write: then it is somebody else's.
+    /// Parses an annotation. `None` for an unknown format, which belongs to another writer.
     pub(crate) fn parse(text: &'a str) -> Option<Self> {
         if text.len() > LONGEST {
             return None;
@@ -44,7 +44,7 @@ impl<'a> Kept<'a> {
         Some(kept)
     }
 
-    /// Whether nothing is kept. What the annotations were is no reason to add one.
+    /// Returns whether nothing is kept. The original state of the annotations alone needs no annotation.
     pub(crate) fn is_empty(&self) -> bool {
         self.fields.is_empty() && self.rollout.is_empty() && !self.sparse
     }
@@ -54,21 +54,21 @@ impl<'a> Kept<'a> {
         self.to_text_of(self.size())
     }
 
-    /// The same, where it is known how many bytes these are.
+    /// The value with a known size in bytes.
     pub(crate) fn to_text_of(&self, size: usize) -> String {
         let mut text = String::with_capacity(size);
         self.write(&mut |piece| text.push_str(piece));
         text
     }
 
-    /// The bytes of the same, those included that were too many to be written.
+    /// The size in bytes, including parts that were too large to be written.
     pub(crate) fn size(&self) -> usize {
         let mut size = self.fields.unwritten();
         self.write(&mut |piece| size += piece.len());
         size
     }
 
-    /// The same, piece by piece.
+    /// Writes the value piece by piece.
     fn write(&self, add: &mut Add<'_>) {
         let mut writer = ObjectWriter::begin(add);
         if !self.fields.is_empty() {
@@ -87,8 +87,8 @@ impl<'a> Kept<'a> {
     }
 }
 
-/// Whether the value of an annotation `pointsman.dev/kept-…` is of the form that we write. If not, it is somebody
-/// else's.
+/// Returns whether the value of a `pointsman.dev/kept-…` annotation is in the kept format. Other values belong to
+/// another writer.
 #[must_use]
 pub fn is_kept(text: &str) -> bool {
     Kept::parse(text).is_some()

@@ -1,4 +1,4 @@
-//! What an annotation holds about one place.
+//! The entry of one place.
 
 use super::kept_items::KeptItems;
 use super::kept_text::KeptText;
@@ -8,31 +8,30 @@ use super::values::read;
 use crate::definition::Fragment;
 use crate::json::Json;
 
-/// What is kept of one place: one of these, each with members of its own.
+/// The entry of one place. Each variant has its own members.
 #[derive(Debug)]
 pub(crate) enum Entry<'a> {
     /// `each`: the items of a list or map.
     Each(KeptItems<'a>),
-    /// The same, as it is to be written.
+    /// `each`, in written form.
     WrittenEach(KeptText),
-    /// `was`: an object on the way to fields, before values were put into it here. So it is again when they are taken
-    /// out and nothing is left in it.
+    /// `was`: the state of an object before values were put into it. The object returns to it when these values are
+    /// taken out and nothing else is left.
     Holder(ObjectBefore),
-    /// `rest`: what no operation names in an object that only the version has, or that stands where a value went.
-    /// `seen`: some of the object could be seen here, so that it is gone if all of that is.
+    /// `rest`: the fields without an operation of an object that only the version has, or whose place another value
+    /// took. `seen`: a part of the object was visible here, so the object is removed if all of that is removed.
     Rest { rest: Json<'a>, seen: bool },
-    /// `value`: the value in the version, `became`: what it was turned into. Given back while that is untouched.
-    /// Absence is absence.
+    /// `value`: the value in the version, `became`: the converted value. Restored while the converted value is
+    /// unchanged. An absent member is an absent value.
     Value { value: Option<Json<'a>>, became: Option<Json<'a>> },
-    /// The same, where what it was turned into is long: `digest` stands in its place.
+    /// `value` with a `digest` in place of a long converted value.
     LongValue { value: Option<Json<'a>>, digest: Json<'a> },
-    /// `ran`: converting the value back needs the operation, although its condition does not hold. Nothing else is
-    /// kept.
+    /// `ran`: the conversion back needs the operation, although its condition does not hold. No value is kept.
     Ran,
 }
 
 impl<'a> Entry<'a> {
-    /// Whether there is something to give back. That something was not there is nothing.
+    /// Returns whether there is a value to restore. A recorded absence is no value.
     pub(super) fn holds(&self) -> bool {
         !matches!(
             self,
@@ -43,13 +42,13 @@ impl<'a> Entry<'a> {
         )
     }
 
-    /// Whether this comes back into what is at its own place, and not into the object that holds that: it is about an
-    /// object that both versions have, or about items.
+    /// Returns whether the entry concerns an existing value in its place, rather than its parent: a shared object, or
+    /// items.
     pub(crate) fn is_about_what_is_there(&self) -> bool {
         matches!(self, Self::Holder(_) | Self::Each(_) | Self::WrittenEach(_))
     }
 
-    /// The values for so many places of an operation. `None` if this holds no such values.
+    /// The values for the places of an operation. `None` if the entry has no such values.
     pub(crate) fn given(&self, places: usize) -> Option<Fragment<'a>> {
         match self {
             Self::Value { value, .. } | Self::LongValue { value, .. } => read(value.as_ref(), places),
@@ -57,7 +56,7 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// Reads an entry. `None` if it is none of ours.
+    /// Parses an entry. `None` for an unknown format.
     pub(super) fn read(mut json: Json<'a>) -> Option<Self> {
         let mut members = std::mem::take(json.open().ok()??);
         let entry = if let Some(each) = members.remove("each") {
@@ -79,7 +78,7 @@ impl<'a> Entry<'a> {
         members.is_empty().then_some(entry)
     }
 
-    /// How many bytes of it were too many to be written.
+    /// The number of bytes that were too many to be written.
     pub(super) fn unwritten(&self) -> usize {
         match self {
             Self::WrittenEach(text) => text.unwritten(),

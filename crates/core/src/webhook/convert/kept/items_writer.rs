@@ -1,23 +1,23 @@
-//! What the items of a list or map keep, written as it is found, in the form that [`KeptItems`](super::KeptItems) says.
+//! Incremental writer for the kept values of list or map items, in the format of [`KeptItems`](super::KeptItems).
 //!
-//! A request may have a million items that keep something. So nothing is held of them but their text, and not even that
-//! where it is longer than any annotation.
+//! A request may have a million items with kept values. Only their text is held, and only up to the maximum size of
+//! annotations.
 
 use super::kept_fields::KeptFields;
 use super::kept_text::KeptText;
 use crate::json::Json;
 
-/// What one item keeps is told by.
+/// The identity of one item.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ItemNote<'n> {
     pub(crate) index: usize,
-    /// Its keys, as a list.
+    /// The keys, as a list.
     pub(crate) key: Option<&'n str>,
-    /// The digest of its content. None in a map.
+    /// The digest of the content. `None` in a map.
     pub(crate) content: Option<&'n str>,
 }
 
-/// Writes items in their order.
+/// Writes items in order.
 pub(crate) struct ItemsWriter {
     text: KeptText,
     next: usize,
@@ -25,21 +25,21 @@ pub(crate) struct ItemsWriter {
 }
 
 impl ItemsWriter {
-    /// `count` is how many items there are, `size` how many bytes they may take.
+    /// `count` is the number of items, `size` their estimated size in bytes.
     pub(crate) fn begin(count: usize, size: usize) -> Self {
         let mut text = KeptText::with_room(size);
         text.add(&format!("{{\"count\":{count},\"items\":["));
         Self { text, next: 0, is_empty: true }
     }
 
-    /// An item with its entries.
+    /// Adds an item with its entries.
     pub(crate) fn add(&mut self, note: ItemNote<'_>, fields: &KeptFields<'_>) {
         self.begin_item(note);
         fields.add_to(&mut self.text);
         self.text.add("]");
     }
 
-    /// An item with the entries that were collected of it, if there are any.
+    /// Adds an item with its collected entries, if any.
     pub(crate) fn add_collected(&mut self, note: ItemNote<'_>, entries: &mut CollectedEntries<'_>) {
         self.begin_item(note);
         entries.add_to(note.index, &mut self.text);
@@ -78,16 +78,16 @@ impl ItemsWriter {
     }
 }
 
-/// The entries of items, one after the other, before it is known how the items are told apart.
+/// The entries of items, collected before the identities of the items are known.
 #[derive(Debug, Default)]
 pub(crate) struct ItemEntries {
     text: KeptText,
-    /// Of the item at which position, and how many bytes.
+    /// The position of each item, and the size of its entries in bytes.
     of: Vec<(usize, usize)>,
 }
 
 impl ItemEntries {
-    /// Adds the entries of the item at a position, which stands behind those before it.
+    /// Adds the entries of the item at a position. Positions must increase.
     pub(crate) fn add(&mut self, index: usize, fields: &KeptFields<'_>) {
         if fields.is_empty() {
             return;
@@ -101,23 +101,23 @@ impl ItemEntries {
         self.of.is_empty()
     }
 
-    /// How many bytes they take together.
+    /// The total size in bytes.
     pub(crate) fn size(&self) -> usize {
         self.text.size()
     }
 
-    /// The positions of items that keep something.
+    /// The positions of items with kept values.
     pub(crate) fn positions(&self) -> impl Iterator<Item = usize> {
         self.of.iter().map(|(index, _)| *index)
     }
 
-    /// All of them, to be taken in their order.
+    /// All entries, to be taken in order.
     pub(crate) fn collected(&self) -> CollectedEntries<'_> {
         CollectedEntries { text: &self.text, start: 0, of: &self.of }
     }
 }
 
-/// Those of the [`ItemEntries`] that were not taken yet.
+/// The remaining [`ItemEntries`].
 pub(crate) struct CollectedEntries<'e> {
     text: &'e KeptText,
     start: usize,
@@ -139,12 +139,12 @@ impl CollectedEntries<'_> {
     }
 }
 
-/// Items that the version cannot say.
+/// Items that the version cannot represent.
 #[derive(Debug, Default)]
 pub(crate) struct OmittedItems(KeptText);
 
 impl OmittedItems {
-    /// `place` is where it stands in the other version: a position, or a key.
+    /// `place` is the place in the other version: a position, or a key.
     pub(crate) fn add(&mut self, place: &Json<'_>, item: &Json<'_>) {
         self.0.add(if self.is_empty() { "[" } else { ",[" });
         place.each_piece(&mut |piece| self.0.add(piece));
@@ -202,7 +202,7 @@ mod tests {
         assert_eq!(again, written);
     }
 
-    /// However much there is, what is too long for an annotation is not held, and its length is known.
+    /// A text that is too long for an annotation is not held, but its length is known.
     #[test]
     fn oversized_text_is_only_measured() {
         for (count, is_long) in [(10, false), (LONGEST, true)] {

@@ -1,4 +1,4 @@
-//! The entries of one object, or of one item.
+//! The entries of one object or item.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -13,15 +13,15 @@ use crate::definition::{Fragment, Place};
 use crate::json::{Json, normal};
 use crate::webhook::rollout_hash::digest;
 
-/// The entries of one object, or of one item, by the places they are about.
+/// The entries of one object or item, by place.
 #[derive(Debug, Default)]
 pub(crate) struct KeptFields<'a>(BTreeMap<Cow<'a, str>, Entry<'a>>);
 
 impl<'a> KeptFields<'a> {
-    /// Reads entries. `None` if one is none of ours.
+    /// Parses entries. `None` if one has an unknown format.
     pub(crate) fn read(mut json: Json<'a>) -> Option<Self> {
         let members = std::mem::take(json.open().ok()??);
-        // As many as there are: somebody else's annotation may have very many.
+        // Allocates for the actual number: an annotation of another writer may have very many.
         let mut entries = Vec::with_capacity(members.len());
         for (id, entry) in members.into_pairs() {
             entries.push((id, Entry::read(entry)?));
@@ -29,13 +29,13 @@ impl<'a> KeptFields<'a> {
         Some(Self(entries.into_iter().collect()))
     }
 
-    /// Writes the entries where others stand.
+    /// Writes the entries into a larger text.
     pub(super) fn add_to(&self, text: &mut KeptText) {
         self.write(&mut |piece| text.add(piece));
         text.add_unwritten(self.unwritten());
     }
 
-    /// How many bytes of them were too many to be written.
+    /// The number of bytes that were too many to be written.
     pub(super) fn unwritten(&self) -> usize {
         self.0.values().map(Entry::unwritten).sum()
     }
@@ -56,29 +56,29 @@ impl<'a> KeptFields<'a> {
         self.0.contains_key(id)
     }
 
-    /// All entries, by their places.
+    /// All entries, by place.
     pub(crate) fn all(&self) -> impl Iterator<Item = (&str, &Entry<'a>)> {
         self.0.iter().map(|(id, entry)| (&**id, entry))
     }
 
-    /// Whether a value or an object is kept of a place.
+    /// Returns whether a value or an object is kept for a place.
     pub(crate) fn keeps(&self, id: &str) -> bool {
         self.0.get(id).is_some_and(|entry| !matches!(entry, Entry::Ran))
     }
 
-    /// The entries that have something to give back, by their places.
+    /// The entries with a value to restore, by place.
     pub(crate) fn waiting(&self) -> impl Iterator<Item = (&str, &Entry<'a>)> {
         self.all().filter(|(_, entry)| entry.holds())
     }
 
-    /// Drops what there is to give back at some of these places. Whether there was any.
+    /// Removes values to restore at some of these places. Returns whether there were any.
     pub(crate) fn forget(&mut self, is_gone: &mut dyn FnMut((&str, &Entry<'_>)) -> bool) -> bool {
         let before = self.0.len();
         self.0.retain(|id, entry| !entry.holds() || !is_gone((id, entry)));
         self.0.len() < before
     }
 
-    /// Takes what other entries hold of a place in the place of what these do.
+    /// Replaces the entry of a place by that of other entries.
     pub(crate) fn take_from(&mut self, others: &mut Self, id: &str) {
         self.0.remove(id);
         if let Some((id, entry)) = others.0.remove_entry(id) {
@@ -90,8 +90,8 @@ impl<'a> KeptFields<'a> {
         self.0.insert(Cow::Borrowed(id), entry);
     }
 
-    /// Keeps the values at an operation's places, with what they became. `at` are the places where that stands; none
-    /// where nothing is filled in.
+    /// Keeps the values of an operation, with the converted values. `at` are the places of the converted values. Empty
+    /// if no defaults apply.
     pub(crate) fn keep(
         &mut self,
         id: &'a str,
@@ -99,7 +99,8 @@ impl<'a> KeptFields<'a> {
         (became, at): (&[Option<Json<'a>>], &[Place]),
     ) {
         let (value, written) = (write(value), write(became));
-        // What is long is told by a digest, with all that the API server fills in: no matter whether it has done so.
+        // A long value is represented by a digest that includes the API server's defaults, so that it is the same
+        // before and after defaulting.
         let long = written.as_ref().and_then(long).map(|normal| match filled(became, at) {
             Some(filled) => normal_of(&filled).unwrap_or(normal),
             None => normal,
@@ -111,9 +112,9 @@ impl<'a> KeptFields<'a> {
         self.insert(id, entry);
     }
 
-    /// The values at so many places of an operation, if what they became is untouched. What the API server has filled
-    /// in since is no touch: a manifest from a file lacks it, and so does what was stored before there was a default.
-    /// `at` are the places where that stands now; none where nothing is filled in.
+    /// The kept values of an operation, if the converted values are unchanged. Defaults that the API server filled in
+    /// since are no change: a manifest file lacks them, and so do objects stored before the default existed. `at` are
+    /// the current places. Empty if no defaults apply.
     pub(crate) fn value(
         &self,
         id: &str,
@@ -134,7 +135,7 @@ impl<'a> KeptFields<'a> {
         is_untouched.then(|| read(value.as_ref(), places))?
     }
 
-    /// Notes that an operation runs on the way back, although its condition does not hold.
+    /// Records that an operation runs in the conversion back, although its condition does not hold.
     pub(crate) fn note_run(&mut self, id: &'a str) {
         self.insert(id, Entry::Ran);
     }
@@ -143,7 +144,7 @@ impl<'a> KeptFields<'a> {
         self.insert(id, Entry::Rest { rest, seen });
     }
 
-    /// What no operation names in an object.
+    /// The fields without an operation of an object.
     pub(crate) fn rest(&self, id: &str) -> Option<Json<'a>> {
         match self.0.get(id)? {
             Entry::Rest { rest, .. } => Some(rest.clone()),
@@ -151,12 +152,12 @@ impl<'a> KeptFields<'a> {
         }
     }
 
-    /// Whether some of an object that only the version has could be seen here.
+    /// Returns whether a part of an object that only the version has was visible here.
     pub(crate) fn is_seen(&self, id: &str) -> bool {
         matches!(self.0.get(id), Some(Entry::Rest { seen: true, .. }))
     }
 
-    /// Whether there is something to give back at a place.
+    /// Returns whether there is a value to restore at a place.
     pub(crate) fn holds(&self, id: &str) -> bool {
         self.0.get(id).is_some_and(Entry::holds)
     }
@@ -184,16 +185,17 @@ impl<'a> KeptFields<'a> {
     }
 }
 
-/// Bytes of what a value became that are written out. What is longer stands beside the annotation anyway.
+/// The maximum size of a converted value that is written in full, in bytes. Longer values are present in the object
+/// anyway.
 const WRITTEN_OUT: usize = 96;
 
-/// The normal form of what is too long to be written out.
+/// The normal form of a value that is too long to be written.
 fn long(became: &Json<'_>) -> Option<String> {
     let normal = (became.size() > WRITTEN_OUT).then(|| normal(&became.text()))?;
     (normal.len() > WRITTEN_OUT).then_some(normal)
 }
 
-/// The normal form of what values are now. One value is not copied for it: it is long.
+/// The normal form of the current values. A single value is not copied, because it is long.
 fn normal_of(now: &[Option<Json<'_>>]) -> Option<String> {
     match now {
         [one] => one.as_ref().map(|one| normal(&one.text())),
@@ -201,7 +203,7 @@ fn normal_of(now: &[Option<Json<'_>>]) -> Option<String> {
     }
 }
 
-/// A digest of a normal form. 64 bits: a value that was changed has another one.
+/// A digest of a normal form, with 64 bits, to detect a changed value.
 fn digest_of<'a>(normal: &str) -> Json<'a> {
     let mut digest = digest(&[normal.as_bytes()]);
     digest.truncate(16);

@@ -1,11 +1,11 @@
-//! What the items of a list or map keep, and which of them is which.
+//! The kept values of list or map items, and their assignment to the current items.
 //!
-//! Written as `{"count": N, "items": [ITEM, …], "omitted": [[PLACE, ITEM], …]}`. An item that keeps something is a list
-//! of its position (a number; left out where it is the next one), its keys (a list; left out where it has none), a
-//! digest of its content here (a string; left out in a map), and its entries (an object). Of an item that this version
-//! cannot say there is its position in the other version's list, or its key in the map, and all of it.
+//! Written as `{"count": N, "items": [ITEM, …], "omitted": [[PLACE, ITEM], …]}`. An item with kept values is a list of
+//! its position (a number; omitted if it is the next position), its keys (a list; omitted if it has none), a digest of
+//! its content here (a string; omitted in a map), and its entries (an object). An item that this version cannot
+//! represent has its position in the other version's list, or its key in the map, and its whole content.
 //!
-//! Somebody sorts the list, puts an item in front and edits another one. Which entries are whose?
+//! A client may sort the list, prepend an item and edit another. The entries are assigned as follows:
 //!
 //! ```text
 //! kept for      a (web, 1f3c)   b (dns, 77a0)   c (-, 52be)
@@ -14,51 +14,51 @@
 //! by key                                        a: edited, but `web` stands once on both sides
 //! ```
 //!
-//! By position only where nothing was put in, taken out or moved: then an item that has changed is the one that stood
-//! there, if it has the key of that or both have none. So of items that share a key each can be edited.
+//! By position only if no item was added, removed or moved: then a changed item is the one at that position, if its key
+//! is the same or both have none. So items that share a key can be edited.
 
 use std::borrow::Cow;
 
 use super::object_writer::{Add, ObjectWriter, list};
 use crate::json::{Json, normal};
 
-/// What the items of a list or map keep.
+/// The kept values of the items of a list or map.
 #[derive(Debug, Default)]
 pub(crate) struct KeptItems<'a> {
-    /// How many items there were here.
+    /// The number of items here.
     pub(crate) count: usize,
     pub(crate) items: Vec<KeptItem<'a>>,
-    /// What this version cannot say: where it stands in the other one, and what it is there.
+    /// The items that this version cannot represent: place in the other version, and content.
     pub(crate) omitted: Vec<(Json<'a>, Json<'a>)>,
 }
 
-/// What an item is known by in a list.
+/// The identity of an item in a list.
 #[derive(Debug)]
 pub(crate) struct ItemIdentity {
-    /// Its keys, as a list.
+    /// The keys, as a list.
     pub(crate) key: Option<Box<str>>,
-    /// The digest of its content, as a number.
+    /// The digest of the content, as a number.
     pub(crate) content: u64,
 }
 
-/// What one item keeps.
+/// The kept values of one item.
 #[derive(Debug)]
 pub(crate) struct KeptItem<'a> {
     pub(crate) index: usize,
     pub(crate) key: Option<String>,
     pub(crate) content: Option<String>,
-    /// Read when they are wanted: whoever writes annotations could nest them deeper than any definition does.
+    /// Parsed on demand: a client could nest them deeper than any definition.
     pub(crate) entries: Json<'a>,
 }
 
 impl<'a> KeptItems<'a> {
-    /// Reads an `each`. `None` if it is none of ours.
+    /// Parses an `each` entry. `None` for an unknown format.
     pub(super) fn read(mut json: Json<'a>) -> Option<Self> {
         let mut members = std::mem::take(json.open().ok()??);
         let count = members.remove("count")?.scalar()?.parse().ok()?;
         let mut list = members.remove("items")?;
         let elements = std::mem::take(list.open_array()?);
-        // As many as there are: whoever writes annotations could write very many.
+        // Allocates for the actual number: a client could write very many.
         let mut items = Vec::with_capacity(elements.len());
         let mut next = 0;
         for item in elements {
@@ -94,11 +94,11 @@ impl<'a> KeptItems<'a> {
         writer.end();
     }
 
-    /// The entries of each of today's items.
+    /// Assigns entries to the current items.
     pub(crate) fn matched(&self, now: &[ItemIdentity]) -> Vec<Option<&Json<'a>>> {
         let mut found: Vec<Option<&Json<'a>>> = vec![None; now.len()];
         let mut open: Vec<&KeptItem<'a>> = Vec::with_capacity(self.items.len());
-        // Of several that are alike, the one that stands where it stood.
+        // Of several equal items, prefers the one at its original position.
         for item in &self.items {
             let here = now.get(item.index).map(|identity| identity.content);
             match found.get_mut(item.index) {
@@ -124,7 +124,7 @@ impl<'a> KeptItems<'a> {
     }
 }
 
-/// Finds items that are the same as they were, the first of those that are alike first.
+/// Assigns items with unchanged content, in order for equal items.
 fn by_content<'i, 'a>(open: &mut Vec<&'i KeptItem<'a>>, now: &[ItemIdentity], found: &mut [Option<&'i Json<'a>>]) {
     let wanted = sorted(open.iter().map(|item| item.digest()));
     if wanted.is_empty() {
@@ -145,7 +145,7 @@ fn by_content<'i, 'a>(open: &mut Vec<&'i KeptItem<'a>>, now: &[ItemIdentity], fo
     open.retain(|_| !is_found.next().unwrap_or_default());
 }
 
-/// Finds items whose key stands once on both sides.
+/// Assigns items with a key that is unique on both sides.
 fn by_key<'i, 'a>(open: &mut Vec<&'i KeptItem<'a>>, now: &[ItemIdentity], found: &mut [Option<&'i Json<'a>>]) {
     let wanted = sorted(open.iter().map(|item| item.key.as_deref()));
     if wanted.is_empty() {
@@ -171,7 +171,7 @@ fn by_key<'i, 'a>(open: &mut Vec<&'i KeptItem<'a>>, now: &[ItemIdentity], found:
     open.retain(|_| !is_found.next().unwrap_or_default());
 }
 
-/// What there is at positions, with them, in order.
+/// The values with their positions, sorted.
 fn sorted<T: Ord>(values: impl ExactSizeIterator<Item = Option<T>>) -> Vec<(T, usize)> {
     let mut sorted: Vec<(T, usize)> = Vec::with_capacity(values.len());
     sorted.extend(values.enumerate().filter_map(|(at, value)| Some((value?, at))));
@@ -193,7 +193,7 @@ impl<'a> KeptItem<'a> {
         Some(item)
     }
 
-    /// The digest of its content. `None` if it is none of ours.
+    /// The digest of the content. `None` for an unknown format.
     fn digest(&self) -> Option<u64> {
         let content = self.content.as_deref().filter(|content| content.len() == 12)?;
         let is_ours = content.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));

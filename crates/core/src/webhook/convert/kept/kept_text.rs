@@ -1,9 +1,9 @@
-//! A part of an annotation that is written while the rest of it is not known yet.
+//! A part of an annotation that is written before its total size is known.
 
 use super::object_writer::Add;
 
-/// A text that is held while an annotation has room for it, and measured in any case: a request may have more to keep
-/// than can be written.
+/// A text that is stored up to the size limit of annotations, and measured beyond. A request may have more values to
+/// keep than can be written.
 #[derive(Debug, Default)]
 pub(crate) struct KeptText {
     text: String,
@@ -11,7 +11,7 @@ pub(crate) struct KeptText {
 }
 
 impl KeptText {
-    /// With room for so many bytes, as far as they can be written.
+    /// A text with capacity for this many bytes, up to the limit.
     pub(super) fn with_room(size: usize) -> Self {
         Self { text: String::with_capacity(size.min(LONGEST)), size: 0 }
     }
@@ -23,7 +23,7 @@ impl KeptText {
         }
     }
 
-    /// Adds bytes that are known by their number alone, as there were too many of them.
+    /// Adds bytes that were too many to be written, by their number.
     pub(super) fn add_unwritten(&mut self, size: usize) {
         self.size += size;
         if !self.is_whole() {
@@ -35,17 +35,17 @@ impl KeptText {
         self.size <= LONGEST
     }
 
-    /// How many bytes it has, written or not.
+    /// The size in bytes, written or not.
     pub(super) fn size(&self) -> usize {
         self.size
     }
 
-    /// How many bytes it has that are not written.
+    /// The number of bytes that are not written.
     pub(super) fn unwritten(&self) -> usize {
         if self.is_whole() { 0 } else { self.size }
     }
 
-    /// A part of it. `None` if it is not written.
+    /// A part of the text. `None` if the text is not written.
     pub(super) fn part(&self, start: usize, size: usize) -> Option<&str> {
         self.text.get(start..start + size).filter(|_| self.is_whole())
     }
@@ -55,6 +55,6 @@ impl KeptText {
     }
 }
 
-/// The longest annotation that can be ours, in bytes: what the API server allows for all of an object's together
+/// The maximum size of a kept annotation in bytes: the API server's limit for all annotations of an object
 /// (`apimachinery pkg/api/validation/objectmeta.go`, `TotalAnnotationSizeLimitB`).
 pub(crate) const LONGEST: usize = 256 * 1024;

@@ -1,12 +1,12 @@
-//! The kept format: what the version an object is in cannot say, in an annotation on it.
+//! The kept format: values that the current version of an object cannot represent, in an annotation.
 //!
-//! `pointsman.dev/kept-<version>` holds what only `<version>` can say. Its value is a JSON object ([`Kept`]); most of
-//! it are `fields`, from a place of `<version>` to an [`Entry`](entry). `docs/kept-fields.md` shows every member with
-//! an example, and says how the format may evolve: it lives in users' clusters, so whatever was written once is read
-//! for ever (`tests/data/kept`). It is parsed and written in this folder and nowhere else.
+//! `pointsman.dev/kept-<version>` contains the values that only `<version>` can represent. Its value is a JSON object
+//! ([`Kept`]), mainly `fields`, from a place of `<version>` to an [`Entry`](entry). `docs/kept-fields.md` shows every
+//! member with an example, and defines how the format may evolve. The format is stored in users' clusters, so every
+//! written form stays readable (`tests/data/kept`). Only this module parses and writes it.
 //!
-//! Whoever may write annotations gains nothing by forging one: an entry for a place that no operation keeps is passed
-//! over, and so is a value of another JSON type than its field. What is no such object at all is ordinary user data.
+//! Forging an annotation has no effect: entries for places without a conversion are ignored, and so are values with the
+//! wrong JSON type. A value that is no such JSON object is ordinary user data.
 
 mod annotation;
 mod entry;

@@ -1,30 +1,29 @@
-//! What the conversion of the status notes on an object of the older version.
+//! Notes of the status conversion on an object of the older version.
 
 use super::object_writer::{Add, ObjectWriter};
 use crate::json::Json;
 
-/// The names of the members, in the order in which they are written.
+/// The names of the members, in written order.
 const NAMES: [&str; 5] = ["request", "completed", "returned", "at", "absent"];
 
-/// Which of what stands in the status we wrote ourselves.
+/// The derived values in the status.
 #[derive(Debug, Default)]
 pub(crate) struct Notes<'a> {
-    /// `request`: the request that we made up: not the user's while it is untouched.
+    /// `request`: the derived request. It does not belong to the user while unchanged.
     pub(crate) request: Option<Json<'a>>,
-    /// `completed`: the completed request that we made up.
+    /// `completed`: the derived completed request.
     pub(crate) completed: Option<Json<'a>>,
-    /// `returned`: a completed request that was kept and given back: somebody wrote the field if it holds another one.
+    /// `returned`: a kept completed request that was restored. If the field differs, a client wrote it.
     pub(crate) returned: Option<Json<'a>>,
-    /// `at`: the rollout hash at which the completed request was found to say something else than the hashes. It stays
-    /// so while the hash is this one.
+    /// `at`: the rollout hash at which the completed request did not match the hashes. The request stays while the hash
+    /// is unchanged.
     pub(crate) found_at: Option<Json<'a>>,
-    /// `absent`: the paths of the hashes that the status did not have: one that is missing without being in this list
-    /// was dropped by somebody.
+    /// `absent`: the paths of the absent hashes. An absent hash that is not in this list was dropped by a client.
     pub(crate) absent_hashes: Option<Json<'a>>,
 }
 
 impl<'a> Notes<'a> {
-    /// Reads notes. `None` if there is a member that we do not write.
+    /// Parses notes. `None` if there is an unknown member.
     pub(super) fn read(json: Json<'a>) -> Option<Self> {
         let mut notes = Self::default();
         json.is_object().then_some(())?;
@@ -58,7 +57,7 @@ impl<'a> Notes<'a> {
         writer.end();
     }
 
-    /// Whether the status is known not to have had the hash at a path.
+    /// Returns whether the hash at a path is recorded as absent.
     pub(crate) fn notes_absence_of(&self, path: &str) -> bool {
         self.absent_hashes
             .as_ref()

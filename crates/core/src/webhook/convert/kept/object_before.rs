@@ -1,9 +1,9 @@
-//! What an object was before values were put into it.
+//! The state of an object before values were put into it.
 
 use super::object_writer::Add;
 use crate::json::Json;
 
-/// What stood where values were put: written as `absent`, `empty` or `null`.
+/// The previous state: written as `absent`, `empty` or `null`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum ObjectBefore {
     Absent,

@@ -1,11 +1,11 @@
-//! Objects that are written piece by piece, without a tree of what is in them.
+//! Incremental writer for objects, without a tree.
 
 use crate::json::Json;
 
-/// Takes the text of what is written, piece by piece.
+/// Receives the written text piece by piece.
 pub(super) type Add<'f> = dyn FnMut(&str) + 'f;
 
-/// Writes an object, member by member.
+/// Writes an object member by member.
 pub(super) struct ObjectWriter<'o, 'f> {
     add: &'o mut Add<'f>,
     is_empty: bool,
@@ -16,7 +16,7 @@ impl<'o, 'f> ObjectWriter<'o, 'f> {
         Self { add, is_empty: true }
     }
 
-    /// Begins a member: its value comes next.
+    /// Starts a member. Its value follows.
     pub(super) fn member(&mut self, name: &str) -> &mut Add<'f> {
         (self.add)(if self.is_empty { "{" } else { "," });
         self.is_empty = false;
@@ -25,7 +25,7 @@ impl<'o, 'f> ObjectWriter<'o, 'f> {
         self.add
     }
 
-    /// A whole member.
+    /// Writes a whole member.
     pub(super) fn add(&mut self, name: &str, value: &Json<'_>) {
         value.each_piece(self.member(name));
     }

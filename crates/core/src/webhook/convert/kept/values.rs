@@ -1,11 +1,11 @@
-//! The values of a field's places, written and compared.
+//! Writes and compares the values of an operation's places.
 
 use smallvec::smallvec;
 
 use crate::definition::{Fragment, Place};
 use crate::json::{Json, normal_keeping_numbers};
 
-/// Whether two fragments are the same values, absence included.
+/// Returns whether two fragments have equal values, absence included.
 pub(crate) fn same(one: &[Option<Json<'_>>], two: &[Option<Json<'_>>]) -> bool {
     one.len() == two.len()
         && one.iter().zip(two).all(|pair| match pair {
@@ -15,14 +15,14 @@ pub(crate) fn same(one: &[Option<Json<'_>>], two: &[Option<Json<'_>>]) -> bool {
         })
 }
 
-/// Whether values at these places are the same to the API server once it has filled in what is missing.
+/// Returns whether values at these places are equal after the API server fills in defaults.
 pub(crate) fn same_when_filled(one: &[Option<Json<'_>>], two: &[Option<Json<'_>>], at: &[Place]) -> bool {
     let (filled_one, filled_two) = (filled(one, at), filled(two, at));
     (filled_one.is_some() || filled_two.is_some())
         && same(filled_one.as_deref().unwrap_or(one), filled_two.as_deref().unwrap_or(two))
 }
 
-/// Values at these places as they are when the API server has filled them in. `None` where it has nothing to fill in.
+/// The values at these places after the API server fills in defaults. `None` if no default applies.
 pub(crate) fn filled<'a>(values: &[Option<Json<'a>>], at: &[Place]) -> Option<Fragment<'a>> {
     let one = |(value, place): (&Option<Json<'a>>, &Place)| place.filled(value.as_ref());
     let filled: Fragment<'a> = values.iter().zip(at).map(one).collect();
@@ -30,7 +30,7 @@ pub(crate) fn filled<'a>(values: &[Option<Json<'a>>], at: &[Place]) -> Option<Fr
     filled.iter().any(Option::is_some).then(|| filled.into_iter().zip(values).map(or_as_it_is).collect())
 }
 
-/// Whether two fragments are the same values in the same spelling: what was written as `1.0` comes back as that.
+/// Returns whether two fragments have equal values in the same spelling, such as `1.0`.
 pub(crate) fn identical(one: &[Option<Json<'_>>], two: &[Option<Json<'_>>]) -> bool {
     one.len() == two.len()
         && one.iter().zip(two).all(|pair| match pair {
@@ -40,16 +40,16 @@ pub(crate) fn identical(one: &[Option<Json<'_>>], two: &[Option<Json<'_>>]) -> b
         })
 }
 
-/// The same of one value.
+/// Returns whether two values are equal in the same spelling.
 pub(crate) fn is_identical(one: &Json<'_>, two: &Json<'_>) -> bool {
     match (one, two) {
-        // Most values come back as the text they were; only others are worth another spelling.
+        // Most values are unchanged texts. Only others need normalization.
         (Json::Text(one), Json::Text(two)) if one == two => true,
         _ => one.same(two) && normal_keeping_numbers(&one.text()) == normal_keeping_numbers(&two.text()),
     }
 }
 
-/// One value as it is; several as lists of none or one. Nothing at all is left out.
+/// One value is written directly, several values as lists of zero or one element. Omitted if all are absent.
 pub(super) fn write<'a>(values: &[Option<Json<'a>>]) -> Option<Json<'a>> {
     match values {
         [one] => one.clone(),
@@ -60,7 +60,7 @@ pub(super) fn write<'a>(values: &[Option<Json<'a>>]) -> Option<Json<'a>> {
     }
 }
 
-/// Reads what [`write()`] wrote for so many places. `None` if it is something else.
+/// Parses the output of [`write()`] for this number of places. `None` for another format.
 pub(super) fn read<'a>(written: Option<&Json<'a>>, places: usize) -> Option<Fragment<'a>> {
     match (written, places) {
         (None, places) => Some(smallvec![None; places]),
@@ -82,7 +82,7 @@ pub(super) fn read<'a>(written: Option<&Json<'a>>, places: usize) -> Option<Frag
     }
 }
 
-/// What is in a list of none or one. `None` if it is something else.
+/// The value in a list of zero or one element. `None` for another format.
 fn one_or_none<'a>(value: &mut Json<'a>) -> Option<Option<Json<'a>>> {
     let values = value.open_array()?;
     (values.len() < 2).then(|| values.pop())
@@ -92,7 +92,7 @@ fn one_or_none<'a>(value: &mut Json<'a>) -> Option<Option<Json<'a>>> {
 mod tests {
     use super::*;
 
-    /// What was opened on the way and what was not are read alike.
+    /// Parsed and unparsed values are read alike.
     #[test]
     fn one_place_has_one_value() {
         let closed = Json::borrowed("[[1],[],[2]]");

@@ -1,4 +1,4 @@
-//! From hashes to requests.
+//! Converts hashes to requests.
 
 use super::fields::{StatusConversion, get, hash_before, is_hash, set};
 use super::requests::{is_done, other_than, standing_for};
@@ -9,7 +9,7 @@ use crate::webhook::convert::error::ConvertError;
 use crate::webhook::convert::kept::Kept;
 use crate::webhook::convert::tree;
 
-/// Writes the older version's requests.
+/// Writes the requests of the older version.
 pub(crate) fn down<'a>(
     status: &StatusConversion<'a>,
     root: &mut Json<'a>,
@@ -49,7 +49,8 @@ pub(crate) fn down<'a>(
     Ok(())
 }
 
-/// The completed request that tells the truth: the kept one, as long as it does, or was found not to at this hash.
+/// The completed request that matches the hashes: the kept request while it matches, or while the hash at which it did
+/// not match is unchanged.
 fn completed_request<'a>(
     hash: &str,
     requested: Option<&Json<'a>>,
@@ -74,7 +75,7 @@ fn completed_request<'a>(
     derived
 }
 
-/// A kept request, where it may come back: into an object that is there, and into a complete one not as null.
+/// A kept request, if it can be restored: into an existing object, and not as null into a complete object.
 fn kept_request<'a>(
     status: &StatusConversion<'a>,
     root: &Json<'_>,
@@ -90,7 +91,7 @@ fn kept_request<'a>(
     })
 }
 
-/// Notes which hashes the status did not have: where one is missing later without being noted, somebody dropped it.
+/// Records the absent hashes of the status. A hash that is absent later without a record was dropped by a client.
 fn note_absent_hashes<'a>(
     status: &StatusConversion<'a>,
     root: &mut Json<'a>,
@@ -108,7 +109,7 @@ fn note_absent_hashes<'a>(
     Ok(())
 }
 
-/// A hash that was null before the way up took its place becomes null again.
+/// Restores a null hash that the conversion up had replaced.
 fn give_null_back<'a>(
     root: &mut Json<'a>,
     place: &'a Place,

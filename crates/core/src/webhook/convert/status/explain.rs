@@ -1,4 +1,4 @@
-//! What became of the requests and hashes of a rollout on the way up, told for people.
+//! Describes the changes of rollout requests and hashes in a conversion up, for people.
 
 use crate::definition::{Place, StatusMapping};
 use crate::json::Json;
@@ -7,7 +7,7 @@ use crate::webhook::convert::error::ConvertError;
 use crate::webhook::convert::kept::Kept;
 use crate::webhook::convert::tree;
 
-/// The requests and hashes of an object before it was converted.
+/// The requests and hashes of an object before its conversion.
 pub(crate) struct Traced<'s> {
     pairs: Vec<(Field<'s>, Field<'s>)>,
 }
@@ -18,7 +18,7 @@ struct Field<'s> {
 }
 
 impl<'s> Traced<'s> {
-    /// Looks at an object of the older version.
+    /// Reads an object of the older version.
     pub(crate) fn before(root: &mut Json<'_>, status: &'s StatusMapping) -> Result<Self, ConvertError> {
         let (requests, hashes) = (&status.requests, &status.hashes);
         let mut pairs = Vec::new();
@@ -29,7 +29,7 @@ impl<'s> Traced<'s> {
         Ok(Self { pairs })
     }
 
-    /// Tells what is other in the newer version.
+    /// Records the differences in the newer version.
     pub(crate) fn tell_after(
         self,
         root: &mut Json<'_>,

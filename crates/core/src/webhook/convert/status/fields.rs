@@ -1,4 +1,4 @@
-//! The fields of the status that speak of a rollout: reading and writing them.
+//! Reads and writes the rollout fields of the status.
 
 use crate::definition::{Place, StatusMapping};
 use crate::json::Json;
@@ -6,9 +6,9 @@ use crate::webhook::convert::{error::ConvertError, kept::Kept, tree};
 use crate::webhook::rollout_hash::CalculatedHash;
 
 pub(crate) struct StatusConversion<'s> {
-    /// Where the versions have their hashes, requests and reasons.
+    /// The fields of the hashes, requests and reasons.
     pub(crate) fields: &'s StatusMapping,
-    /// The rollout hash of the object. `None` if the object is not complete: nothing is made up for it.
+    /// The rollout hash of the object. `None` if the object is incomplete; then no value is derived.
     pub(crate) calculated: Option<CalculatedHash>,
 }
 
@@ -18,13 +18,13 @@ impl StatusConversion<'_> {
         self.calculated.as_ref().map(|calculated| calculated.hash.as_str())
     }
 
-    /// The same, if there is a status that could say it.
+    /// The calculated hash, if the object has a status.
     pub(super) fn calculated_for_status(&self, root: &mut Json<'_>) -> Option<&str> {
         let has_status = tree::has_holder(root, &self.fields.hashes.completed.path);
         self.hash().filter(|_| has_status)
     }
 
-    /// What the reasons that the conditions give come to.
+    /// The reasons in the conditions.
     pub(super) fn reasons(&self, root: &mut Json<'_>) -> Result<Reasons, ConvertError> {
         let mut reasons = Reasons { promoting: false, waits: false };
         let conditions = tree::get(root, "", &self.fields.reasons)?.map(|conditions| conditions.elements());
@@ -38,11 +38,11 @@ impl StatusConversion<'_> {
     }
 }
 
-/// What the conditions of an object say of its rollout.
+/// The state of the rollout in the conditions of an object.
 pub(super) struct Reasons {
-    /// It is under way, and cannot be stopped.
+    /// The rollout is in progress and cannot be aborted.
     pub(super) promoting: bool,
-    /// It waits for somebody.
+    /// The rollout waits for approval.
     pub(super) waits: bool,
 }
 
@@ -50,7 +50,7 @@ pub(super) fn is_hash(value: Option<&Json<'_>>, hash: &str) -> bool {
     value.is_some_and(|value| value.as_str().is_some_and(|value| value == hash))
 }
 
-/// What a hash was before it became what it is `now`, absence included: as far as a version can say it.
+/// The value of a hash, absence included, before it became `now`, if it is a valid type.
 pub(super) fn hash_before<'a>(kept: &Kept<'a>, place: &Place, now: &Option<Json<'_>>) -> Option<Option<Json<'a>>> {
     let before = kept.fields.value(&place.id, 1, (std::slice::from_ref(now), &[]))?.into_iter().next().flatten();
     before.as_ref().is_none_or(|before| place.schema.has_types_of(before)).then_some(before)

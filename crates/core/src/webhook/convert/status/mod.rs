@@ -1,12 +1,11 @@
-//! How the status of two versions speaks of the same rollout: by hashes in the newer one, by request UUIDs in the
-//! older.
+//! Converts the rollout in the status of two versions: hashes in the newer version, request UUIDs in the older version.
 //!
-//! Going up, hashes that the older status carries are kept as long as nobody wrote the completed request: a new request
-//! alone never moves the status, a controller that records a completion does. Going down, the completed request tells
-//! the truth: it equals the request exactly when the completed hash is the one calculated from the spec.
+//! In a conversion up, the hashes in the older status stay while no controller wrote the completed request. A new
+//! request alone does not change the status; a recorded completion does. In a conversion down, the completed request
+//! equals the request exactly if the completed hash is that of the spec.
 //!
-//! An object whose spec has the hash `aa…`, at the older version with a controller that speaks in requests; `x` and `y`
-//! are UUIDs, and `u(h)` is the UUID that stands for the hash `h`:
+//! An object with the hash `aa…` of its spec, at the older version with a controller that uses requests. `x` and `y`
+//! are UUIDs, and `u(h)` is the UUID that represents the hash `h`:
 //!
 //! ```text
 //!                                requestRollout  lastCompleted…Request  lastCompleted…Hash  requested…Hash
@@ -20,8 +19,8 @@
 //!   up: it wrote a completion: worked out anew                                         bb…             bb…
 //! ```
 //!
-//! The request that is not in the newer version is kept. What was made up (`u(aa…)`) is kept as *derived*: on the way
-//! back the same value means that nobody wrote it.
+//! The request is kept, because the newer version lacks it. A derived value (`u(aa…)`) is marked as *derived*: if it is
+//! unchanged in the conversion back, no client wrote it.
 
 mod down;
 mod explain;

@@ -1,22 +1,22 @@
-//! From requests to hashes.
+//! Converts requests to hashes.
 
 use super::fields::{StatusConversion, get, hash_before, is_hash, set};
 use super::requests::{self, RolloutRequests, is_done};
 use crate::webhook::convert::{error::ConvertError, kept::Kept};
 use crate::{definition::Place, json::Json};
 
-/// What the hashes that an older status carries are worth.
+/// The validity of the hashes in an older status.
 #[derive(Clone, Copy)]
 enum Carried {
-    /// Nobody wrote the completed request since we did: hashes are what they were, absence included.
+    /// No client changed the completed request: the hashes are valid, absence included.
     Untouched,
-    /// Somebody completed a request: hashes are worked out anew.
+    /// A client completed a request: the hashes are derived again.
     Outdated,
-    /// Nothing is known: values that are there count.
+    /// Unknown: existing values are valid.
     Unknown,
 }
 
-/// Writes the newer version's status. Returns whether a change that waits for somebody was taken as completed.
+/// Writes the status of the newer version. Returns whether a change that waits for approval was treated as completed.
 pub(crate) fn up<'a>(
     status: &StatusConversion<'a>,
     root: &mut Json<'a>,
@@ -56,15 +56,14 @@ pub(crate) fn up<'a>(
             to_keep.fields.keep(&done.id, &[completed], (&[became], &[]));
         }
         if as_found && !truthful {
-            // Found so, not made so: it comes back as it was while the spec is the same.
+            // The original status was inconsistent. It is restored while the spec is unchanged.
             to_keep.rollout.found_at = Some(Json::string(hash));
         }
     }
     Ok(staged)
 }
 
-/// Writes both hashes, or leaves those that are carried. Returns whether a change that waits for somebody was taken as
-/// completed.
+/// Writes both hashes, or leaves valid ones. Returns whether a change that waits for approval was treated as completed.
 fn write_hashes<'a>(
     status: &StatusConversion<'a>,
     root: &mut Json<'a>,
@@ -81,7 +80,7 @@ fn write_hashes<'a>(
     Ok(settled && !was_carried && reasons.waits)
 }
 
-/// Leaves a carried hash alone, or replaces it. Returns whether it was carried.
+/// Leaves a valid hash, or replaces it. Returns whether it was valid.
 fn write_hash<'a>(
     root: &mut Json<'a>,
     place: &'a Place,
@@ -105,7 +104,7 @@ fn write_hash<'a>(
             (None, None) => {}
         },
         (Carried::Unknown, Some(value)) if !value.is_null() => return Ok(true),
-        // A null that no controller of the newer version wrote says nothing; it comes back as the null it was.
+        // A null that no controller of the newer version wrote has no meaning. The conversion back restores it.
         (Carried::Unknown, Some(_)) => to_keep.fields.keep(&place.id, &[now], (&[new.clone()], &[])),
         (Carried::Outdated | Carried::Unknown, _) => {}
     }
@@ -113,7 +112,7 @@ fn write_hash<'a>(
     Ok(false)
 }
 
-/// Whether a request is still the one that we wrote.
+/// Returns whether a request still has the derived value.
 fn is_untouched(ours: Option<&Json<'_>>, now: Option<&Json<'_>>) -> bool {
     matches!((ours, now), (Some(ours), Some(now)) if requests::same(ours, now))
 }
