@@ -10,7 +10,7 @@ use anyhow::Context;
 use pointsman_cli::{LogArgs, ParsedCommand, ServeArgs, ended};
 use pointsman_server::{LogQueue, authority_remarks};
 
-/// What requests took goes back to the kernel soon after them (`.cargo/config.toml`).
+/// Returns the memory of requests to the kernel soon (`.cargo/config.toml`).
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
@@ -26,7 +26,7 @@ fn remarks(pem: &[u8]) -> anyhow::Result<Vec<String>> {
 }
 
 fn serve(log: &LogArgs, args: &ServeArgs) -> ExitCode {
-    // Whoever serves must not wait for whoever reads stderr.
+    // Serving must not wait for the reader of stderr.
     let mut queue = match LogQueue::start(io::stderr()).context("failed to start logging") {
         Ok(queue) => queue,
         Err(error) => return ended(Err(error), &mut io::stderr()),
@@ -37,7 +37,7 @@ fn serve(log: &LogArgs, args: &ServeArgs) -> ExitCode {
     let result = log.start(writer, Box::new(move |target| limits.admits(target)));
     let result = result.and_then(|()| serve::run(args, &queue));
     let code = ended(result, &mut queue);
-    // A reader that is still there gets what was said last; one that is not holds nobody up.
+    // An active reader gets the last lines; a blocked one delays nothing.
     queue.flush(LAST_LINES);
     code
 }

@@ -1,4 +1,4 @@
-//! Flags in, a server that runs until it is told to stop.
+//! Runs a server from command line flags, until it is stopped.
 
 use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -13,7 +13,7 @@ use pointsman_server::{
     LogQueue, Memory, Options, RequestHandler, ServeError,
 };
 
-/// Serves until a signal asks to stop.
+/// Serves until a stop signal.
 pub(crate) fn run(args: &ServeArgs, log_queue: &LogQueue) -> anyhow::Result<ExitCode> {
     let (mut options, dev) = options(args)?;
     options.log_queue = Some(log_queue.clone());
@@ -31,7 +31,7 @@ pub(crate) fn run(args: &ServeArgs, log_queue: &LogQueue) -> anyhow::Result<Exit
     }
     let served = definitions.served();
     options.conversions = served.conversions();
-    // For one person: whoever is elsewhere is not shown it.
+    // For local use only: hidden on other addresses.
     if dev.is_some() && options.admin_listen.ip().is_loopback() {
         let (kinds, tried) = (DevAnswers::new(served.clone()), DevAnswers::new(served.clone()));
         let page = DevPage::new(DevAnswers::PAGE, move || kinds.kinds(), move |question| tried.tried(question));
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &ServeArgs, log_queue: &LogQueue) -> anyhow::Result<Exit
         let version = env!("CARGO_PKG_VERSION");
         tracing::info!(%addr, %admin, kinds, memory_budget, max_connections, version, "listening");
         if let Some(dev) = &dev {
-            // Behind the lines before it; a closed stderr is no reason not to serve.
+            // After the earlier lines; a closed stderr must not stop the server.
             let _ = log_queue.clone().write_all(what_next(dev, addr, admin).as_bytes());
         }
     })
@@ -61,7 +61,7 @@ pub(crate) fn run(args: &ServeArgs, log_queue: &LogQueue) -> anyhow::Result<Exit
     Ok(ExitCode::SUCCESS)
 }
 
-/// What is known of a resource, as the server counts it.
+/// The state of a resource, for the server's metrics.
 fn followed(standing: FactStatus) -> FollowedFact {
     let FactStatus { resource, is_known, objects, failures, heard } = standing;
     FollowedFact { resource, is_known, objects, failures, heard }
@@ -106,14 +106,14 @@ fn options(args: &ServeArgs) -> anyhow::Result<(Options, Option<DevPair>)> {
     options.shutdown_grace = args.shutdown_grace;
     options.lame_duck = match args.lame_duck {
         Some(pause) => pause,
-        // Nobody has to hear of it, and a person is waiting for the prompt.
+        // No load balancer is involved, and a person waits for the prompt.
         None if args.dev => Duration::ZERO,
         None => options.lame_duck,
     };
     Ok((options, dev))
 }
 
-/// Where spans are sent. An empty variable is as none (opentelemetry.io/docs/specs/otel/configuration).
+/// The span collector. An empty variable means none (opentelemetry.io/docs/specs/otel/configuration).
 fn collector(url: &str) -> Result<Option<Collector>, Usage> {
     match url {
         "" => Ok(None),
@@ -121,7 +121,7 @@ fn collector(url: &str) -> Result<Option<Collector>, Usage> {
     }
 }
 
-/// Puts them in their places.
+/// Applies the limits to the options.
 fn apply(limits: &LimitArgs, options: &mut Options) {
     let memory = Memory::of_this_process(options.collector.as_ref());
     options.body_limits = BodyLimits::up_to(limits.max_body);
@@ -169,7 +169,7 @@ In a cluster, mount a certificate and set --tls-cert-file and --tls-private-key-
     )
 }
 
-/// An address that can be called, for one that is listened on.
+/// A reachable address for a listening one.
 fn reachable(addr: SocketAddr) -> SocketAddr {
     let ip = match addr.ip() {
         ip if !ip.is_unspecified() => ip,
@@ -181,5 +181,5 @@ fn reachable(addr: SocketAddr) -> SocketAddr {
 
 const DEV_DIR: &str = "certs/dev";
 
-/// Where this is started in a clone of the repository.
+/// Valid in a clone of the repository.
 const EXAMPLE: &str = "manifests/examples/review.json";

@@ -1,4 +1,4 @@
-//! The subcommands there are. Their flags, and what they do, are in `commands`.
+//! The subcommands. Their flags and implementations are in `commands`.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -26,8 +26,8 @@ struct Cli {
     command: Command,
 }
 
-/// What `--version` says. A release sets the commit when it is built; a build script that asks git would compile half
-/// of the house again after each commit.
+/// The output of `--version`. A release sets the commit at build time. A build script that calls git would recompile
+/// after each commit.
 static LONG_VERSION: LazyLock<String> = LazyLock::new(|| {
     let commit = option_env!("POINTSMAN_COMMIT").unwrap_or("unknown");
     let build = if cfg!(debug_assertions) { "debug" } else { "release" };
@@ -76,17 +76,17 @@ enum Command {
     Webhooks(Box<webhooks::WebhooksArgs>),
 }
 
-/// What is left to do after the command line was read.
+/// The work that remains after the command line was parsed.
 #[derive(Debug)]
 pub enum ParsedCommand {
-    /// Nothing: a command ran, and said where it failed.
+    /// None: a command ran, and reported its errors.
     Done(ExitCode),
-    /// Serve. Nothing is logged yet: see [`LogArgs::start`].
+    /// Serve. Logging is not started yet: see [`LogArgs::start`].
     Serve(LogArgs, Box<serve::ServeArgs>),
 }
 
-/// Reads the flags of this process and does what they ask for. Where they are wrong or ask for help, that is said, and
-/// the code is 2 or 0. `remarks` is for commands that are given authorities to trust.
+/// Parses the flags of this process and runs the command. Prints help, and errors of flags, with exit code 0 or 2.
+/// `remarks` checks CA certificates for commands that take them.
 #[must_use]
 pub fn run(remarks: AuthorityRemarks) -> ParsedCommand {
     if let Some(answered) = completion::answer(Cli::command) {
@@ -103,7 +103,7 @@ pub fn run(remarks: AuthorityRemarks) -> ParsedCommand {
     ParsedCommand::Done(ended(result, &mut io::stderr()))
 }
 
-/// The command line, by the name that was typed.
+/// Parses the command line, with the name of the program as typed.
 fn read() -> Result<Cli, clap::Error> {
     let mut command = match plugin::name_for_help() {
         Some(name) => Cli::command().bin_name(name),
@@ -113,11 +113,11 @@ fn read() -> Result<Cli, clap::Error> {
     Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
 }
 
-/// Says it, and the code to leave with. What was typed may have come from a file name that a shell put there.
+/// Prints the error and returns the exit code. The text may contain file names, so it is escaped.
 fn said(error: &clap::Error) -> ExitCode {
     let code = ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(1));
     if !error.use_stderr() {
-        // Help, or the version. Whoever has read enough of it is no failure.
+        // Help, or the version. A closed pipe is no failure.
         return match error.print() {
             Err(failed) if failed.kind() != io::ErrorKind::BrokenPipe => {
                 ended(Err(anyhow::Error::from(failed).context("failed to write to stdout")), &mut io::stderr())
@@ -132,7 +132,7 @@ fn said(error: &clap::Error) -> ExitCode {
         (false, true) => rendered.ansi().to_string(),
         (false, false) => rendered.to_string(),
     };
-    // Nobody is left to tell where stderr is closed.
+    // If stderr is closed, there is no other output.
     let _ = io::stderr().write_all(hints_for_tips(&text).as_bytes());
     code
 }
@@ -154,7 +154,7 @@ impl Command {
             Self::Plan(args) => plan::run(&args),
             Self::Rollout(args) => rollout::run(&args),
             Self::Rotate(args) => rotate::run(&args, remarks),
-            // The binary's.
+            // The binary runs it.
             Self::Serve(_) => Ok(ExitCode::SUCCESS),
             Self::Status(args) => status::run(&args),
             Self::Validate(args) => validate::run(&args),

@@ -1,4 +1,4 @@
-//! What a process says last, and the code it leaves with.
+//! The last message of a process, and its exit code.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -7,19 +7,18 @@ use crate::commands::{INTERRUPTED, Stopped, Usage};
 use crate::hint::Hint;
 use crate::terminal::{error_mark, escaped_lines, hint_mark};
 
-/// Says on `stderr` why nothing came of it, and what to do next where that is known: exit code 1, 2 where the flags are
-/// wrong, or 130 where somebody pressed Ctrl-C, or sent SIGTERM.
+/// Prints the error and its hint on `stderr`. Exit code 1, 2 for wrong flags, or 130 after Ctrl-C or SIGTERM.
 pub fn ended(result: anyhow::Result<ExitCode>, stderr: &mut dyn Write) -> ExitCode {
     let error = match result {
         Ok(code) => return code,
-        // Whoever read our output has enough of it, as `head` does.
+        // The reader closed the pipe, as `head` does.
         Err(error) if is_broken_pipe(&error) => return ExitCode::SUCCESS,
         Err(error) => error,
     };
     let hint = error.downcast_ref::<Hint>().map(ToString::to_string);
     let mut causes: Vec<String> = Vec::new();
     for cause in error.chain().map(ToString::to_string).filter(|cause| Some(cause) != hint.as_ref()) {
-        // Some libraries say in an error what its source says again.
+        // Some libraries repeat the message of the source in an error.
         if !causes.last().is_some_and(|last| last.ends_with(&cause)) {
             causes.push(cause);
         }
@@ -28,7 +27,7 @@ pub fn ended(result: anyhow::Result<ExitCode>, stderr: &mut dyn Write) -> ExitCo
     if let Some(hint) = hint {
         message.push_str(&format!("{}{}\n", hint_mark(), escaped_lines(&hint)));
     }
-    // Nobody is left to tell where stderr is closed.
+    // If stderr is closed, there is no other output.
     let _ = stderr.write_all(message.as_bytes());
     match &error {
         error if error.is::<Usage>() => ExitCode::from(2),

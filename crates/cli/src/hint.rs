@@ -1,8 +1,8 @@
-//! What a person may do next, beside what went wrong.
+//! The hint of an error: the next command to try.
 
 use std::fmt;
 
-/// The outermost context of an error; said on a line of its own. See [`hinted`].
+/// The outermost context of an error, printed on its own line. See [`hinted`].
 #[derive(Debug)]
 pub(crate) struct Hint(String);
 
@@ -12,7 +12,7 @@ impl fmt::Display for Hint {
     }
 }
 
-/// The error, with what to do next.
+/// Adds a hint to an error.
 pub fn hinted(error: impl Into<anyhow::Error>, hint: impl Into<String>) -> anyhow::Error {
     error.into().context(Hint(hint.into()))
 }

@@ -1,4 +1,4 @@
-//! The command line of pointsman: its flags, and every command but `serve`, which needs the server and is the binary's.
+//! The command line of pointsman: flags, and every command except `serve`, whose server is in the binary.
 
 mod cli;
 mod commands;

@@ -1,4 +1,4 @@
-//! Where log lines go and what they look like.
+//! Format and destination of log lines.
 
 use std::io::Write;
 use std::panic;
@@ -14,51 +14,50 @@ use tracing_subscriber::{EnvFilter, Layer};
 
 use crate::{commands::Usage, terminal::in_colour};
 
-/// Logs go to stderr and never hold an object.
+/// Logs are written to stderr and never contain an object.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Logging")]
 pub struct LogArgs {
-    /// Form of a log line.
+    /// Log format.
     #[arg(long, global = true, value_enum, default_value_t = LogFormat::Text, env = "POINTSMAN_LOG_FORMAT")]
     pub log_format: LogFormat,
-    /// How much to log: error, warn, info, debug or trace, or per module as in RUST_LOG, which counts where this is
-    /// not set. [default: info]
+    /// Log level: error, warn, info, debug or trace, or a filter per module as in RUST_LOG. RUST_LOG applies if the
+    /// flag is not set. [default: info]
     #[arg(long, global = true, value_name = "FILTER", env = "POINTSMAN_LOG_LEVEL")]
     pub log_level: Option<String>,
 }
 
-/// Form of a log line.
+/// Log format.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum LogFormat {
     /// One JSON object per line.
     Json,
-    /// For people.
+    /// Text for people.
     Text,
 }
 
-/// Makes what each log line is written to.
+/// Creates the writer of each log line.
 pub type MakeLogWriter = Box<dyn Fn() -> Box<dyn Write> + Send + Sync>;
 
-/// Whether a line of a target is written.
+/// Decides whether a line of a target is written.
 pub type AdmitsLine = Box<dyn Fn(&str) -> bool + Send + Sync>;
 
-/// Leaves lines out.
+/// Drops lines.
 struct Limit(AdmitsLine);
 
 impl<S: Subscriber> Layer<S> for Limit {
     fn event_enabled(&self, event: &Event<'_>, _: Context<'_, S>) -> bool {
         let metadata = event.metadata();
-        // Who asks for more than `info` gets all of it.
+        // Lines below `info` are always written if enabled.
         *metadata.level() > Level::INFO || (self.0)(metadata.target())
     }
 }
 
 impl LogArgs {
-    /// Sets up logging for the process. `admits` says of each line from `info` up, by its target, whether it is
-    /// written.
+    /// Starts logging for the process. `admits` decides by target whether a line from `info` up is written.
     ///
     /// # Errors
-    /// A level that does not exist.
+    /// An unknown level.
     pub fn start(&self, make_writer: MakeLogWriter, admits: AdmitsLine) -> anyhow::Result<()> {
         let filter = match &self.log_level {
             Some(text) => filter(text).map_err(|message| Usage(format!("--log-level: {message}")))?,
@@ -72,7 +71,7 @@ impl LogArgs {
         .map_err(|error| anyhow::anyhow!(error))
         .context("failed to set up logging")?;
 
-        // The default hook prints the panic's message, which may quote an object. The server logs it in bounds.
+        // The default hook prints the panic message, which may contain an object. The server logs it with a size limit.
         panic::set_hook(Box::new(|panic| {
             let location = panic.location().map(ToString::to_string).unwrap_or_default();
             tracing::error!(location, "panicked");
@@ -81,8 +80,8 @@ impl LogArgs {
     }
 }
 
-/// Reads a filter as RUST_LOG has it. A word alone has to be a level: the library takes any other for the name of a
-/// module, and one that is not there would turn all logs off.
+/// Parses a filter in the syntax of RUST_LOG. A single word must be a level: the library would treat other words as
+/// modules, and an unknown module would disable all logs.
 fn filter(text: &str) -> Result<EnvFilter, String> {
     let mut words = text.split(',').map(str::trim).filter(|word| !word.contains(['=', '[']));
     match words.find(|word| word.parse::<LevelFilter>().is_err()) {
@@ -91,7 +90,7 @@ fn filter(text: &str) -> Result<EnvFilter, String> {
     }
 }
 
-/// What the client of Kubernetes logs of an answer, its caller says in words.
+/// The Kubernetes client's own log is redundant, because callers report its errors.
 const OTHERS: &str = "kube_client=off";
 
 const LEVELS: &str = "off, error, warn, info, debug or trace";

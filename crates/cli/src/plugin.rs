@@ -1,17 +1,17 @@
-//! The names by which kubectl finds a plugin: it runs `kubectl-pointsman` where `kubectl pointsman` is typed, and asks
-//! `kubectl_complete-pointsman` how such a line may go on. Both are links to this program.
+//! The names of kubectl plugins: kubectl runs `kubectl-pointsman` for `kubectl pointsman`, and
+//! `kubectl_complete-pointsman` for completions. Both are links to this program.
 //!
 //! Source: `kubectl pkg/cmd/cmd.go`, `HandlePluginCommand`, and `pkg/cmd/plugin/plugin_completion.go`.
 
 use std::env;
 use std::path::Path;
 
-/// What help calls this program where kubectl runs it. Nothing where somebody else does.
+/// The program name in help if kubectl runs it. `None` otherwise.
 pub(crate) fn name_for_help() -> Option<&'static str> {
     is_called("kubectl-pointsman").then_some("kubectl pointsman")
 }
 
-/// Whether kubectl asks how a line may go on. Its words are the arguments, the last of which is begun.
+/// Returns whether kubectl requests completions. The arguments are the words of the line, the last one incomplete.
 pub(crate) fn is_asked_to_complete() -> bool {
     is_called("kubectl_complete-pointsman")
 }

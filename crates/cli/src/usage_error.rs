@@ -1,4 +1,4 @@
-//! What was meant by whoever wrote a command line that means nothing.
+//! Suggestions for invalid command lines.
 
 use std::env;
 use std::path::Path;
@@ -6,18 +6,18 @@ use std::path::Path;
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 use clap::{Arg, Command};
 
-/// The error, and what to write where a file, or a kind, was given without its flag.
+/// The error, with a suggestion if a file or a kind was given without its flag.
 pub(crate) fn misread(error: Error, command: &Command) -> Error {
     let words: Vec<String> = env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
     advised(error, of_these(command, &words))
 }
 
-/// clap's message with the word that everything else here says what to do with: clap has no setting for it.
+/// Replaces `tip` by `hint` in clap's messages, because clap has no setting for it.
 pub(crate) fn hints_for_tips(message: &str) -> String {
     message.replace("\n  tip:", "\n  hint:").replace("\n  \u{1b}[32mtip:", "\n  \u{1b}[32mhint:")
 }
 
-/// The subcommand that the words lead to.
+/// The subcommand of the words.
 fn of_these<'c>(mut command: &'c Command, words: &[String]) -> &'c Command {
     for word in words {
         command = command.find_subcommand(word).unwrap_or(command);

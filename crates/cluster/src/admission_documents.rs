@@ -6,12 +6,12 @@ use crate::call_error::CallError;
 use crate::cluster::{Cluster, Extent};
 use crate::pages::{Pages, items};
 
-/// A document that is registered.
+/// A registered document.
 #[derive(Clone, Debug)]
 pub(crate) struct AdmissionDocument {
     pub(crate) kind: &'static str,
     pub(crate) path: String,
-    /// With its kind, which lists leave out.
+    /// With its kind, which lists omit.
     pub(crate) document: Value,
 }
 
@@ -25,7 +25,7 @@ impl AdmissionDocument {
         format!("{} {}", self.kind, self.name())
     }
 
-    /// Whether it is one that `pointsman` printed.
+    /// True if printed by `pointsman`.
     pub(crate) fn is_ours(&self) -> bool {
         is_managed_by_us(&self.document)
     }
@@ -36,13 +36,13 @@ fn is_managed_by_us(document: &Value) -> bool {
     labels.and_then(|labels| labels.get("app.kubernetes.io/managed-by")).is_some_and(|by| by == "pointsman")
 }
 
-/// Whether a document of a file is one that `pointsman` printed, with its labels or without.
+/// True if a document of a file was printed by `pointsman`, with or without its labels.
 pub(crate) fn is_pointsmans(document: &Value) -> bool {
     let name = document.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
     is_managed_by_us(document) || name.starts_with("pointsman-")
 }
 
-/// All of them, a policy before what binds it. An API server that knows no policies has none.
+/// All of them, each policy before its binding. Empty for an API server without policies.
 pub(crate) async fn admission_documents(cluster: &Cluster) -> Result<Vec<AdmissionDocument>, CallError> {
     let mut found = Vec::new();
     for (kind, plural) in KINDS {
@@ -76,5 +76,5 @@ const KINDS: [(&str, &str); 4] = [
     ("ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings"),
 ];
 
-/// As kubectl's `--chunk-size`.
+/// Same as the default `--chunk-size` of kubectl.
 const PAGE: u32 = 500;

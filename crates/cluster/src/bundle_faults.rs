@@ -1,4 +1,4 @@
-//! Faults of a `caBundle`, by which the API server trusts a webhook.
+//! Faults of a `caBundle`, with which the API server verifies a webhook.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -14,7 +14,7 @@ use x509_cert::ext::pkix::{BasicConstraints, KeyUsage};
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BundleFault {
-    /// A Service is called, and the document has no bundle.
+    /// A Service without bundle.
     #[error("it has no caBundle: the API server trusts only certificates of public authorities")]
     Missing,
     /// The API server refuses the document.
@@ -23,16 +23,16 @@ pub enum BundleFault {
     /// A document is public, a key is not.
     #[error("its caBundle holds a private key, which every reader of the document gets: replace that key")]
     PrivateKey,
-    /// There is nothing to trust.
+    /// The bundle is empty.
     #[error("its caBundle holds no PEM certificate: the API server trusts no server")]
     NoCertificate,
-    /// A certificate cannot be read. An API server refuses such a CRD since Kubernetes 1.31.
+    /// A certificate is unreadable. Since Kubernetes 1.31, an API server refuses such a CRD.
     #[error("certificate {number} of its caBundle is damaged")]
     Damaged {
         /// Counted from 1.
         number: usize,
     },
-    /// A marker does not stand on its own line. An API server refuses such a CRD.
+    /// A marker is not on its own line. An API server refuses such a CRD.
     #[error("a PEM marker of its caBundle does not stand on a line of its own: the API server cannot read it")]
     Misplaced,
     /// No certificate may sign another one.
@@ -44,7 +44,7 @@ pub enum BundleFault {
     /// Every authority has expired.
     #[error("the authority in its caBundle has expired at {end}: the API server trusts no server")]
     Expired {
-        /// The last end.
+        /// The latest end.
         end: String,
     },
     /// No authority is valid yet.
@@ -53,12 +53,12 @@ pub enum BundleFault {
         /// The start of the authority that ends last.
         start: String,
     },
-    /// A rotation has to begin.
+    /// A rotation must begin.
     #[error("the authority in its caBundle expires in {days} days, at {end}")]
     Expires {
-        /// Days that are left.
+        /// Days left.
         days: u64,
-        /// The last end.
+        /// The latest end.
         end: String,
     },
 }
@@ -69,14 +69,14 @@ impl BundleFault {
         matches!(self, Self::Missing | Self::NotBase64 | Self::NoCertificate | Self::Damaged { .. } | Self::Misplaced)
     }
 
-    /// Whether a tool that writes the bundle into an applied document removes the fault.
+    /// True if a tool that injects the bundle removes the fault.
     pub(crate) fn is_placeholder(&self) -> bool {
         matches!(self, Self::Missing | Self::NoCertificate)
     }
 }
 
-/// The faults of the bundle in a `clientConfig`, at a time in seconds since 1970. An address outside of the cluster
-/// needs no bundle: its certificate may be that of a public authority.
+/// The faults of the bundle in a `clientConfig`, at a time in seconds since 1970. An external address needs no bundle:
+/// its certificate may be from a public authority.
 pub(crate) fn bundle_faults(config: &Value, now: u64) -> Vec<BundleFault> {
     let Some(bundle) = bundle(config) else {
         return if config.get("service").is_some() { vec![BundleFault::Missing] } else { Vec::new() };
@@ -103,7 +103,7 @@ pub(crate) fn bundle_faults(config: &Value, now: u64) -> Vec<BundleFault> {
     faults
 }
 
-/// Whether each marker of a PEM text stands on a line of its own (Go's `encoding/pem`, `Decode`).
+/// True if each marker of a PEM text is on its own line (Go's `encoding/pem`, `Decode`).
 fn markers_stand_alone(text: &str) -> bool {
     text.split('\n').map(|line| line.trim_end_matches([' ', '\t', '\r'])).all(|line| {
         let is_marker = line.contains("-----BEGIN ") || line.contains("-----END ");
@@ -116,17 +116,17 @@ fn bundle(config: &Value) -> Option<&str> {
     config.get("caBundle").and_then(Value::as_str).filter(|text| !text.is_empty())
 }
 
-/// The bytes of base64 as Go reads it, with line ends in it.
+/// Decodes base64 by Go's rules, which allow line ends.
 pub(crate) fn decoded(base64: &str) -> Option<Vec<u8>> {
     STANDARD.decode(base64.replace(['\r', '\n'], "")).ok()
 }
 
-/// The certificates of a PEM text that can be read.
+/// The readable certificates of a PEM text.
 pub(crate) fn certificates(pem: &[u8]) -> Vec<Certificate> {
     sections(&String::from_utf8_lossy(pem)).filter_map(|section| certificate(&section)).collect()
 }
 
-/// The parts of a PEM text that begin as a certificate does.
+/// The sections of a PEM text that begin like a certificate.
 fn sections(pem: &str) -> impl Iterator<Item = String> {
     pem.split(BEGIN).skip(1).map(|section| format!("{BEGIN}{section}"))
 }
@@ -155,7 +155,7 @@ fn authority_fault(all: &[Certificate], now: u64) -> Option<BundleFault> {
     (days < SOON).then(|| BundleFault::Expires { days, end: validity.not_after.to_string() })
 }
 
-/// Whether a certificate may sign others, as Go's `crypto/x509` decides (`CheckSignatureFrom`).
+/// True if a certificate may sign others, by the rules of Go's `crypto/x509` (`CheckSignatureFrom`).
 fn is_authority(certificate: &Certificate) -> bool {
     let read = certificate.tbs_certificate();
     let signs = match read.get_extension::<KeyUsage>() {
@@ -170,13 +170,13 @@ fn is_authority(certificate: &Certificate) -> bool {
     signs && is_ca
 }
 
-/// What a certificate begins with.
+/// The first line of a certificate.
 const BEGIN: &str = "-----BEGIN CERTIFICATE-----";
 
-/// In seconds.
+/// Seconds.
 const DAY: u64 = 24 * 60 * 60;
 
-/// Days: a change of the authority takes three steps, and has to begin now.
+/// Days: a rotation has three steps, and must begin now.
 const SOON: u64 = 30;
 
 #[cfg(test)]
@@ -189,7 +189,7 @@ mod tests {
 
     const NOW: u64 = 1_790_000_000;
 
-    /// A certificate that signs itself, from and until a day counted from now.
+    /// A self-signed certificate, valid from and until a day relative to now.
     fn pem(is_ca: bool, days: [i64; 2], change: impl Fn(&mut CertificateParams)) -> String {
         let mut params = CertificateParams::new(vec!["w.n.svc".to_owned()]).unwrap();
         params.distinguished_name.push(DnType::CommonName, "w");
@@ -220,7 +220,7 @@ mod tests {
         assert_eq!(faults(&ca), []);
         let signs = pem(true, DAYS, |params| params.key_usages = vec![KeyUsagePurpose::KeyCertSign]);
         assert_eq!(faults(&signs), []);
-        // The old authority beside the new one.
+        // The old authority together with the new one.
         assert_eq!(faults(&format!("{}{ca}{}", pem(true, [-20, -10], |_| {}), pem(true, [10, 20], |_| {}))), []);
         assert_eq!(faults(&format!("a note\n{ca}{}", pem(false, DAYS, |_| {}))), []);
         let mut config = json!({"service": {}, "caBundle": STANDARD.encode(&ca)});

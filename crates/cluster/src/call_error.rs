@@ -1,83 +1,83 @@
-//! What came of a question to the cluster that was not answered as it should be.
+//! Errors of API calls.
 
 use std::time::Duration;
 
-/// A call that did not succeed.
+/// A failed call.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CallError {
-    /// There was no answer.
+    /// No response.
     #[error("{asked}: no answer from {address}: {reason}")]
     NoAnswer {
         /// Verb and path.
         asked: String,
-        /// Of the API server.
+        /// Address of the API server.
         address: String,
-        /// What the connection said.
+        /// The error of the connection.
         reason: String,
     },
-    /// The API server said no.
+    /// The API server refused the call.
     #[error("{asked}: {message} (HTTP {code})")]
     Refused {
         /// Verb and path.
         asked: String,
         /// The HTTP status.
         code: u16,
-        /// In the API server's words.
+        /// The message of the API server.
         message: String,
-        /// How long it wants to be left alone.
+        /// The `Retry-After` value.
         retry_after: Option<Duration>,
-        /// Where a list whose continue token is too old goes on.
+        /// The continue token that replaces an expired one.
         next: Option<String>,
-        /// Fields that somebody else applied, and who, where that is what stands in the way.
+        /// Fields of other owners, with their field managers, for an apply conflict.
         conflicts: Vec<String>,
     },
-    /// The API server does not know such documents.
+    /// The API server lacks the kind.
     #[error("{address} has no {kind} in {version}: its Kubernetes is older than that")]
     NoKind {
-        /// Of the API server.
+        /// Address of the API server.
         address: String,
         /// The kind.
         kind: String,
         /// Group and version.
         version: String,
     },
-    /// There is no such CRD.
+    /// The CRD does not exist.
     #[error("there is no CRD {name} in this cluster")]
     NoCrd {
         /// `plural.group`.
         name: String,
     },
-    /// Something is no CRD of `apiextensions.k8s.io/v1`.
+    /// A document is not a CRD of `apiextensions.k8s.io/v1`.
     #[error("what the API server calls the CRD {name} has no {field}")]
     BadCrd {
-        /// As it calls itself.
+        /// Its name.
         name: String,
-        /// What every CRD has.
+        /// The missing member.
         field: &'static str,
     },
-    /// Whatever answered is no API server.
+    /// The server is not an API server.
     #[error("{asked}: {address} answers something that is not JSON; is it a Kubernetes API server?")]
     NotJson {
         /// Verb and path.
         asked: String,
-        /// Of the API server.
+        /// Address of the API server.
         address: String,
     },
-    /// The answer, or a line of it, has more bytes than are read.
+    /// The response, or a line of it, exceeds the size limit.
     #[error("{asked}: {address} answers more than {most} bytes at once, which is more than is read")]
     TooLarge {
         /// Verb and path.
         asked: String,
-        /// Of the API server.
+        /// Address of the API server.
         address: String,
-        /// How many bytes are read.
+        /// The limit in bytes.
         most: usize,
     },
 }
 
 impl CallError {
-    /// What is in the way, without what differs from one try to the next: for who tells each reason once.
+    /// The cause without varying parts, for callers that report each cause once.
     #[must_use]
     pub fn reason(&self) -> String {
         match self {
@@ -88,7 +88,7 @@ impl CallError {
         }
     }
 
-    /// The HTTP status, where there was an answer.
+    /// The HTTP status, if a response exists.
     #[must_use]
     pub fn code(&self) -> Option<u16> {
         match self {
@@ -97,7 +97,7 @@ impl CallError {
         }
     }
 
-    /// What was asked, where it was: verb and path.
+    /// Verb and path of the request, if known.
     pub(crate) fn asked(&self) -> Option<&str> {
         match self {
             Self::NoAnswer { asked, .. }
@@ -108,8 +108,8 @@ impl CallError {
         }
     }
 
-    /// Whether the same call may succeed in a moment: nobody answered, the API server is busy, starting or stopping, or
-    /// it did not reach a webhook, which may be restarted as well.
+    /// True if the error is temporary: no response, an API server that is overloaded, starting or stopping, or an
+    /// unreachable webhook, which may be restarting.
     #[must_use]
     pub fn passes(&self) -> bool {
         match self {
@@ -119,15 +119,15 @@ impl CallError {
         }
     }
 
-    /// Whether what was asked for may be done all the same, now or in a while: it was sent, and nobody has said no. An
-    /// API server that gives up waiting for its store does not know, either.
+    /// True if the request may still take effect: it was sent and not refused. This includes an API server that gave up
+    /// waiting for etcd.
     pub(crate) fn leaves_open(&self) -> bool {
-        // Nothing comes of what is only read, or only tried.
+        // Reads and dry runs have no effect.
         if self.asked().is_none_or(|asked| asked.starts_with("GET ") || asked.contains("dryRun=All")) {
             return false;
         }
         match self {
-            // A connection that was never made: hyper-util's words.
+            // The connection was never established: hyper-util's wording.
             Self::NoAnswer { reason, .. } => !reason.contains("client error (Connect)"),
             Self::NotJson { .. } | Self::TooLarge { .. } => true,
             Self::Refused { code: 500, message, .. } => {
@@ -142,20 +142,20 @@ impl CallError {
                 ];
                 !self.is_of_a_webhook() && gave_up.iter().any(|words| message.contains(words))
             }
-            // Who says so does not begin with it, but for what stands between, which lost a connection in the middle.
+            // An API server that returns this has not begun, unless a proxy lost the connection midway.
             Self::Refused { code: 503, message, .. } => message.contains("disconnect/reset"),
             Self::Refused { code, .. } => matches!(code, 408 | 502 | 504),
             Self::NoKind { .. } | Self::NoCrd { .. } | Self::BadCrd { .. } => false,
         }
     }
 
-    /// Whether a webhook did not answer the API server, which may succeed in a moment.
+    /// True if the API server could not reach a webhook, which is temporary.
     pub(crate) fn is_of_a_webhook(&self) -> bool {
         match self {
             Self::Refused { code: 500, message, .. } => {
                 message.contains("webhook") && NO_ANSWER.iter().any(|words| message.contains(words))
             }
-            // A policy that could not convert the object fails closed, and that is called forbidden.
+            // A policy that could not convert the object fails closed, with a forbidden error.
             Self::Refused { code: 403 | 422, message, .. } => message
                 .split_once("conversion webhook for ")
                 .and_then(|(_, of)| of.split_once(" failed: "))
@@ -164,7 +164,7 @@ impl CallError {
         }
     }
 
-    /// Whether somebody may not do this. An admission webhook says 403 as well, of objects that it does not want.
+    /// True for missing permissions. An admission webhook returns 403 too, for objects it refuses.
     pub(crate) fn is_of_missing_rights(&self) -> bool {
         match self {
             Self::Refused { code: 403, message, .. } => is_about_rights(message),
@@ -172,13 +172,12 @@ impl CallError {
         }
     }
 
-    /// Whether a test of a JSON Patch did not hold: what is there is another one by now. That is all the API server
-    /// says.
+    /// True if a precondition of a JSON Patch failed: the object changed. The error contains no more detail.
     pub(crate) fn is_stale(&self) -> bool {
         matches!(self, Self::Refused { code: 422, message, .. } if message.contains(OUR_REQUEST))
     }
 
-    /// Fields that somebody else applied, and who, where that is what stands in the way.
+    /// Fields of other owners, with their field managers, for an apply conflict.
     #[must_use]
     pub fn conflicts(&self) -> &[String] {
         match self {
@@ -187,7 +186,7 @@ impl CallError {
         }
     }
 
-    /// How long the API server wants to be left alone.
+    /// The `Retry-After` value.
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
@@ -196,7 +195,7 @@ impl CallError {
         }
     }
 
-    /// What the API server said, without what was asked.
+    /// The message of the API server, without the request.
     #[must_use]
     pub fn message(&self) -> String {
         match self {
@@ -205,7 +204,7 @@ impl CallError {
         }
     }
 
-    /// What somebody can do about it, where that is known.
+    /// The remedy, if known.
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {
@@ -221,16 +220,14 @@ impl CallError {
     }
 }
 
-/// Whether an API server says so that somebody may not do this
-/// (`k8s.io/apiserver/pkg/endpoints/handlers/responsewriters/errors.go`).
+/// True if the message is an authorization error (`k8s.io/apiserver/pkg/endpoints/handlers/responsewriters/errors.go`).
 pub(crate) fn is_about_rights(message: &str) -> bool {
     message.contains("is forbidden: User \"") && message.contains(" cannot ")
 }
 
-/// What an API server says of a webhook that did not answer: no connection, or it ended before the answer did; an
-/// answer that ended in the middle; and a server that says that it cannot answer now.
-/// Source: `client-go rest/request.go`, `transformResponse`; `apimachinery pkg/api/errors/errors.go`,
-/// `NewGenericServerResponse`.
+/// Messages of an API server about an unreachable webhook: no connection, a connection or response that ended early, or
+/// a webhook that is overloaded. Source: `client-go rest/request.go`, `transformResponse`; `apimachinery
+/// pkg/api/errors/errors.go`, `NewGenericServerResponse`.
 const NO_ANSWER: [&str; 6] = [
     "Post \"http",
     "stream error when reading response body",
@@ -243,7 +240,7 @@ const NO_ANSWER: [&str; 6] = [
 /// Source: `apimachinery pkg/api/errors/errors.go`, `NewGenericServerResponse`.
 const OUR_REQUEST: &str = "the server rejected our request due to an error in our request";
 
-/// What whoever may not do something does next.
+/// The remedy for missing permissions.
 pub(crate) const RIGHTS: &str = "docs/rights.md has the ClusterRole that it needs";
 
 #[cfg(test)]
@@ -251,7 +248,7 @@ mod tests {
     use super::*;
 
     impl CallError {
-        /// What an API server says with this code.
+        /// The error of a response with this code.
         pub(crate) fn of_code(code: u16, message: &str, retry_after: Option<Duration>) -> Self {
             let (asked, message) = ("POST /".to_owned(), message.to_owned());
             Self::Refused { asked, code, message, retry_after, next: None, conflicts: Vec::new() }

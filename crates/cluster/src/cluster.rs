@@ -1,4 +1,4 @@
-//! Calls of the API server.
+//! Calls to the API server.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -18,27 +18,27 @@ use super::event_lines::EventLines;
 use super::outage_retry::OutageWait;
 use super::retry_after::RetryAfterGate;
 
-/// A cluster: its API server, and as whom it is asked.
+/// A cluster: its API server, and the credentials.
 #[derive(Clone)]
 pub struct Cluster {
     client: Client,
     address: String,
-    /// Nothing where whoever asks is told at once that nobody is there.
+    /// `None` if an outage is reported at once.
     waiting: Option<Arc<OutageWait>>,
-    /// Nothing where each call is answered for itself.
+    /// `None` if `Retry-After` has no effect on other calls.
     respite: Option<RetryAfterGate>,
 }
 
-/// How much of an object is answered.
+/// The requested part of an object.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Extent {
-    /// All of it.
+    /// The whole object.
     Objects,
     /// `PartialObjectMetadata`.
     Metadata,
     /// `PartialObjectMetadataList`.
     MetadataOfAll,
-    /// `APIGroupDiscoveryList`: every resource of every group at once.
+    /// `APIGroupDiscoveryList`: every resource of every group in one response.
     Discovery,
 }
 
@@ -53,7 +53,7 @@ impl Extent {
     }
 }
 
-/// How a body changes what is there.
+/// The form of a patch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum PatchForm {
     /// Server-side apply, as [`MANAGER`].
@@ -62,14 +62,14 @@ pub(crate) enum PatchForm {
     Merge,
     /// RFC 6902.
     Json,
-    /// The merge of Kubernetes' own kinds, which knows the keys of lists.
+    /// The merge of built-in kinds, with list keys.
     Strategic,
 }
 
-/// Behind a path: what is asked is judged, and not stored.
+/// Query for a dry run.
 pub(crate) const DRY: &str = "?dryRun=All";
 
-/// The field manager of what we apply.
+/// The field manager of applied documents.
 pub(crate) const MANAGER: &str = "pointsman";
 
 impl Cluster {
@@ -77,34 +77,33 @@ impl Cluster {
         Self { client, address, waiting: None, respite: None }
     }
 
-    /// The same cluster, whose API server may restart: once it has answered, a call that it does not answer, or is too
-    /// busy for, is made again, for two minutes at most. `tell` hears what is in the way, and how long is waited. Every
-    /// call can be made twice: what is written says what it has seen, or is the same again.
+    /// The same cluster with retries during outages: after a first response, a call that fails temporarily is repeated
+    /// for at most two minutes. The callback receives the error and the pause. Every call is idempotent or has
+    /// preconditions.
     #[must_use]
     pub fn waiting(self, tell: impl Fn(&CallError, Duration) + Send + Sync + 'static) -> Self {
         Self { waiting: Some(Arc::new(OutageWait::new(tell))), ..self }
     }
 
-    /// The same cluster, of which nothing is asked before the time that its API server has named when it was too busy
-    /// (429, `Retry-After`), by no call of whoever has this one or a copy of it.
+    /// The same cluster that respects `Retry-After` of 429 responses for all calls of this instance and its clones.
     #[must_use]
     pub(crate) fn heeding(&self) -> Self {
         Self { respite: Some(self.respite.clone().unwrap_or_default()), ..self.clone() }
     }
 
-    /// Waits until something may be asked. Whoever looks at the time before a call waits before that.
+    /// Waits until a call is allowed. Callers that measure time wait before the measurement.
     pub(crate) async fn may_be_asked(&self) {
         if let Some(respite) = &self.respite {
             respite.is_over().await;
         }
     }
 
-    /// What waits, where something does.
+    /// The retries during outages, if enabled.
     pub(crate) fn waits(&self) -> Option<&OutageWait> {
         self.waiting.as_deref()
     }
 
-    /// Where its API server is.
+    /// The address of its API server.
     #[must_use]
     pub fn address(&self) -> &str {
         &self.address
@@ -114,7 +113,7 @@ impl Cluster {
         self.read(path, Extent::Objects).await
     }
 
-    /// The document at a path; nothing where there is none.
+    /// The document at a path; `None` if it does not exist.
     pub(crate) async fn find(&self, path: &str) -> Result<Option<Value>, CallError> {
         match self.get(path).await {
             Ok(document) => Ok(Some(document)),
@@ -127,13 +126,12 @@ impl Cluster {
         self.call(Method::GET, path, extent, None).await
     }
 
-    /// Reads what has so many bytes at most.
+    /// Reads a document of limited size, in bytes.
     pub(crate) async fn read_at_most(&self, path: &str, extent: Extent, most: usize) -> Result<Value, CallError> {
         self.call_once(&Method::GET, path, extent, None, most).await
     }
 
-    /// Asks once, for so long at most: it is not worth waiting for. Whoever answers is no API server, and is heard for
-    /// so many bytes.
+    /// One call without retries, with a time limit and a size limit in bytes: the receiver is not an API server.
     pub(crate) async fn get_once(&self, path: &str, patience: Duration, most: usize) -> Result<Value, CallError> {
         let (asked, address) = (format!("GET {path}"), self.address.clone());
         let reason = format!("not within {} s", patience.as_secs());
@@ -142,7 +140,7 @@ impl Cluster {
         timeout(patience, asked).await.unwrap_or_else(late)
     }
 
-    /// Writes a patch. `extent` says how much of the object is answered.
+    /// Sends a patch. `extent` selects the part of the object in the response.
     pub(crate) async fn patch(
         &self,
         path: &str,
@@ -158,29 +156,29 @@ impl Cluster {
         };
         let path = match path.contains("fieldManager=") {
             true => path.to_owned(),
-            // What guards a CRD knows by the name that somebody looked first.
+            // The CRD guard identifies pointsman by this name.
             false => format!("{path}{}fieldManager={MANAGER}", if path.contains('?') { '&' } else { '?' }),
         };
         self.call(Method::PATCH, &path, extent, Some((form, patch))).await
     }
 
-    /// Asks what a create would come to, and stores nothing.
+    /// Sends a create as dry run.
     pub(crate) async fn try_create(&self, collection: &str, object: &Value) -> Result<Value, CallError> {
         let path = format!("{collection}{DRY}&fieldManager={MANAGER}");
         self.call(Method::POST, &path, Extent::Objects, Some(("application/json", object))).await
     }
 
-    /// Writes a document as a whole, or a part of it that has a path of its own.
+    /// Replaces a document, or a subresource.
     pub(crate) async fn put(&self, path: &str, document: &Value) -> Result<Value, CallError> {
         self.call(Method::PUT, path, Extent::Objects, Some(("application/json", document))).await
     }
 
-    /// Makes a document.
+    /// Creates a document.
     pub(crate) async fn post(&self, path: &str, document: &Value) -> Result<Value, CallError> {
         self.call(Method::POST, path, Extent::Objects, Some(("application/json", document))).await
     }
 
-    /// Deletes a document. One that is gone already is as good as deleted.
+    /// Deletes a document. Returns false if it does not exist.
     pub(crate) async fn delete(&self, path: &str) -> Result<bool, CallError> {
         match self.call(Method::DELETE, path, Extent::Objects, None).await {
             Ok(_) => Ok(true),
@@ -189,18 +187,17 @@ impl Cluster {
         }
     }
 
-    /// Deletes an object as `options` say, which may name the one that is meant.
+    /// Deletes an object with delete options, which may contain preconditions.
     pub(crate) async fn delete_with(&self, path: &str, options: &Value) -> Result<(), CallError> {
         self.call(Method::DELETE, path, Extent::Objects, Some(("application/json", options))).await.map(drop)
     }
 
-    /// Makes a document what it says, by server-side apply. What others say of the same fields is a conflict.
-    /// `force` takes them over.
+    /// Applies a document by server-side apply. `force` overrides conflicts with other field managers.
     pub(crate) async fn apply(&self, document: &Value, force: bool) -> Result<Value, CallError> {
         self.apply_with(document, &format!("force={force}")).await
     }
 
-    /// Asks what [`Self::apply`] would do, and changes nothing.
+    /// [`Self::apply`] as dry run.
     pub(crate) async fn try_apply(&self, document: &Value, force: bool) -> Result<Value, CallError> {
         self.apply_with(document, &format!("force={force}&dryRun=All")).await
     }
@@ -211,7 +208,7 @@ impl Cluster {
         self.patch(&path, PatchForm::Apply, document, Extent::Objects).await
     }
 
-    /// Where a document is that we apply. None of them is in a namespace.
+    /// The path of an applied document. All of them are cluster-scoped.
     pub(crate) async fn document_path(&self, document: &Value) -> Result<String, CallError> {
         let text = |path: &str| document.pointer(path).and_then(Value::as_str).unwrap_or_default();
         let (version, kind, name) = (text("/apiVersion"), text("/kind"), text("/metadata/name"));
@@ -224,8 +221,8 @@ impl Cluster {
         Ok(format!("/apis/{version}/{plural}/{name}"))
     }
 
-    /// Reads what an API server sends line by line, such as the events of a watch, until it ends, `each` ends it, or so
-    /// much time is over. A line has so many bytes at most.
+    /// Reads a response line by line, such as watch events, until it ends, `each` breaks, or the time limit. Lines have
+    /// a limit in bytes.
     pub(crate) async fn stream(
         &self,
         path: &str,
@@ -246,8 +243,8 @@ impl Cluster {
         timeout(longest, read).await.unwrap_or_else(late)
     }
 
-    /// Opens what an API server sends line by line. A line has so many bytes at most. It is not asked for again:
-    /// whoever reads it knows from where.
+    /// Opens a line-by-line response. Lines have a limit in bytes. Without retries: the reader continues at its own
+    /// position.
     pub(crate) async fn open(&self, path: &str, extent: Extent, most: usize) -> Result<EventLines, CallError> {
         self.may_be_asked().await;
         let asked = format!("GET {path}");
@@ -304,7 +301,7 @@ impl Cluster {
         self.in_time(&asked, work).await
     }
 
-    /// What comes of a call, unless that takes too long. What it says is heeded by those that come later.
+    /// The result of a call, with a time limit. Respects `Retry-After` for later calls.
     async fn in_time<T>(&self, asked: &str, work: impl Future<Output = Result<T, CallError>>) -> Result<T, CallError> {
         let late = |_| Err(self.no_answer(asked, format!("not within {} seconds", DEADLINE.as_secs())));
         let answer = timeout(DEADLINE, work).await.unwrap_or_else(late);
@@ -356,7 +353,7 @@ pub(crate) fn title(document: &Value) -> String {
     format!("{} {}", text("/kind"), text("/metadata/name"))
 }
 
-/// What the documents of a kind are called in paths, in an `APIResourceList`.
+/// The plural of a kind, from an `APIResourceList`.
 fn plural<'v>(discovered: &'v Value, kind: &str) -> Option<&'v str> {
     let text = |resource: &'v Value, name: &str| resource.get(name).and_then(Value::as_str);
     let resources = discovered.get("resources").and_then(Value::as_array).into_iter().flatten();
@@ -380,7 +377,7 @@ fn refused(asked: String, code: u16, headers: &HeaderMap, status: Option<&Value>
     }
 }
 
-/// Who applied which fields, as `kubectl apply --server-side` says it.
+/// Conflicting fields and their owners, in the format of `kubectl apply --server-side`.
 fn conflicts(status: &Value) -> Vec<String> {
     let text = |cause: &Value, name: &str| cause.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
     let causes = status.pointer("/details/causes").and_then(Value::as_array).into_iter().flatten();
@@ -388,7 +385,7 @@ fn conflicts(status: &Value) -> Vec<String> {
     conflicts.map(|cause| format!("{}: {}", text(cause, "message"), text(cause, "field"))).collect()
 }
 
-/// What the connection said, without what kube calls that.
+/// The connection error without kube's wrapper.
 fn without_kube(error: kube::Error) -> String {
     match error {
         kube::Error::Service(error) => chain(error.as_ref()),
@@ -396,13 +393,13 @@ fn without_kube(error: kube::Error) -> String {
     }
 }
 
-/// An API server is believed: a list has as many bytes as it has.
+/// API servers are trusted: lists have no size limit.
 const ALL: usize = usize::MAX;
 
-/// What an API server says of an error, in bytes, is shorter.
+/// Maximum size of an error response, in bytes.
 const SAID: usize = 1 << 20;
 
-/// The API server gives up after 60 s (`--request-timeout`); its word is better than ours.
+/// The API server times out after 60 s (`--request-timeout`), with a better message.
 const DEADLINE: Duration = Duration::from_secs(65);
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Which cluster, and as whom: as kubectl decides it.
+//! Selects cluster and credentials, by the rules of kubectl.
 
 use std::io;
 use std::net::IpAddr;
@@ -13,66 +13,66 @@ use pointsman_core::did_you_mean;
 use super::cluster::Cluster;
 use super::error_chain::chain;
 
-/// Which cluster is meant.
+/// Selection of a cluster.
 #[derive(Clone, Debug, Default)]
 pub struct ConnectOptions {
-    /// The kubeconfig; without one `$KUBECONFIG`, `~/.kube/config`, or the Pod's service account.
+    /// The kubeconfig; if missing, `$KUBECONFIG`, `~/.kube/config`, or the Pod's service account.
     pub kubeconfig: Option<PathBuf>,
-    /// A context of it, instead of its current one.
+    /// A context, instead of the current one.
     pub context: Option<String>,
 }
 
-/// Why there is nobody to ask.
+/// An error of connecting.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConnectError {
-    /// The kubeconfig cannot be read.
+    /// The kubeconfig is unreadable.
     #[error("the kubeconfig {} cannot be read", file.display())]
     Unread {
         /// The file.
         file: PathBuf,
-        /// Why not.
+        /// The cause.
         source: io::Error,
     },
-    /// The kubeconfig cannot be used.
+    /// The kubeconfig is invalid.
     #[error("the kubeconfig {} cannot be used", file.display())]
     Kubeconfig {
         /// The file.
         file: PathBuf,
-        /// What is wrong with it.
+        /// The cause.
         source: Box<KubeconfigError>,
     },
-    /// There is no such context in what kubectl would read.
+    /// The context does not exist in kubectl's configuration.
     #[error("no context {context:?} in the kubeconfig{meant}; it has {known}")]
     Context {
         /// Its name.
         context: String,
-        /// The one that was meant, where that can be told.
+        /// A suggestion, if similar.
         meant: String,
-        /// Those that there are.
+        /// Existing contexts.
         known: String,
     },
-    /// This is a Pod, and its service account cannot be used.
+    /// The service account of this Pod is invalid.
     #[error("the service account of this Pod cannot be used")]
     Pod {
-        /// What is wrong with it.
+        /// The cause.
         source: Box<InferConfigError>,
     },
-    /// There is neither a kubeconfig nor a service account.
+    /// Neither a kubeconfig nor a service account exists.
     #[error(
         "no cluster to ask: KUBECONFIG is not set, there is no ~/.kube/config, and this is no Pod with a service account"
     )]
     Nowhere,
-    /// Its certificates or credentials cannot be used.
+    /// The certificates or credentials are invalid.
     #[error("the certificates or credentials of the kubeconfig cannot be used: {reason}")]
     Credentials {
-        /// What is wrong with them. Its causes repeat one another, so that they are not handed on.
+        /// The cause, as text: its error chain is repetitive.
         reason: String,
     },
 }
 
 impl ConnectError {
-    /// What somebody can do about it.
+    /// The remedy, if known.
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {
@@ -85,21 +85,21 @@ impl ConnectError {
     }
 }
 
-/// Finds the cluster. Nothing is asked of it yet.
+/// Selects the cluster, without a call.
 ///
 /// # Errors
-/// There is no kubeconfig, or it cannot be used.
+/// No kubeconfig exists, or it is invalid.
 pub async fn connect(options: &ConnectOptions) -> Result<Cluster, ConnectError> {
     cluster_of(config(options).await?)
 }
 
-/// The cluster of a kubeconfig that somebody has stored in a cluster. It must have all in itself: whoever may write it
-/// is not whoever runs this, and must not have us run programs or read files. Nothing is asked of it yet.
+/// The cluster of a kubeconfig from a Secret, without a call. The kubeconfig must be self-contained: its author is
+/// another person than the operator, and must not run programs or read files here.
 ///
 /// # Errors
-/// What is wrong with it, in words.
+/// The problem, as text.
 pub(crate) async fn connect_by_text(text: &str) -> Result<Cluster, String> {
-    // Whoever reads it quotes the line that it does not understand, and a token may stand there.
+    // The parser's error quotes the line, which may contain a token.
     let kubeconfig = Kubeconfig::from_yaml(text).map_err(|_| "it is no kubeconfig".to_owned())?;
     if let Some(why) = reaches_out(&kubeconfig) {
         return Err(why);
@@ -108,7 +108,7 @@ pub(crate) async fn connect_by_text(text: &str) -> Result<Cluster, String> {
     cluster_of(config.map_err(|error| chain(&error))?).map_err(|error| error.to_string())
 }
 
-/// What a kubeconfig says that is not in itself, or that anybody could stand in for.
+/// External references in a kubeconfig, and insecure settings.
 fn reaches_out(kubeconfig: &Kubeconfig) -> Option<String> {
     for cluster in kubeconfig.clusters.iter().filter_map(|named| named.cluster.as_ref()) {
         if !cluster.server.as_ref().is_some_and(|server| is_guarded(server)) {
@@ -146,7 +146,7 @@ fn reaches_out(kubeconfig: &Kubeconfig) -> Option<String> {
     None
 }
 
-/// Whether nobody stands in between: by TLS, or because it is on this machine.
+/// True if the connection is protected: by TLS, or on this machine.
 fn is_guarded(server: &str) -> bool {
     let Ok(server) = server.parse::<Uri>() else { return false };
     let is_here = |host: &str| host == "127.0.0.1" || host == "[::1]" || host == "localhost";
@@ -155,10 +155,10 @@ fn is_guarded(server: &str) -> bool {
 
 fn cluster_of(mut config: Config) -> Result<Cluster, ConnectError> {
     config.connect_timeout = Some(CONNECT_TIMEOUT);
-    // We know better which call may be repeated, and say so meanwhile.
+    // Retries are handled in this crate, with reports.
     config.default_retry = false;
     config.headers.push(agent());
-    // What the kubeconfig says of a proxy holds in any case.
+    // A proxy from the kubeconfig always applies.
     let of_environment = set(["HTTPS_PROXY", "https_proxy"]).and_then(|proxy| proxy.parse().ok());
     if config.proxy_url == of_environment
         && passes_by(&config.cluster_url, &set(["NO_PROXY", "no_proxy"]).unwrap_or_default())
@@ -176,7 +176,7 @@ async fn config(options: &ConnectOptions) -> Result<Config, ConnectError> {
         (None, Some(_)) => Kubeconfig::read().map_err(|error| unusable(options, error))?,
         (None, None) => match Config::infer().await {
             Ok(config) => return Ok(config),
-            // It tells of both at once, and of each twice.
+            // This error mentions both sources, each twice.
             Err(error) => Kubeconfig::read().map_err(|why| match unusable(options, why) {
                 ConnectError::Nowhere if set(["KUBERNETES_SERVICE_HOST"]).is_some() => {
                     ConnectError::Pod { source: Box::new(error) }
@@ -219,13 +219,13 @@ fn has_context(kubeconfig: &Kubeconfig, context: &str) -> Result<(), ConnectErro
     Err(ConnectError::Context { context: context.to_owned(), meant, known })
 }
 
-/// The first of these variables that says something.
+/// The first nonempty variable.
 fn set<const N: usize>(names: [&str; N]) -> Option<String> {
     names.into_iter().filter_map(|name| std::env::var(name).ok()).find(|text| !text.is_empty())
 }
 
-/// Whether this server is asked without a proxy, as kubectl decides it: `NO_PROXY` names it, its domain or its network,
-/// or it is on this machine. kube compares `NO_PROXY` with the address of the proxy itself.
+/// True if this server bypasses the proxy, by kubectl's rules: `NO_PROXY` contains its name, domain or network, or it
+/// is on this machine. kube compares `NO_PROXY` with the address of the proxy instead.
 fn passes_by(server: &Uri, no_proxy: &str) -> bool {
     let host = server.host().unwrap_or_default().trim_matches(['[', ']']).to_lowercase();
     let address: Option<IpAddr> = host.parse().ok();
@@ -240,7 +240,7 @@ fn passes_by(server: &Uri, no_proxy: &str) -> bool {
     })
 }
 
-/// Whether an address is in a network such as `10.0.0.0/8`.
+/// True if an address is in a network such as `10.0.0.0/8`.
 fn is_in(address: IpAddr, network: &str) -> bool {
     let Some((base, length)) = network.split_once('/') else { return false };
     let (Ok(base), Ok(length)) = (base.parse::<IpAddr>(), length.parse::<u32>()) else { return false };
@@ -253,15 +253,15 @@ fn is_in(address: IpAddr, network: &str) -> bool {
     address.checked_shr(rest).unwrap_or_default() == base.checked_shr(rest).unwrap_or_default()
 }
 
-/// Audit logs name it.
+/// The user agent in audit logs.
 fn agent() -> (HeaderName, HeaderValue) {
     (USER_AGENT, HeaderValue::from_static(concat!("pointsman/", env!("CARGO_PKG_VERSION"))))
 }
 
-/// What a kubeconfig in a Secret has.
+/// The remedy for a kubeconfig in a Secret.
 const INSIDE: &str = "write what is in it into the kubeconfig, as `…-data` or `token`";
 
-/// As long as kubectl's dialler takes to give up on a host that drops packets is too long for somebody who waits.
+/// Shorter than kubectl's dial timeout, which is too long for interactive use when a host drops packets.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 #[cfg(test)]
@@ -282,7 +282,7 @@ mod tests {
         let (fine, token) = ("server: 'https://a.example.com'", "token: sesame");
         assert_eq!(with(fine, token), "");
         assert_eq!(with("server: 'http://127.0.0.1:8080'", token), "");
-        // What is in itself is looked at by whoever makes a client of it.
+        // The client library validates inline data.
         let whole = "server: 'https://a', certificate-authority-data: YQ==";
         let whole = Kubeconfig::from_yaml(&kubeconfig(whole, "client-certificate-data: YQ==, client-key-data: YQ=="));
         assert_eq!(reaches_out(&whole.unwrap()), None);
@@ -298,7 +298,7 @@ mod tests {
             (fine, "client-key: /key", "`client-key`"),
             (fine, "exec: {command: sesame, apiVersion: v1}", "wants a program run, `exec`"),
             (fine, "auth-provider: {name: gcp, config: {}}", "`auth-provider`"),
-            // Whoever reads it would quote the line.
+            // The parser would quote the line.
             (fine, "token: [sesame]", "it is no kubeconfig"),
             (fine, "token: 'sesame", "it is no kubeconfig"),
         ] {

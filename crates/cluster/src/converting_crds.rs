@@ -1,4 +1,4 @@
-//! CRDs of a cluster that convert through a webhook, known kinds or not.
+//! CRDs that convert through a webhook, of known kinds or not.
 
 use serde_json::Value;
 
@@ -9,19 +9,19 @@ use crate::crd_state::{CRDS, CrdState};
 use crate::disable::leads_nowhere;
 use crate::pages::{Pages, items};
 
-/// A CRD that converts through a webhook, and that no definition of this run is about.
+/// A CRD that converts through a webhook, without a definition in this run.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct UnknownCrd {
     /// `plural.group`.
     pub name: String,
-    /// Where its conversion leads, such as `Service pointsman-system/pointsman:443/convert`.
+    /// Its webhook, such as `Service pointsman-system/pointsman:443/convert`.
     pub converted_by: String,
-    /// Whether the CRD of a known kind leads to the same server. Otherwise only its path is that of pointsman, and of
-    /// other programs.
+    /// True if a CRD of a known kind uses the same server. Otherwise only the path matches, which other programs use
+    /// too.
     pub shares_server: bool,
 }
 
-/// The CRDs that may convert through pointsman, of which `known` has none. `known` are CRDs as `plural.group`.
+/// CRDs that may convert through pointsman and are missing in `known`, a list of `plural.group`.
 ///
 /// # Errors
 /// The CRDs cannot be listed.
@@ -50,10 +50,10 @@ fn unknown_of(found: &[(String, ClientStanza)], known: &[String]) -> Vec<Unknown
     unknown.collect()
 }
 
-/// The path that `pointsman crd` prints.
+/// The path printed by `pointsman crd`.
 const PATH: &str = "/convert";
 
-/// CRDs are long: a page of these has some MiB.
+/// CRDs are large: a page has some MiB.
 const PAGE: u32 = 50;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What the cluster says of a CustomResourceDefinition.
+//! A CustomResourceDefinition in the cluster.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::call_error::CallError;
 use crate::cluster::Cluster;
 
-/// A CRD as it is in the cluster.
+/// A CRD in the cluster.
 #[derive(Clone, Debug)]
 pub struct CrdState {
     document: Value,
@@ -17,10 +17,10 @@ pub struct CrdState {
 }
 
 impl CrdState {
-    /// Reads what the API server answered.
+    /// Parses the API server's response.
     ///
     /// # Errors
-    /// [`CallError::BadCrd`]: something that every CRD has is not there.
+    /// [`CallError::BadCrd`]: a required member is missing.
     pub fn new(document: Value) -> Result<Self, CallError> {
         let name = text(&document, "/metadata/name").unwrap_or_default().to_owned();
         let lacks = |field: &'static str| CallError::BadCrd { name: name.clone(), field };
@@ -34,12 +34,12 @@ impl CrdState {
         Ok(Self { document, group, plural, storage })
     }
 
-    /// The CRD of a name, where there is one.
+    /// The CRD of a name, if it exists.
     pub(crate) async fn find(cluster: &Cluster, name: &str) -> Result<Option<Self>, CallError> {
         cluster.find(&crd_path(name)).await?.map(Self::new).transpose()
     }
 
-    /// The CRD of a name, which has to be there.
+    /// The CRD of a name, which must exist.
     pub(crate) async fn fetch(cluster: &Cluster, name: &str) -> Result<Self, CallError> {
         Self::find(cluster, name).await?.ok_or_else(|| CallError::NoCrd { name: name.to_owned() })
     }
@@ -75,40 +75,40 @@ impl CrdState {
         named.pointer("/schema/openAPIV3Schema")
     }
 
-    /// Whether these versions have the same schema, so that an object is the same in each of them.
+    /// True if these versions have the same schema, so that objects are the same in each.
     pub(crate) fn has_one_schema(&self, versions: &[&str]) -> bool {
         let mut schemas = versions.iter().map(|version| self.schema(version).map(without_descriptions));
         let first = schemas.next().flatten();
         first.is_some() && schemas.all(|schema| schema == first)
     }
 
-    /// The version that is stored from now on.
+    /// The storage version.
     #[must_use]
     pub fn storage(&self) -> &str {
         &self.storage
     }
 
-    /// The versions that objects may be stored in, as far as the API server knows.
+    /// The versions of stored objects, as recorded by the API server.
     #[must_use]
     pub fn stored_versions(&self) -> Vec<&str> {
         let stored = self.document.pointer("/status/storedVersions").and_then(Value::as_array);
         stored.into_iter().flatten().filter_map(Value::as_str).collect()
     }
 
-    /// Every version, in the CRD's order.
+    /// Every version, in CRD order.
     #[must_use]
     pub fn versions(&self) -> Vec<&str> {
         versions(&self.document).filter_map(|version| text(version, "/name")).collect()
     }
 
-    /// The versions that are offered to clients.
+    /// The served versions.
     #[must_use]
     pub fn served(&self) -> Vec<&str> {
         let served = versions(&self.document).filter(|version| flag(version, "served"));
         served.filter_map(|version| text(version, "/name")).collect()
     }
 
-    /// The version in which all objects are best read: the one that is stored, where that is served.
+    /// The version in which to read all objects: the storage version, if served.
     pub(crate) fn readable(&self) -> Option<&str> {
         let served = self.served();
         served.iter().find(|name| **name == self.storage).or_else(|| served.first()).copied()
@@ -120,13 +120,13 @@ impl CrdState {
         text(&self.document, "/spec/conversion/strategy") == Some("Webhook")
     }
 
-    /// Changes with each change of the spec.
+    /// Increases with each change of the spec.
     #[must_use]
     pub fn generation(&self) -> u64 {
         self.document.pointer("/metadata/generation").and_then(Value::as_u64).unwrap_or_default()
     }
 
-    /// Of this CRD, and of none that is made again under its name.
+    /// Unique to this CRD, unlike its name.
     #[must_use]
     pub fn uid(&self) -> &str {
         text(&self.document, "/metadata/uid").unwrap_or_default()
@@ -141,27 +141,27 @@ impl CrdState {
         annotations.and_then(|annotations| annotations.get(name)).and_then(Value::as_str)
     }
 
-    /// Whether its objects are in namespaces.
+    /// True if its objects are namespaced.
     pub(crate) fn is_namespaced(&self) -> bool {
         text(&self.document, "/spec/scope") != Some("Cluster")
     }
 
-    /// Where a version stands in the list.
+    /// The index of a version.
     pub(crate) fn position(&self, version: &str) -> Option<usize> {
         self.versions().iter().position(|name| *name == version)
     }
 
-    /// Where its own document is.
+    /// The path of the CRD.
     pub(crate) fn path(&self) -> String {
         crd_path(&self.name())
     }
 
-    /// Where its objects are at a version, of all namespaces.
+    /// The path of its objects in a version, across namespaces.
     pub(crate) fn collection(&self, version: &str) -> String {
         format!("/apis/{}/{version}/{}", self.group, self.plural)
     }
 
-    /// Where one of its objects is.
+    /// The path of one object.
     pub(crate) fn object(&self, version: &str, namespace: Option<&str>, name: &str) -> String {
         let (group, plural) = (&self.group, &self.plural);
         match namespace {
@@ -171,23 +171,23 @@ impl CrdState {
     }
 }
 
-/// Where the document of a CRD is.
+/// The path of a CRD.
 fn crd_path(name: &str) -> String {
     format!("{CRDS}/{name}")
 }
 
-/// An API server replaces the handlers of a CRD when its informer sees the change (apiextensions-apiserver
-/// pkg/apiserver/customresource_handler.go), which takes milliseconds, and on a busy machine up to a second.
+/// An API server replaces the handlers of a CRD when its informer receives the change (apiextensions-apiserver
+/// pkg/apiserver/customresource_handler.go): in milliseconds, or up to a second on a busy machine.
 pub(crate) const REPLACED_WITHIN: Duration = Duration::from_secs(2);
 
-/// Where all of them are.
+/// The path of all CRDs.
 pub(crate) const CRDS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
 fn versions(document: &Value) -> impl Iterator<Item = &Value> {
     document.pointer("/spec/versions").and_then(Value::as_array).into_iter().flatten()
 }
 
-/// A schema as far as it decides what an object may be. A property may be called `description`: it is an object.
+/// A schema without parts that do not affect validation. A property named `description` is an object, and stays.
 fn without_descriptions(schema: &Value) -> Value {
     match schema {
         Value::Object(members) => {

@@ -1,16 +1,16 @@
-//! Doing nothing.
+//! Dry runs.
 
-/// How nothing is changed, as kubectl calls it.
+/// The mode of a dry run, as in kubectl.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum DryRun {
-    /// Nothing is sent.
+    /// Sends nothing.
     Client,
-    /// What can be judged by the API server as things stand is sent to it, and not stored.
+    /// Sends requests that the API server can evaluate in the current state, without storing them.
     Server,
 }
 
 impl DryRun {
-    /// As kubectl spells it.
+    /// As spelled in kubectl.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

@@ -1,8 +1,8 @@
-//! What an error says, with what caused it.
+//! Error messages with causes.
 
 use std::fmt::Write;
 
-/// An error and what caused it, each said once.
+/// An error with its causes, without repetition.
 pub(crate) fn chain(error: &dyn std::error::Error) -> String {
     let (mut text, mut source) = (error.to_string(), error.source());
     while let Some(error) = source {

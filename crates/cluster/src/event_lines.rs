@@ -1,4 +1,4 @@
-//! An answer that is sent line by line and has no end of its own, such as the events of a watch.
+//! A response sent line by line without a fixed end, such as watch events.
 
 use std::collections::VecDeque;
 
@@ -9,16 +9,16 @@ use serde_json::Value;
 use crate::call_error::CallError;
 use crate::error_chain::chain;
 
-/// An answer that is still being sent.
+/// A response in progress.
 pub(crate) struct EventLines {
     asked: String,
     address: String,
     body: Body,
-    /// Bytes of a line at most.
+    /// Maximum bytes of a line.
     most: usize,
-    /// What has arrived, up to the beginning of a line that has not arrived as a whole.
+    /// Received bytes, up to the beginning of an incomplete line.
     arrived: VecDeque<u8>,
-    /// How much of that has no end of a line in it.
+    /// The length of a prefix without line end.
     searched: usize,
 }
 
@@ -27,10 +27,10 @@ impl EventLines {
         Self { asked, address, body, most, arrived: VecDeque::new(), searched: 0 }
     }
 
-    /// The next line; nothing where whoever sends them has ended it. Whoever stops waiting for one loses none.
+    /// The next line; `None` after the server ended the response. Safe to cancel.
     ///
     /// # Errors
-    /// The connection broke, or what was sent is too long, or no JSON.
+    /// The connection failed, or a line is too long or not JSON.
     pub(crate) async fn next(&mut self) -> Result<Option<Value>, CallError> {
         loop {
             if let Some(line) = self.line()? {
@@ -47,7 +47,7 @@ impl EventLines {
         }
     }
 
-    /// A line that has arrived.
+    /// A complete line, if received.
     fn line(&mut self) -> Result<Option<Value>, CallError> {
         let end = self.arrived.range(self.searched..).position(|byte| *byte == b'\n').map(|at| self.searched + at);
         if end.unwrap_or(self.arrived.len()) > self.most {

@@ -1,4 +1,4 @@
-//! Every object of a CRD, as clients read it.
+//! Lists every object of a CRD.
 
 use serde_json::Value;
 
@@ -7,21 +7,21 @@ use crate::cluster::{Cluster, Extent};
 use crate::crd_state::CrdState;
 use crate::pages::Pages;
 
-/// Reads the CRD of a name (`plural.group`) and every object of it, page by page, as they are stored now, where that
-/// version is served: then nothing is converted but what is stored in another one.
+/// Reads the CRD of a name (`plural.group`) and all its objects, page by page. Uses the storage version if served, so
+/// that only objects stored in other versions are converted.
 ///
 /// # Errors
-/// There is no such CRD, or not everything could be read. Nothing was written: it can be tried again.
+/// The CRD does not exist, or a read failed. Nothing was written: the call can be repeated.
 pub async fn live(cluster: &Cluster, crd: &str, take: &mut dyn FnMut(Vec<Value>)) -> Result<CrdState, CallError> {
     let crd = CrdState::fetch(cluster, crd).await?;
-    // Of a CRD that serves nothing, nothing can be read.
+    // Without a served version, objects are unreadable.
     if let Some(version) = crd.readable() {
         live_at(cluster, &crd, version, take).await?;
     }
     Ok(crd)
 }
 
-/// The same of a CRD that was read, at one of the versions that it serves.
+/// The same for a CRD that was read, in a served version.
 async fn live_at(
     cluster: &Cluster,
     crd: &CrdState,
@@ -35,5 +35,5 @@ async fn live_at(
     Pages::new(cluster, crd.collection(version), Extent::Objects, PAGE).all(&mut |_, _| {}, &mut take_items).await
 }
 
-/// As kubectl's `--chunk-size`.
+/// Same as the default `--chunk-size` of kubectl.
 const PAGE: u32 = 500;

@@ -1,4 +1,4 @@
-//! Calls that are made again while the API server is away.
+//! Retries during an outage of the API server.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -7,9 +7,8 @@ use std::time::Duration;
 use crate::call_error::CallError;
 use crate::retry_budget::RetryBudget;
 
-/// Waits out an API server that is busy, starting, stopping or gone for a moment, for all calls together. Who has never
-/// answered is not waited for: the address may be wrong. That it is too busy (429), an API server says itself. A
-/// webhook that is not reached is an answer.
+/// Waits during an outage of the API server, for all calls together. Requires an earlier response, since the address
+/// may be wrong; 429 counts, since an API server itself sends it. An unreachable webhook is no outage.
 pub(crate) struct OutageWait {
     patience: RetryBudget,
     has_answered: AtomicBool,
@@ -17,7 +16,7 @@ pub(crate) struct OutageWait {
     tell: Box<Tell>,
 }
 
-/// Hears what is in the way, and after how long the same is asked again.
+/// Receives the error, and the pause before the retry.
 type Tell = dyn Fn(&CallError, Duration) + Send + Sync;
 
 impl OutageWait {
@@ -26,7 +25,7 @@ impl OutageWait {
         Self { patience, has_answered, waited, tell: Box::new(tell) }
     }
 
-    /// How long to wait before the same call is made again; nothing where this is the answer.
+    /// The pause before the retry; `None` if the result is final.
     pub(crate) fn pause<T>(&self, answer: &Result<T, CallError>) -> Option<Duration> {
         let away = answer.as_ref().err().filter(|error| error.passes() && !error.is_of_a_webhook());
         let Some(error) = away else {
@@ -42,12 +41,12 @@ impl OutageWait {
         Some(pause)
     }
 
-    /// A call took so long, since it had to be made again.
+    /// Adds the duration of a retried call.
     pub(crate) fn note(&self, took: Duration) {
         *self.waited.lock().unwrap_or_else(PoisonError::into_inner) += took;
     }
 
-    /// How long all calls have waited so far.
+    /// The total waiting time of all calls.
     pub(crate) fn waited(&self) -> Duration {
         *self.waited.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -61,7 +60,7 @@ mod tests {
         Err(CallError::of_code(code, message, None))
     }
 
-    /// What it says for some seconds of a kind that is new to it (`apiserver/pkg/storage/cacher/cacher.go`).
+    /// The response for some seconds after a kind is new (`apiserver/pkg/storage/cacher/cacher.go`).
     #[test]
     fn new_kind_listing_is_retried() {
         let waiting = OutageWait::new(|_, _| {});

@@ -1,4 +1,4 @@
-//! A collection, page by page, also while the API server is busy or away for a moment.
+//! Lists a collection page by page, with retries during outages.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -16,7 +16,7 @@ use super::retry_budget::RetryBudget;
 pub(crate) struct Pages<'p> {
     cluster: &'p Cluster,
     collection: String,
-    /// What is asked for, as a part of the query.
+    /// Query parameters.
     labels: String,
     extent: Extent,
     size: PageSize,
@@ -24,44 +24,43 @@ pub(crate) struct Pages<'p> {
     waits_out: RetryPolicy,
 }
 
-/// Whose failures a list waits out. Those of others are answers.
+/// The failures that a list retries; others are returned.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(crate) enum RetryPolicy {
-    /// An API server that is away, or too busy. One behind it that fails, such as a webhook, is an answer.
+    /// An API server that is down or overloaded. A failing backend, such as a webhook, is returned.
     ApiServer,
-    /// Also one that fails, but for a webhook that nobody reaches: some who list look for that.
+    /// Any failing server, except for unreachable webhooks, which some callers detect.
     Servers,
-    /// Webhooks as well.
+    /// Webhooks too.
     Webhooks,
 }
 
 impl<'p> Pages<'p> {
-    /// Pages of so many objects at most, with as much of each as `extent` says. They wait for [`RetryPolicy::Servers`].
+    /// Pages of at most `size` objects, with the part selected by `extent`. Retries [`RetryPolicy::Servers`].
     pub(crate) fn new(cluster: &'p Cluster, collection: String, extent: Extent, size: impl Into<PageSize>) -> Self {
         let (size, patience) = (size.into(), RetryBudget::default());
         let labels = String::new();
         Self { cluster, collection, labels, extent, size, patience, waits_out: RetryPolicy::Servers }
     }
 
-    /// Only objects with such labels, as `kubectl -l` takes them.
+    /// Restricts to objects with labels, in the syntax of `kubectl -l`.
     pub(crate) fn labelled(self, labels: &str) -> Self {
         let labels =
             if labels.is_empty() { String::new() } else { format!("&labelSelector={}", quoted_in_address(labels)) };
         Self { labels, ..self }
     }
 
-    /// Waits for others than usual.
+    /// Changes the retries.
     pub(crate) fn waiting_out(self, waits_out: RetryPolicy) -> Self {
         Self { waits_out, ..self }
     }
 
-    /// Waits for webhooks, too, and as long as all other calls of a run together.
+    /// Retries webhooks too, with a time limit shared by all calls of a run.
     pub(crate) fn with_patience(self, patience: &RetryBudget) -> Self {
         Self { patience: patience.clone(), waits_out: RetryPolicy::Webhooks, ..self }
     }
 
-    /// One page, the first one or the one that `next` leads to. Before it is asked for again, `waits` is told, and may
-    /// end it.
+    /// One page: the first one, or the one of the token `next`. Calls `waits` before each retry, which may abort.
     pub(crate) async fn page<E: From<CallError>>(
         &self,
         next: Option<&str>,
@@ -81,7 +80,7 @@ impl<'p> Pages<'p> {
                 }
                 Err(error) => error,
             };
-            // The list goes on as of now: what is written meanwhile is of no age that anybody looks for.
+            // The list continues at a newer revision, which is acceptable to all callers.
             if let CallError::Refused { code: 410, next: Some(next), .. } = &error {
                 token = Some(next.clone());
                 continue;
@@ -91,7 +90,7 @@ impl<'p> Pages<'p> {
                 error if error.code().is_some_and(|code| code >= 500) => RetryPolicy::Servers,
                 _ => RetryPolicy::ApiServer,
             };
-            // A cluster that waits has waited already.
+            // A cluster with outage retries has waited already.
             let is_answer = self.cluster.waits().is_some() || self.waits_out < fails;
             let pause = if is_answer { None } else { self.patience.pause(&error) };
             let Some(pause) = pause else { return Err(error.into()) };
@@ -101,7 +100,7 @@ impl<'p> Pages<'p> {
         }
     }
 
-    /// All pages, one after the other. Where one has to be asked for again, `waits` is told.
+    /// All pages in sequence. Calls `waits` before each retry.
     pub(crate) async fn all(
         &self,
         waits: &mut dyn FnMut(CallError, Duration),
@@ -123,8 +122,8 @@ impl<'p> Pages<'p> {
     }
 }
 
-/// How many objects are asked for at a time: few at first, and so many then that a page stays small. Annotations and
-/// managed fields of one object may be a megabyte, and a Job has 256.
+/// The number of objects per page: small at first, then adapted to keep pages small. Annotations and managed fields of
+/// one object may be a megabyte, and a Job has 256 MiB.
 #[derive(Clone, Debug)]
 pub(crate) struct PageSize {
     most: u32,
@@ -140,7 +139,7 @@ impl PageSize {
         self.limit.load(Ordering::Relaxed)
     }
 
-    /// A page was of this weight, so the next one is to be.
+    /// Adapts to the size of the last page.
     fn learn(&self, list: &Value) {
         let objects = items(list).count().max(1);
         let of_each = (weight(list) / objects).max(1);
@@ -155,7 +154,7 @@ impl From<u32> for PageSize {
     }
 }
 
-/// The bytes of all texts in a document, about what it takes.
+/// The bytes of all texts in a document, which approximate its memory.
 fn weight(value: &Value) -> usize {
     match value {
         Value::String(text) => text.len(),
@@ -165,10 +164,10 @@ fn weight(value: &Value) -> usize {
     }
 }
 
-/// Of the first page, of whose objects nothing is known.
+/// Size of the first page, without information about its objects.
 const FIRST: u32 = 50;
 
-/// Bytes of a page: 500 objects with 16 KiB of metadata each, several times what they have.
+/// Bytes of a page: 500 objects with 16 KiB of metadata each, several times the typical size.
 const WEIGHT: usize = 8 << 20;
 
 /// The objects of a page.
@@ -176,13 +175,13 @@ pub(crate) fn items(list: &Value) -> impl Iterator<Item = &Value> {
     list.get("items").and_then(Value::as_array).into_iter().flatten()
 }
 
-/// What leads to the page behind this one.
+/// The continue token of a page.
 pub(crate) fn next_page(list: &Value) -> Option<String> {
     let token = list.pointer("/metadata/continue").and_then(Value::as_str);
     token.filter(|token| !token.is_empty()).map(str::to_owned)
 }
 
-/// How many objects are behind this page, where the API server says so.
+/// The number of remaining objects, if in the response.
 pub(crate) fn behind(list: &Value) -> Option<u64> {
     list.pointer("/metadata/remainingItemCount").and_then(Value::as_u64)
 }

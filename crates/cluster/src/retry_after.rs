@@ -1,4 +1,4 @@
-//! How long an API server wants to be left alone, for all calls of a process together.
+//! `Retry-After` of an API server, for all calls of a process.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -7,13 +7,12 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::call_error::CallError;
 
-/// Until when nothing is asked.
+/// The end of the pause.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RetryAfterGate(Arc<Mutex<Option<Instant>>>);
 
 impl RetryAfterGate {
-    /// Takes over what a call was answered. Only an API server that is too busy says how long (429); what else has a
-    /// `Retry-After` is about the one thing that was asked.
+    /// Records a response. Only 429 concerns all calls; `Retry-After` with another status concerns its request alone.
     pub(crate) fn heed<T>(&self, answer: &Result<T, CallError>) {
         let busy = answer.as_ref().err().filter(|error| error.code() == Some(429));
         if let Some(pause) = busy.and_then(CallError::retry_after) {
@@ -23,9 +22,9 @@ impl RetryAfterGate {
         }
     }
 
-    /// Waits until something may be asked.
+    /// Waits until calls are allowed.
     pub(crate) async fn is_over(&self) {
-        // It may become longer meanwhile.
+        // The pause may grow meanwhile.
         while let Some(until) = self.left() {
             sleep_until(until).await;
         }
@@ -37,7 +36,7 @@ impl RetryAfterGate {
     }
 }
 
-/// An API server asks for seconds. Whoever asks for longer is heard for this long.
+/// Limit for `Retry-After`, which is usually seconds.
 const LONGEST: Duration = Duration::from_secs(60);
 
 #[cfg(test)]

@@ -1,49 +1,48 @@
-//! How long trouble that passes is waited for.
+//! Time limit for temporary errors.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::call_error::CallError;
 
-/// Shared by all calls of a run: what is away for one of them is away for the others, and twenty thousand objects do
-/// not wait one after the other for a webhook that is dead.
+/// Shared by all calls of a run, since an outage affects all of them: twenty thousand objects do not wait for a failed
+/// webhook one after the other.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RetryBudget(Arc<Mutex<Trouble>>);
 
 #[derive(Debug, Default)]
 struct Trouble {
     since: Option<Instant>,
-    /// What nobody has been told yet.
+    /// The latest unreported error.
     untold: Option<(CallError, Duration)>,
 }
 
 impl RetryBudget {
-    /// How long to wait before the same call is tried again; nothing where it does not pass, or did not in all the time
-    /// that there was.
+    /// The pause before the retry; `None` for a permanent error, or after the time limit.
     pub(crate) fn pause(&self, error: &CallError) -> Option<Duration> {
         if error.passes() { self.pause_anyway(error) } else { None }
     }
 
-    /// The same for an error of which the caller knows that it passes.
+    /// The same for an error that the caller knows as temporary.
     pub(crate) fn pause_anyway(&self, error: &CallError) -> Option<Duration> {
         let mut trouble = self.lock();
         let lasted = trouble.since.get_or_insert_with(Instant::now).elapsed();
         if lasted > PATIENCE {
             return None;
         }
-        // Without the API server's word a second, and longer the longer it has been away.
+        // Without `Retry-After`: one second, growing with the duration of the outage.
         let longer = (lasted / 2).clamp(SHORTEST, LONGEST);
         let pause = error.retry_after().unwrap_or(longer).clamp(SHORTEST, PATIENCE);
         trouble.untold = Some((error.clone(), pause));
         Some(pause)
     }
 
-    /// A call succeeded that had to be tried again.
+    /// A retry succeeded.
     pub(crate) fn is_over(&self) {
         self.lock().since = None;
     }
 
-    /// What has been in the way since this was asked last, and for how long it is left alone.
+    /// The latest error since the last query, with its pause.
     pub(crate) fn untold(&self) -> Option<(CallError, Duration)> {
         self.lock().untold.take()
     }
@@ -56,7 +55,7 @@ impl RetryBudget {
 const SHORTEST: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(15);
 
-/// A control plane of one node restarts, and elects leaders, within this.
+/// A single-node control plane restarts and elects leaders in this time.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
-//! Work that ends where somebody asks to stop.
+//! Cancels work on request.
 
 use std::pin::pin;
 use std::time::Duration;
 
 use tokio::time::timeout;
 
-/// What came of work; nothing where somebody asked to stop, and it did not end by itself soon after.
+/// The result of work; `None` if stopped and still unfinished after a grace period.
 pub(crate) async fn until_stopped<T>(stop: &dyn Fn() -> bool, work: impl Future<Output = T>) -> Option<T> {
     let mut work = pin!(work);
     while !stop() {
@@ -16,10 +16,10 @@ pub(crate) async fn until_stopped<T>(stop: &dyn Fn() -> bool, work: impl Future<
     timeout(GRACE, work).await.ok()
 }
 
-/// Nobody feels it.
+/// An unnoticeable delay.
 const OFTEN: Duration = Duration::from_millis(100);
 
-/// What is under way mostly ends within this; pauses, and an API server that hangs, do not.
+/// Calls usually finish in this time; pauses and unresponsive API servers do not.
 const GRACE: Duration = Duration::from_secs(1);
 
 #[cfg(test)]

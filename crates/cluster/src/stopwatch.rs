@@ -1,12 +1,11 @@
-//! Time in which the API server was there.
+//! Time without outages of the API server.
 
 use std::time::{Duration, Instant};
 
 use crate::cluster::Cluster;
 use crate::outage_retry::OutageWait;
 
-/// Measures how long something takes, without the time in which the API server was away: whoever gives up after some
-/// seconds means seconds in which somebody was there to answer.
+/// Measures time without outages of the API server, for timeouts that assume a responsive server.
 pub(crate) struct Stopwatch<'c> {
     cluster: &'c Cluster,
     began: Instant,

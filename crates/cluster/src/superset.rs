@@ -1,8 +1,8 @@
-//! Documents, compared with what they should say.
+//! Compares documents with their desired content.
 
 use serde_json::Value;
 
-/// Whether a document says already what it should: members that the API server adds do not count.
+/// True if a document contains the desired content: additional members are allowed.
 pub(crate) fn says(found: &Value, wanted: &Value) -> bool {
     match (found, wanted) {
         (Value::Object(found), Value::Object(wanted)) => {

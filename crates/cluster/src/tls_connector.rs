@@ -1,11 +1,11 @@
-//! TLS as a client speaks it here.
+//! TLS client configuration.
 
 use std::sync::Arc;
 
 use rustls::{ClientConfig, RootCertStore};
 use tokio_rustls::TlsConnector;
 
-/// Trusts these authorities, and nobody else.
+/// Trusts only these authorities.
 pub(crate) fn tls_connector(roots: RootCertStore) -> Result<TlsConnector, String> {
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let config = ClientConfig::builder_with_provider(provider)

@@ -1,11 +1,10 @@
-//! What pointsman decides: Kubernetes custom resources between the versions of their API, as pure functions.
+//! The core of pointsman: converts Kubernetes custom resources between API versions, as pure functions.
 //!
-//! - [`definition`] knows: kinds are data, compiled once and checked against their own schemas.
-//! - [`webhook`] decides: bytes in and bytes out, behind one door, [`webhook::Webhook::handle`].
-//! - `laws` (a feature) judges: any kind, over objects made from its own schemas.
-//! - [`rollout`] moves a fleet from one controller version to another, wave by wave: it says what is to be written
-//!   next.
-//! - [`registration`] makes the documents by which a cluster comes to ask, and says what does not fit in those it has.
+//! - [`definition`]: kinds as data, compiled once and checked against their own schemas.
+//! - [`webhook`]: the decisions, bytes in and bytes out, with the entry point [`webhook::Webhook::handle`].
+//! - `laws` (a feature): tests any kind with objects generated from its own schemas.
+//! - [`rollout`]: moves a fleet from one controller version to another in waves, by planning the next writes.
+//! - [`registration`]: generates the documents for registration in a cluster, and checks existing ones.
 
 mod apimachinery;
 pub mod definition;

@@ -1,4 +1,4 @@
-//! The port for probes, metrics and the last errors: plain HTTP, and alive until the very end.
+//! The port for probes, metrics and last errors: plain HTTP, until the very end.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -18,17 +18,17 @@ use pointsman_transport::connections::{
     AcceptedConnection, ConnectionSlots, EvictionRules, Handler, IdleTimeouts, Lifecycle, Phase, Stream, serve,
 };
 
-/// The admin listener. Whoever reaches it reads the names of objects in `/errors`, and nothing else of them.
+/// The admin listener. `/errors` contains names of objects, and nothing else of them.
 #[derive(Debug)]
 pub(super) struct Admin {
     pub(super) socket: TcpListener,
     pub(super) told: AdminTold,
     pub(super) max_connections: usize,
-    /// Where there is one.
+    /// The dev page, if enabled.
     pub(super) dev_page: Option<DevPage>,
 }
 
-/// What is told there.
+/// The reported state.
 #[derive(Clone, Debug)]
 pub(super) struct AdminTold {
     pub(super) lifecycle: Lifecycle,
@@ -37,12 +37,12 @@ pub(super) struct AdminTold {
 }
 
 impl Admin {
-    /// Serves until it is dropped: a draining server still has to say that it is.
+    /// Serves until dropped: a draining server still reports its state.
     pub(super) async fn run(self) {
         let evicted = self.told.metrics.connections.evicted(ADMIN);
         let slots = ConnectionSlots::new(self.max_connections, EVICTION, Box::new(move || evicted.inc()));
         let mut connections = JoinSet::new();
-        // The phases of this listener: it does not drain.
+        // The lifecycle of this listener: it does not drain.
         let undying = Lifecycle::new();
         loop {
             let AcceptedConnection { stream, slot, .. } = slots.accept(&self.socket).await;
@@ -92,13 +92,13 @@ impl AdminTold {
     }
 }
 
-/// The time of the last answer on a connection. Two hundred requests fit into one packet, and a probe must not wait for
-/// all of these answers: a connection ends after a request that follows within 10 ms.
+/// The time of the last response on a connection. Two hundred requests fit into one packet, and a probe must not wait
+/// for all of these responses: a connection ends after a request within 10 ms of the previous one.
 #[derive(Debug, Default)]
 struct LastAnswer(Mutex<Option<Instant>>);
 
 impl LastAnswer {
-    /// Answers, and ends the connection if the request came too soon.
+    /// Sends a response, and ends the connection if the request was too early.
     fn told(&self, write: impl FnOnce() -> Response<Full<Bytes>>) -> Response<Full<Bytes>> {
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let hurries = last.is_some_and(|last| last.elapsed() < SOON);
@@ -111,10 +111,10 @@ impl LastAnswer {
     }
 }
 
-/// Twenty times as long as it takes to write them out. No scraper comes twice within it.
+/// Twenty times the time to write the responses. Scrapers have longer intervals.
 const SOON: Duration = Duration::from_millis(10);
 
-/// In the form of Kubernetes' own health endpoints.
+/// In the format of Kubernetes' health endpoints.
 fn readyz(phase: Phase, query: &str) -> Response<Full<Bytes>> {
     let checks = [("started", phase > Phase::Starting), ("shutdown", phase < Phase::LameDuck)];
     let ready = checks.iter().all(|(_, passed)| *passed);
@@ -145,12 +145,12 @@ fn typed(media_type: &'static str, body: String) -> Response<Full<Bytes>> {
     response
 }
 
-/// A kubelet and a few scrapers. Probes must get through whoever else is here: all that are idle can be missed.
+/// A kubelet and a few scrapers. Probes have priority over other clients: all idle connections can be evicted.
 pub(super) const ADMIN_CONNECTIONS: usize = 64;
 
-/// A kubelet waits a second for the answer to a probe by default; nobody who has a question waits for ten to put it.
-/// Kept ones stay longer than the usual scrape interval, so that a scraper keeps its connection.
-/// Probes open a connection for each call, and read their answer at once. So any other connection makes room at once.
+/// A kubelet waits a second for a probe response by default; a real client sends its request within ten seconds. Kept
+/// connections outlast the usual scrape interval, so that a scraper keeps its connection. Probes open a connection per
+/// call, and read the response at once. So any other connection makes room at once.
 const EVICTION: EvictionRules =
     EvictionRules { idle_of_a_peer: 0, settled: Duration::ZERO, leaving: Duration::from_millis(200) };
 

@@ -1,4 +1,4 @@
-//! Request bodies: read whole, under a limit for each and a budget for all.
+//! Reads request bodies completely, with a size limit each and a common memory budget.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,14 +8,14 @@ use hyper::body::{Body, Bytes, Incoming};
 
 use super::budget::MemoryReservation;
 
-/// Why a body was not read.
+/// The reason why a body was not read.
 #[derive(Debug)]
 pub(super) enum BodyError {
-    /// The budget is used up.
+    /// The budget is exhausted.
     Budget,
-    /// The client went away, or broke its framing.
+    /// The client disconnected, or its framing is broken.
     Broken(hyper::Error),
-    /// Deciding it would take more memory than there is for all requests, in bytes.
+    /// The decision would exceed the whole budget, in bytes.
     TooHeavy { needed: u64 },
     /// Larger than the limit.
     TooLarge,
@@ -23,15 +23,15 @@ pub(super) enum BodyError {
     Stopped,
 }
 
-/// A body that was read whole, and weighed.
+/// A complete body with its weight.
 #[derive(Debug)]
 pub(super) struct BufferedBody {
     pub(super) bytes: Bytes,
-    /// What deciding it takes, in bytes, beside its own.
+    /// The memory of its decision in bytes, without the body.
     pub(super) weight: u64,
 }
 
-/// Reads a body. What has arrived is what is held: an announcement alone must not shut others out.
+/// Reads a body. Reserves memory for received bytes alone: an announced length must not exclude others.
 pub(super) async fn read(body: &mut Incoming, limit: u64, claim: &MemoryReservation) -> Result<Vec<u8>, BodyError> {
     let declared = body.size_hint().exact();
     if declared.is_some_and(|bytes| bytes > limit) {
@@ -56,7 +56,7 @@ pub(super) async fn read(body: &mut Incoming, limit: u64, claim: &MemoryReservat
         }
         if length > bytes.capacity() as u64 {
             let capacity = (length * 2).max(FIRST).min(most).max(length);
-            // Both are there while what has arrived is copied.
+            // Both buffers exist during the copy.
             let both = capacity + bytes.capacity() as u64;
             claim.arrive(both).await.then_some(()).ok_or(BodyError::Budget)?;
             let more = capacity - bytes.len() as u64;
@@ -67,7 +67,7 @@ pub(super) async fn read(body: &mut Incoming, limit: u64, claim: &MemoryReservat
     }
 }
 
-/// Weighs a body, which holds what deciding it takes from then on.
+/// Computes the weight of a body, and reserves the memory of its decision.
 pub(super) async fn weigh(
     bytes: Vec<u8>,
     claim: &Arc<MemoryReservation>,
@@ -77,7 +77,7 @@ pub(super) async fn weigh(
         let weight = weigh(&bytes);
         (bytes, weight)
     } else {
-        // To look at each byte of a large one takes as long as hundreds of small requests do.
+        // Scanning a large body takes as long as hundreds of small requests.
         let held = Arc::clone(claim);
         let weighed = tokio::task::spawn_blocking(move || {
             let weight = weigh(&bytes);
@@ -94,8 +94,8 @@ pub(super) async fn weigh(
     Ok(BufferedBody { bytes: bytes.into(), weight })
 }
 
-/// Reads on and throws away what a refused client is still sending, within bounds. A client that writes everything
-/// before it reads would otherwise be reset and never see the answer; one that is through keeps its connection.
+/// Discards the rest of a refused request, within limits. Otherwise a client that writes everything before it reads
+/// would see a reset instead of the response. A client that finishes keeps its connection.
 pub(super) async fn discard(body: &mut Incoming) {
     let drained = async {
         let mut left = DISCARD_BYTES;
@@ -107,24 +107,24 @@ pub(super) async fn discard(body: &mut Incoming) {
             left = rest;
         }
     };
-    // Out of time or not, the answer goes out next.
+    // The response follows, even after a timeout.
     let _ = tokio::time::timeout(DISCARD_TIME, drained).await;
 }
 
-/// What a body is given to begin with, where it is not declared to be smaller: hardly more than a byte that arrives.
+/// Initial capacity of a body, unless declared smaller: close to the received bytes.
 const FIRST: u64 = 1 << 10;
 
-/// Twice the largest body that we would have taken.
+/// Twice the largest accepted body.
 const DISCARD_BYTES: usize = 128 << 20;
 
-/// Short: whoever is slower than this is not merely finishing its sentence.
+/// Short: a slower client is not about to finish.
 const DISCARD_TIME: Duration = Duration::from_secs(5);
 
-/// Bodies up to 32 KiB, and not full of tiny values (`decide`), are decided where they were read: with an object as API
-/// servers send it a tenth of a millisecond, less than handing it over would cost in latency. Recorded objects have up
-/// to 13 kB, and an update has two of them. Others go to a thread of their own, or a small request behind them would
-/// wait its turn: 99 % of small calls beside conversions of 20,000 objects within 7 ms on one core, against 1.7 s.
+/// Bodies up to 32 KiB, unless full of tiny values (`decide`), are decided on the reading thread: a typical object
+/// takes a tenth of a millisecond, less than the latency of a hand-over. Recorded objects have up to 13 kB, and an
+/// update contains two. Others run on a separate thread, so that small requests do not wait: 99 % of small calls
+/// alongside conversions of 20,000 objects take 7 ms on one core, instead of 1.7 s.
 pub(super) const INLINE: usize = 32 << 10;
 
-/// Bodies that are weighed where they were read: each byte is looked at, a nanosecond each at most.
+/// Bodies scanned on the reading thread: at most a nanosecond per byte.
 const WEIGHED_INLINE: usize = 512 << 10;

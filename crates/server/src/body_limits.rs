@@ -1,8 +1,8 @@
-//! How large request bodies may be.
+//! Size limits of request bodies.
 
 use pointsman_core::webhook::Endpoint;
 
-/// The largest request bodies, in bytes.
+/// The maximum sizes of request bodies, in bytes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct BodyLimits {
     /// For `/mutate` and `/validate`.
@@ -12,7 +12,7 @@ pub struct BodyLimits {
 }
 
 impl BodyLimits {
-    /// One limit for conversions; admission keeps its default where that is smaller.
+    /// One limit for conversions; admission keeps its default if smaller.
     #[must_use]
     pub fn up_to(convert: u64) -> Self {
         Self { admission: ADMISSION.min(convert), convert }
@@ -25,7 +25,7 @@ impl BodyLimits {
         }
     }
 
-    /// The same, but none larger than `most`.
+    /// Both limited to `most`.
     pub(super) fn within(self, most: u64) -> Self {
         Self { admission: self.admission.min(most), convert: self.convert.min(most) }
     }
@@ -37,11 +37,11 @@ impl Default for BodyLimits {
     }
 }
 
-/// 8 MiB: an AdmissionReview carries an object and its old self. etcd takes requests of 1.5 MiB, the API server bodies
-/// of 3 MiB; twice 3 MiB and less than 1 MiB of everything else is 7 (controller-runtime
+/// 8 MiB: an AdmissionReview contains an object and its old version. etcd accepts requests of 1.5 MiB, the API server
+/// bodies of 3 MiB. Twice 3 MiB and less than 1 MiB for the rest is 7 (controller-runtime
 /// pkg/webhook/admission/http.go, `maxRequestSize`), rounded up.
 const ADMISSION: u64 = 8 << 20;
 
-/// 64 MiB: a ConversionReview is one object in practice but may be a whole page of a list, 500 objects of the usual
-/// 10 to 100 KiB. Far above what was ever seen, and a bound on what one request can cost us.
+/// 64 MiB: a ConversionReview usually contains one object, and may contain a whole page of a list, 500 objects of 10 to
+/// 100 KiB. Far above observed sizes, and a bound on the cost of one request.
 const CONVERT: u64 = 64 << 20;

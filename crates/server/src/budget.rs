@@ -1,24 +1,24 @@
-//! The memory that requests may hold at one time, over all connections: one budget of bytes, and it is a bound.
+//! The memory budget of all concurrent requests, in bytes, as a hard limit.
 //!
-//! A request is paid for by its body as it *arrives* (an announcement costs nothing), by its body and its [`weight`]
-//! while it is decided, and by its answer until that is written. What it costs beside that is part of its connection
+//! A request counts with its body as it *arrives* (an announced length costs nothing), with body and [`weight`] during
+//! the decision, and with its response until that is written. Other memory is part of its connection
 //! ([`Memory`](super::Memory)), which has few streams.
 //!
 //! The budget has three pools:
 //!
 //! | pool | of the budget | for |
 //! |---|---|---|
-//! | own | 3/16, the same for each connection | bodies that arrive. No other connection can take it |
+//! | own | 3/16, the same for each connection | bodies that arrive; reserved per connection |
 //! | small | 1/16 | decisions of small requests, which a kube-apiserver's are |
 //! | common | 12/16 | everything |
 //!
 //! With a budget of 48 MiB and 341 connections, the share is 27 KiB. A body of 13 KiB always arrives, because a body
-//! counts twice while it is copied. The common pool has 36 MiB: one conversion of 3 MiB, the largest object there is,
-//! while it is decided, or fifty of 60 KiB.
+//! counts twice while it is copied. The common pool has 36 MiB: the decision of one conversion of 3 MiB, the largest
+//! possible object, or of fifty of 60 KiB.
 //!
-//! Who finds no room waits for [`WAIT`] at most, then it is refused and comes back after a second (`Retry-After`).
-//! Meanwhile those lose memory who only hold it, with a body that does not arrive or an answer that is not read:
-//! [`MemoryReservations::reclaim`] says who.
+//! A request without memory waits for at most [`WAIT`], then is refused with a retry after a second (`Retry-After`).
+//! Meanwhile memory is reclaimed from requests with a slow body or an unread response, as chosen by
+//! [`MemoryReservations::reclaim`].
 
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -40,13 +40,12 @@ pub(super) struct Budget(Arc<SharedBudget>);
 struct SharedBudget {
     metrics: Arc<Metrics>,
     claims: Mutex<MemoryReservations>,
-    /// Wakes those who wait: something is free.
+    /// Wakes waiting requests: memory was freed.
     freed: Notify,
 }
 
 impl Budget {
-    /// `bytes` in all, for so many connections. A client that holds memory without need keeps it for as long as
-    /// `grace`, where others need it.
+    /// `bytes` in total, for this number of connections. A slow client keeps its memory for `grace`, if others need it.
     pub(super) fn new(bytes: u64, connections: usize, grace: Duration, metrics: Arc<Metrics>) -> Self {
         metrics.memory.budget(bytes);
         let sixteenth = bytes / 16;
@@ -65,13 +64,13 @@ impl Budget {
         common(bytes).saturating_sub(least) / (one - least + 1)
     }
 
-    /// The claim of a request that has begun: nothing yet.
+    /// An empty reservation for a new request.
     pub(super) fn claim(&self, requests: &Requests) -> MemoryReservation {
         let (id, give_up) = self.0.claims().add(requests, Instant::now());
         MemoryReservation { id, shared: Arc::clone(&self.0), give_up }
     }
 
-    /// Closes connections that do not read their answers within `deadline`, until dropped.
+    /// Closes connections that do not read their responses within `deadline`, until dropped.
     pub(super) async fn write_deadline(self, deadline: Duration) {
         let often = (deadline / 4).clamp(Duration::from_millis(10), Duration::from_secs(1));
         loop {
@@ -81,12 +80,12 @@ impl Budget {
     }
 }
 
-/// What is for everybody.
+/// The common pool.
 fn common(bytes: u64) -> u64 {
     bytes / 16 * 12
 }
 
-/// What one request may hold, until it is dropped.
+/// The memory of one request, until dropped.
 #[derive(Debug)]
 pub(super) struct MemoryReservation {
     id: u64,
@@ -95,13 +94,13 @@ pub(super) struct MemoryReservation {
 }
 
 impl MemoryReservation {
-    /// Holds a body of so many bytes from now on; false, and nothing changed, where there is no room for it.
+    /// Reserves memory for a body; returns false without a change if the budget is exhausted.
     pub(super) async fn arrive(&self, bytes: u64) -> bool {
         self.obtain(bytes, |claims| claims.arrive(self.id, bytes)).await
     }
 
-    /// Holds what a decision takes from now on, in place of the body; false, and nothing changed, where there is no
-    /// room for it.
+    /// Replaces the memory of the body by that of its decision; returns false without a change if the budget is
+    /// exhausted.
     pub(super) async fn decide(&self, bytes: u64) -> bool {
         let take = |claims: &mut MemoryReservations| claims.decide(self.id, bytes, Instant::now());
         if self.change(take) {
@@ -111,23 +110,23 @@ impl MemoryReservation {
         self.obtain(bytes, take).await
     }
 
-    /// Holds an answer from now on, in place of the decision; false, and nothing changed, where there is no room for
-    /// it.
+    /// Replaces the memory of the decision by that of its response; returns false without a change if the budget is
+    /// exhausted.
     pub(super) fn write(&self, bytes: u64) -> bool {
         self.change(|claims| claims.write(self.id, bytes, Instant::now()))
     }
 
-    /// Whether there could ever be so many bytes for a decision.
+    /// True if a decision of this size could ever fit.
     pub(super) fn could_hold(&self, bytes: u64) -> bool {
         bytes <= self.shared.claims().pools().common
     }
 
-    /// Waits until the memory of a body that does not arrive is needed for others.
+    /// Waits until the memory of a slow body is reclaimed.
     pub(super) async fn needed_elsewhere(&self) {
         self.give_up.notified().await;
     }
 
-    /// Takes memory, and waits for it where there is none, until it is needed for others.
+    /// Reserves memory, and waits for it, until the request itself is reclaimed.
     async fn obtain(&self, bytes: u64, take: impl Fn(&mut MemoryReservations) -> bool) -> bool {
         if self.change(&take) {
             return true;
@@ -135,7 +134,7 @@ impl MemoryReservation {
         loop {
             let begun = Instant::now();
             let mut freed = pin!(self.shared.freed.notified());
-            // Before the look: what is freed after it is not missed.
+            // Before the attempt, so that memory freed afterwards is noticed.
             freed.as_mut().enable();
             if self.change(&take) {
                 return true;
@@ -177,13 +176,13 @@ impl Drop for MemoryReservation {
 }
 
 impl SharedBudget {
-    /// Nothing in here panics half-way.
+    /// No code panics while holding this lock.
     fn claims(&self) -> MutexGuard<'_, MemoryReservations> {
         self.claims.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A decision waits for memory, until this is dropped.
+/// A decision that waits for memory, until dropped.
 struct Waits<'b>(&'b SharedBudget);
 
 impl<'b> Waits<'b> {
@@ -199,10 +198,10 @@ impl Drop for Waits<'_> {
     }
 }
 
-/// How long a request waits for memory, in sum: less than the two seconds within which a call is to be answered.
+/// Total waiting time of a request for memory: less than the two seconds of a timely response.
 const WAIT: Duration = Duration::from_millis(1500);
 
-/// Whose time is over changes without a word.
+/// Clients become late without notification.
 const LOOK_AGAIN: Duration = Duration::from_millis(25);
 
 #[cfg(test)]

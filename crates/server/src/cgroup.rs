@@ -1,12 +1,12 @@
-//! How much memory this process may have: what the cgroup says that it is in, as a container's limit does.
+//! The memory limit of the process, from its cgroup or container.
 
 use std::fs;
 use std::path::Path;
 
-/// The memory limit of this process in bytes, `None` where there is none or where it cannot be read.
+/// The memory limit of this process in bytes; `None` if absent or unreadable.
 ///
-/// Each cgroup of the path has a limit of its own, and the smallest counts (Linux admin-guide/cgroup-v2.rst,
-/// `memory.max`; cgroup-v1/memory.rst, `memory.limit_in_bytes`).
+/// Each cgroup of the path has its own limit, and the smallest applies (Linux admin-guide/cgroup-v2.rst, `memory.max`;
+/// cgroup-v1/memory.rst, `memory.limit_in_bytes`).
 pub(super) fn memory_limit() -> Option<u64> {
     let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
     smallest(&groups, Path::new("/sys/fs/cgroup"))
@@ -27,14 +27,14 @@ fn smallest(groups: &str, mounted: &Path) -> Option<u64> {
             }
             _ => continue,
         };
-        // In a container the path may be the host's, and the mounted root our own group: that is tried as well.
+        // In a container the path may be the host's, and the mounted root its own cgroup: tries both.
         let own = root.join(path.trim_start_matches('/'));
         for group in own.ancestors().take_while(|group| group.starts_with(&root)) {
             let limit = fs::read_to_string(group.join(file)).ok();
             limits.extend(limit.and_then(|text| text.trim().parse::<u64>().ok()));
         }
     }
-    // Version 1 says "none" with the largest number that is a multiple of a page.
+    // Version 1 encodes "none" as the largest multiple of the page size.
     limits.into_iter().filter(|limit| *limit < UNLIMITED).min()
 }
 
@@ -61,7 +61,7 @@ mod tests {
         assert_eq!(limit("0::/pods/one\n"), Some(128 << 20));
         write("pods/one/memory.max", "67108864\n");
         assert_eq!(limit("0::/pods/one\n"), Some(64 << 20));
-        // The path as the host sees it.
+        // The path on the host.
         write("memory.max", "1048576\n");
         assert_eq!(limit("0::/kubelet/elsewhere\n"), Some(1 << 20));
 

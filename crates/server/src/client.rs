@@ -1,24 +1,24 @@
-//! Who is at the other end of a connection.
+//! The peer of a connection.
 
 use std::net::SocketAddr;
 
 use tokio::time::Instant;
 
-/// The other end.
+/// The peer of a connection.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Peer {
     pub(super) addr: SocketAddr,
-    /// Whether it showed a certificate, which the handshake then verified.
+    /// Its client certificate, verified by the handshake.
     pub(super) certified: Option<Certified>,
 }
 
-/// What the handshake found out about a client's certificate.
+/// The properties of a client certificate.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Certified {
-    /// Whether its name is one of those that are let in.
+    /// True if its name is allowed.
     pub(super) allowed: bool,
     /// When it expires.
     pub(super) until: Instant,
-    /// Under which authorities it was verified: [`CurrentTls::authorities`](super::current_tls::CurrentTls).
+    /// The version of the authorities that verified it: [`CurrentTls::authorities`](super::current_tls::CurrentTls).
     pub(super) authorities: u64,
 }

@@ -1,14 +1,14 @@
-//! What handshakes use.
+//! The TLS settings of handshakes.
 
 use std::sync::Arc;
 
 use rustls::ServerConfig;
 
-/// The TLS configuration of the moment. A new one is made whenever a file changed.
+/// The current TLS configuration. Recreated after each file change.
 #[derive(Clone, Debug)]
 pub(super) struct CurrentTls {
     pub(super) config: Arc<ServerConfig>,
-    /// How often the authorities of client certificates have changed before it: a client that was verified under others
-    /// has to be verified again.
+    /// The number of earlier changes of client authorities: a client verified by earlier authorities must be verified
+    /// again.
     pub(super) authorities: u64,
 }

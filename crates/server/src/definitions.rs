@@ -1,4 +1,4 @@
-//! When to look at the kind definitions again, and what is said of what was found.
+//! Reloads kind definitions, and reports the result.
 
 use std::fmt;
 use std::io;
@@ -10,47 +10,46 @@ use super::metrics::Metrics;
 use super::throttled_warning::ThrottledWarning;
 use pointsman_core::webhook::Conversions;
 
-/// Looks whether what decides should decide otherwise from now on, and sees to it: usually by swapping what the
-/// function in a [`RequestHandler`](super::Decide) reads. Called every
-/// [`Options::reload_interval`](super::Options::reload_interval) on a thread of its own, which may wait for files for
-/// as long as it likes.
+/// Checks for changed definitions and applies them: usually by swapping the input of the function in a
+/// [`RequestHandler`](super::RequestHandler). Called every
+/// [`Options::reload_interval`](super::Options::reload_interval) on a separate thread, which may block on files.
 #[derive(Clone)]
 pub struct Definitions(Arc<Mutex<dyn FnMut() -> DefinitionsFound + Send>>);
 
-/// What a look at definitions found.
+/// The result of a check.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum DefinitionsFound {
-    /// What is served already.
+    /// Unchanged.
     Same,
-    /// Others, which are served from now on.
+    /// Changed and applied.
     Renewed {
-        /// The conversions there can be now, for their counters.
+        /// The possible conversions, for their counters.
         conversions: Vec<Conversions>,
         /// Kinds and versions, for the log.
         kinds: String,
     },
-    /// Others, which cannot be served; what was served goes on. Found again at each look until they are mended.
+    /// Changed and invalid; the previous ones stay in use. Returned by each check until they are fixed.
     Refused {
-        /// Why, with file and line.
+        /// The reason, with file and line.
         reason: String,
     },
 }
 
 impl Definitions {
-    /// Wraps a function that looks.
+    /// Wraps a check function.
     #[must_use]
     pub fn new(look: impl FnMut() -> DefinitionsFound + Send + 'static) -> Self {
         Self(Arc::new(Mutex::new(look)))
     }
 
-    /// Looks again and again, for as long as somebody else holds the metrics.
+    /// Checks periodically, until the metrics are dropped.
     pub(super) fn watch(self, interval: Duration, metrics: &Arc<Metrics>) -> io::Result<()> {
         let metrics = Arc::downgrade(metrics);
         let mut complaint = ThrottledWarning::default();
         let work = move || {
             loop {
                 thread::sleep(interval);
-                // Only this thread looks: there is nothing that a panic could have left half done.
+                // Only this thread calls it, so a panic leaves no partial state.
                 let found = (self.0.lock().unwrap_or_else(PoisonError::into_inner))();
                 let Some(metrics) = metrics.upgrade() else { return };
                 let now = SystemTime::now().duration_since(UNIX_EPOCH);
@@ -81,8 +80,8 @@ fn take_note(found: &DefinitionsFound, metrics: &Metrics, complaint: &mut Thrott
     }
 }
 
-/// Bytes. Whoever reads YAML goes down with it: 128 levels of it, as deep as it may be, take 3 MiB in a debug build. Of
-/// what is not used there is no memory.
+/// Bytes. YAML parsing is recursive: 128 levels, the maximum, take 3 MiB in a debug build. Unused stack takes no
+/// memory.
 pub(super) const STACK: usize = 16 << 20;
 
 impl fmt::Debug for Definitions {

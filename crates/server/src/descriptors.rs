@@ -1,23 +1,23 @@
-//! File descriptors: as many as the connections need, and some that they never get.
+//! File descriptors: for the connections, plus a reserve.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// How many connections the process has descriptors for.
+/// The number of connections with descriptors.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Descriptors {
-    /// To the webhooks.
+    /// Of the webhooks.
     pub(super) webhooks: usize,
-    /// To the admin port.
+    /// Of the admin port.
     pub(super) admin: usize,
 }
 
 impl Descriptors {
-    /// Raises the soft limit of this process to what so many connections need, as far as the hard limit allows. (The
-    /// usual soft limit of 1024 is for programs that call `select`; Go's runtime raises it in the same way.)
+    /// Raises the soft limit of this process to the needs of the connections, within the hard limit. (The usual soft
+    /// limit of 1024 is for programs that call `select`; Go's runtime raises it likewise.)
     pub(super) fn raise(webhooks: usize, admin: usize) -> Self {
         let wanted = webhooks.saturating_add(admin).saturating_add(RESERVED) as u64;
         let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
-        // No limit at all.
+        // Unlimited.
         let Some(soft) = current else {
             return Self { webhooks, admin };
         };
@@ -42,7 +42,7 @@ impl Descriptors {
         fit
     }
 
-    /// What is left of `limit`, or a quarter for each where that is next to nothing.
+    /// The rest of `limit`, at least a quarter each.
     fn within(limit: u64, webhooks: usize, admin: usize) -> Self {
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         let quarter = limit / 4;
@@ -52,8 +52,8 @@ impl Descriptors {
     }
 }
 
-/// Sockets, timers, signals and the watch of the files take about 15; the certificates are read one file at a time. As
-/// many again for connections that were told to go and have not gone yet.
+/// Sockets, timers, signals and the file watch need about 15; certificates are read one file at a time. The same number
+/// again is for evicted connections that have not ended yet.
 const RESERVED: usize = 32;
 
 #[cfg(test)]

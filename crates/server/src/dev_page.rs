@@ -1,4 +1,4 @@
-//! A page for whoever tries a server on a machine of their own.
+//! A page to try a server on the local machine.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -16,20 +16,19 @@ use tokio::sync::{Semaphore, oneshot};
 
 use super::definitions::STACK;
 
-/// A page at `/dev` of the admin address, on which a browser tries what the webhooks would answer. It asks two things
-/// of this server: `GET /dev/kinds`, and `POST /dev/try` with at most 256 KiB, one at a time; both are answered in
-/// JSON.
+/// A page at `/dev` of the admin address, on which a browser tries webhook calls. It sends `GET /dev/kinds`, and `POST
+/// /dev/try` with at most 256 KiB, one at a time; both return JSON.
 ///
-/// For a server that one person tries and nobody else reaches. Only requests that name it by an IP address or as
-/// `localhost` are answered, so that no page from elsewhere reads the answers by a name that it points here.
+/// For a server used by one person and unreachable for others. Only requests with an IP address or `localhost` as host
+/// are accepted, so that no foreign page can read the responses through a DNS name for this address.
 #[derive(Clone)]
 pub struct DevPage {
     html: &'static str,
     kinds: Arc<dyn Fn() -> String + Send + Sync>,
     tried: Arc<Tried>,
-    /// Who may send something: probes have to find room beside them.
+    /// Limits senders, so that probes find room.
     sending: Arc<Semaphore>,
-    /// Who is tried: what somebody pastes may take a thousand times its own memory.
+    /// Limits trials: pasted input may take a thousand times its own memory.
     trying: Arc<Semaphore>,
 }
 
@@ -37,7 +36,7 @@ pub struct DevPage {
 type Tried = dyn Fn(&[u8]) -> String + Send + Sync;
 
 impl DevPage {
-    /// A page, what `/dev/kinds` answers, and what `/dev/try` answers to a body. Both are JSON, what went wrong too.
+    /// A page, with the handlers of `/dev/kinds` and `/dev/try`. Both return JSON, errors too.
     #[must_use]
     pub fn new(
         html: &'static str,
@@ -48,12 +47,12 @@ impl DevPage {
         Self { html, kinds: Arc::new(kinds), tried: Arc::new(tried), sending, trying }
     }
 
-    /// Whether a path is one of the page's.
+    /// True if a path belongs to the page.
     pub(super) fn has(path: &str) -> bool {
         [PAGE, KINDS, TRY].contains(&path)
     }
 
-    /// Answers a request for one of its paths.
+    /// Handles a request for one of its paths.
     pub(super) async fn answer<B>(self, request: Request<B>) -> Response<Full<Bytes>>
     where
         B: Body<Data = Bytes, Error: std::error::Error + Send + Sync + 'static>,
@@ -84,7 +83,7 @@ impl DevPage {
     where
         B: Body<Data = Bytes, Error: std::error::Error + Send + Sync + 'static>,
     {
-        // A page from elsewhere cannot send this type without asking first, and nobody here says yes.
+        // A foreign page cannot send this type without a preflight request, which is never granted here.
         if request.headers().get(CONTENT_TYPE).is_none_or(|kind| kind != JSON) {
             return said(StatusCode::UNSUPPORTED_MEDIA_TYPE, "send application/json\n");
         }
@@ -103,7 +102,7 @@ impl DevPage {
         let _trying = self.trying.acquire().await;
         let (tell, told) = oneshot::channel();
         let tried = Arc::clone(&self.tried);
-        // Whoever has left is told nothing.
+        // The client may have left.
         let work = move || drop(tell.send(tried(&body)));
         if let Err(error) = thread::Builder::new().name("dev-page".to_owned()).stack_size(STACK).spawn(work) {
             tracing::warn!(%error, "no thread for the page");
@@ -121,7 +120,7 @@ impl fmt::Debug for DevPage {
     }
 }
 
-/// Whether a request names this server as its user would: not by a name that anybody may have pointed here.
+/// True if a request has a host that its user would use, and no DNS name, which a foreign site may control.
 fn names_this_machine(headers: &HeaderMap) -> bool {
     let Some(host) = headers.get(HOST).and_then(|host| host.to_str().ok()) else { return false };
     let name = match host.rsplit_once(':') {
@@ -154,11 +153,11 @@ const TRY: &str = "/dev/try";
 
 const JSON: &str = "application/json";
 
-/// Nothing from elsewhere, and nobody puts it into a frame.
+/// No foreign content, and no frames.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// Objects are larger now and then, and those that people paste are not.
+/// Larger than usual pasted objects.
 const MOST: usize = 256 << 10;
 
 const TOO_LARGE: &str = "at most 256 KiB, sent whole\n";
@@ -166,7 +165,7 @@ const TOO_LARGE: &str = "at most 256 KiB, sent whole\n";
 /// An eighth of the connections of this port.
 const SENDING: usize = 8;
 
-/// From the same machine it takes no time.
+/// Local requests are immediate.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 #[cfg(test)]

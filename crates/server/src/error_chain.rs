@@ -1,8 +1,8 @@
-//! An error with what it comes from, in one line.
+//! An error with its causes, in one line.
 
 use std::error::Error;
 
-/// An error with what it comes from, in one line.
+/// An error with its causes, in one line.
 pub(super) fn chain(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();

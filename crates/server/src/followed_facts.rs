@@ -1,29 +1,29 @@
-//! What is known of facts that others follow, for metrics.
+//! The state of followed facts, for metrics.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// Says what is known of facts. Called whenever somebody reads the metrics; it must not wait for anything.
+/// Returns the state of facts. Called at each scrape; must not block.
 #[derive(Clone)]
 pub struct FollowedFacts(Arc<dyn Fn() -> Vec<FollowedFact> + Send + Sync>);
 
-/// What is known of the facts that one resource says.
+/// The state of the facts of one resource.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct FollowedFact {
-    /// The resource, as kubectl takes it: what a definition names, and no client.
+    /// The resource, as in kubectl, from a definition and never from a client.
     pub resource: String,
-    /// Something is known, so that decisions can be made.
+    /// True if the facts are known, so that decisions are possible.
     pub is_known: bool,
-    /// Of how many objects one of the facts is true.
+    /// The number of objects with which one of the facts is true.
     pub objects: u64,
-    /// How often reading or watching it failed, since the start.
+    /// The number of failed lists and watches, since the start.
     pub failures: u64,
-    /// When the API server was last heard, in seconds since the epoch; 0 for never.
+    /// The last response of the API server, in seconds since the epoch; 0 for never.
     pub heard: u64,
 }
 
 impl FollowedFacts {
-    /// Wraps a function that says it.
+    /// Wraps a function that returns the state.
     #[must_use]
     pub fn new(known: impl Fn() -> Vec<FollowedFact> + Send + Sync + 'static) -> Self {
         Self(Arc::new(known))

@@ -1,4 +1,4 @@
-//! How endpoints, outcomes and what the core tells of are spelled in metrics and logs.
+//! Labels of endpoints, outcomes and core events in metrics and logs.
 
 use pointsman_core::webhook::{Endpoint, Outcome};
 
@@ -23,8 +23,8 @@ pub(super) fn outcome_name(outcome: Outcome) -> &'static str {
     }
 }
 
-/// The `event` labels that notices have.
+/// The `event` labels of notices.
 pub(super) const EVENTS: [&str; 3] = ["answered_incomplete", "kept_near_limit", "staged_taken_as_completed"];
 
-/// The `effect` of a verdict that would be a denial, were it enforced.
+/// The `effect` of a verdict that would be a denial if enforced.
 pub(super) const NOT_ENFORCED: &str = "would_deny";

@@ -1,5 +1,5 @@
-//! The last errors, for whoever may ask the admin port: each one once, and how often. What the log says of them, and
-//! like there nothing of an object but its name and the field.
+//! The last errors, for the admin port: each once, with its count. Contains the same as the log, and of an object only
+//! its name and the field.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,30 +11,30 @@ use serde_json::{Value, json};
 use super::printable::printable;
 use pointsman_core::webhook::Reply;
 
-/// The last errors of one server. Reviews that failed have places of their own: whoever sends requests that are none
-/// pushes no conversion out. At most 16 errors of three texts of 1 KiB, beside names of definitions: 64 KiB, of the 32
-/// MiB that the process is given. An answer is twice that at most, and is not kept.
+/// The last errors of one server. Failed reviews are stored separately: invalid requests cannot displace failed
+/// conversions. At most 16 errors of three texts of 1 KiB, without names of definitions: 64 KiB of the 32 MiB of the
+/// process. A response is at most twice that, and is not kept.
 #[derive(Debug, Default)]
 pub(super) struct LastErrors {
     reviews: Mutex<VecDeque<LastError>>,
     requests: Mutex<VecDeque<LastError>>,
-    /// How many there were: within a second, it tells which one was later.
+    /// The number of errors: determines the order within a second.
     noted: AtomicU64,
 }
 
-/// An error, and when there was such a one.
+/// An error with its count and times.
 #[derive(Debug)]
 struct LastError {
     what: ErrorText,
     times: u64,
-    /// In seconds since 1970, as `last` is.
+    /// In seconds since 1970, same as `last`.
     first: u64,
     last: u64,
-    /// Its place among all that were noted.
+    /// Its position among all errors.
     place: u64,
 }
 
-/// What went wrong.
+/// The description of an error.
 #[derive(Debug, Default)]
 struct ErrorText {
     webhook: &'static str,
@@ -47,8 +47,7 @@ struct ErrorText {
 }
 
 impl ErrorText {
-    /// Whether it is the same again. A list names an object beside others, so that where there is one, the words do not
-    /// count.
+    /// True for the same error. A list error mentions an object among others, so with an object the wording is ignored.
     fn is(&self, other: &Self) -> bool {
         fn names(one: &ErrorText) -> [&Option<String>; 5] {
             [&one.kind, &one.from, &one.to, &one.object, &one.path]
@@ -59,7 +58,7 @@ impl ErrorText {
 }
 
 impl LastErrors {
-    /// A review that failed.
+    /// Records a failed review.
     pub(super) fn failed(&self, webhook: &'static str, reply: &Reply) {
         let (failed, conversion) = (reply.failed.as_ref(), reply.failures.first());
         let what = ErrorText {
@@ -74,13 +73,13 @@ impl LastErrors {
         self.note(&self.reviews, what, REVIEWS);
     }
 
-    /// A request that got no review, or a connection that came to nothing.
+    /// Records a response without review, or a failed connection.
     pub(super) fn refused(&self, webhook: &'static str, reason: &str) {
         let what = ErrorText { webhook, reason: printable(reason), ..ErrorText::default() };
         self.note(&self.requests, what, REQUESTS);
     }
 
-    /// All of them as JSON, the last one first.
+    /// All errors as JSON, latest first.
     pub(super) fn text(&self) -> String {
         let mut all: Vec<(u64, Value)> = Vec::new();
         for errors in [&self.reviews, &self.requests] {
@@ -91,7 +90,7 @@ impl LastErrors {
         format!("{}\n", json!({"version": env!("CARGO_PKG_VERSION"), "errors": all}))
     }
 
-    /// Counts an error as the last one, and forgets the one that is the longest ago where there are too many.
+    /// Counts an error as the latest one, and drops the oldest beyond the limit.
     fn note(&self, errors: &Mutex<VecDeque<LastError>>, what: ErrorText, most: usize) {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
         let mut errors = open(errors);
@@ -111,15 +110,15 @@ fn document(one: &LastError) -> Value {
     })
 }
 
-/// Nothing in here panics half-way.
+/// No code panics while holding this lock.
 fn open(errors: &Mutex<VecDeque<LastError>>) -> MutexGuard<'_, VecDeque<LastError>> {
     errors.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// More than a person looks at. An object that cannot be converted fails every list, so that it is the same one again.
+/// More than a person reads. An object that cannot be converted fails every list with the same error.
 const REVIEWS: usize = 12;
 
-/// What is wrong with requests is mostly wrong with all of them.
+/// Invalid requests usually have the same error.
 const REQUESTS: usize = 4;
 
 #[cfg(test)]
@@ -159,7 +158,7 @@ mod tests {
         }
         errors.failed("convert", &failed("n/a", "again"));
         let seen: Vec<_> = all(&errors).iter().map(|one| (one["reason"].clone(), one["times"].clone())).collect();
-        // The last one first, whichever it is.
+        // Latest first, of either kind.
         let wanted =
             [("again", 3), ("cannot convert 1 of 7", 1), ("cannot convert 1 of 7", 2), ("cannot convert 1 of 1", 1)];
         assert_eq!(seen, wanted.map(|(reason, times)| (json!(reason), json!(times))));
@@ -181,7 +180,7 @@ mod tests {
         }
         let text = errors.text();
         assert_eq!(all(&errors).len(), REVIEWS + REQUESTS);
-        // Quotes and backslashes take two bytes of JSON.
+        // Quotes and backslashes take two bytes in JSON.
         assert!(text.len() <= 2 * (64 << 10), "{}", text.len());
         assert!(!text.trim_end().contains(char::is_control) && !text.contains("secret"), "{text}");
         assert!(!all(&errors).iter().any(|one| one["reason"].as_str().unwrap().contains('\u{1b}')));

@@ -1,11 +1,11 @@
-//! How requests reach us and are answered: routes, limits, memory, metrics, drain.
+//! The webhook server: routes, limits, memory, metrics and draining.
 //!
 //! [`Server::bind`] loads the certificate *before* it binds a socket, so that a deployment that cannot serve never
-//! listens; [`BoundServer::run`] serves until it is told to stop. What a request means is not decided here: that is
-//! [`RequestHandler`], a function from bytes to bytes.
+//! listens; [`BoundServer::run`] serves until a stop request. Decisions are made by [`RequestHandler`], a function from
+//! bytes to bytes.
 //!
-//! Not made for the open internet: the peers we know are kube-apiservers, and every limit is derived from how they
-//! behave (client-go and the API server's webhook packages, named beside each constant).
+//! Not intended for the open internet: the expected peers are kube-apiservers, and every limit is derived from their
+//! behaviour (client-go and the API server's webhook packages, named at each constant).
 
 mod admin;
 mod body;

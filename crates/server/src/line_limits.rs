@@ -1,5 +1,5 @@
-//! How many log lines of a kind are written: what a caller can provoke is written a few times a second, and counted
-//! after that. 375,000 lines in 20 seconds help nobody.
+//! Limits of log lines per kind: lines that callers can provoke are written a few times per second, then only counted.
+//! 375,000 lines in 20 seconds are useless.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -10,11 +10,11 @@ use super::line_window::LineWindow;
 use super::log_queue::LogQueue;
 use super::metrics::LogMetrics;
 
-/// What a line is about.
+/// The kind of a line.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Line {
     Denied,
-    /// Of somebody else's code in this process.
+    /// From a dependency.
     Dependency,
     Failed,
     Handshake,
@@ -36,7 +36,7 @@ impl Line {
         Self::Refused,
     ];
 
-    /// The `kind` label of what is left out.
+    /// The `kind` label of omitted lines.
     const fn name(self) -> &'static str {
         match self {
             Self::Denied => "denied",
@@ -55,7 +55,7 @@ impl Line {
 #[derive(Debug)]
 pub(super) struct LineLimits {
     kinds: Mutex<[(Line, LineWindow); Line::ALL.len()]>,
-    /// Where lines of dependencies pass.
+    /// The queue that lines of dependencies pass.
     queue: Option<LogQueue>,
     metrics: LogMetrics,
 }
@@ -69,7 +69,7 @@ impl LineLimits {
         Self { kinds: Mutex::new(kinds), queue, metrics }
     }
 
-    /// Whether a line is to be written; counted where it is not.
+    /// True if a line may be written; otherwise counts it.
     pub(super) fn allow(&self, line: Line) -> bool {
         let mut kinds = self.kinds();
         let Some((_, window)) = kinds.iter_mut().find(|(kind, _)| *kind == line) else {
@@ -82,7 +82,7 @@ impl LineLimits {
         admits
     }
 
-    /// Says now and then how many were left out, until dropped.
+    /// Reports the number of omitted lines periodically, until dropped.
     pub(super) async fn report(&self) {
         loop {
             sleep(REPORT).await;
@@ -103,7 +103,7 @@ impl LineLimits {
         }
     }
 
-    /// Nothing in here panics half-way.
+    /// No code panics while holding this lock.
     fn kinds(&self) -> MutexGuard<'_, [(Line, LineWindow); Line::ALL.len()]> {
         self.kinds.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,10 +1,10 @@
-//! How many lines of one kind are written in a second.
+//! Limits log lines of one kind per second.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// The last second in which there were lines.
+/// The last second with lines.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LineWindow {
     began: Instant,
@@ -19,7 +19,7 @@ impl Default for LineWindow {
 }
 
 impl LineWindow {
-    /// Whether another line is to be written; counted where it is not.
+    /// True if another line may be written; otherwise counts it.
     pub(super) fn admits(&mut self) -> bool {
         if self.began.elapsed() >= SECOND {
             (self.began, self.lines) = (Instant::now(), 0);
@@ -32,13 +32,13 @@ impl LineWindow {
         false
     }
 
-    /// How many were left out since this was asked last.
+    /// The number of omitted lines since the last call.
     pub(super) fn left_out(&mut self) -> u64 {
         std::mem::take(&mut self.left_out)
     }
 }
 
-/// Lines of a kind in a second: more than a person reads, less than a disk minds.
+/// Lines of a kind per second: more than a person reads, and little for a disk.
 const LINES: u32 = 20;
 
 const SECOND: Duration = Duration::from_secs(1);

@@ -1,5 +1,4 @@
-//! The webhook listener: a deadline for the handshake, a limit for the number of connections, and none cut off at the
-//! end.
+//! The webhook listener: handshake timeout, connection limit, and a graceful end.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -28,9 +27,9 @@ use pointsman_transport::connections::{
 #[derive(Debug)]
 pub(super) struct Listener {
     pub(super) socket: TcpListener,
-    /// Read at each handshake: a reload is seen by the next one.
+    /// Read at each handshake: a reload affects the next one.
     pub(super) tls: Arc<ArcSwap<CurrentTls>>,
-    /// The common names of clients that are let in; any where there are none.
+    /// The allowed common names of clients; any if empty.
     pub(super) client_names: Arc<[String]>,
     pub(super) routes: Arc<Routes>,
     pub(super) lifecycle: Lifecycle,
@@ -42,7 +41,7 @@ pub(super) struct Listener {
 }
 
 impl Listener {
-    /// Accepts until the server closes, then waits for the connections there are. Dropping the future cuts them off.
+    /// Accepts until the server closes, then waits for its connections. Dropping the future aborts them.
     pub(super) async fn run(self) {
         let evicted = self.metrics.connections.evicted(WEBHOOKS);
         let evicted = Box::new(move || evicted.inc());
@@ -57,7 +56,7 @@ impl Listener {
             self.spawn(accepted, &mut connections);
             while connections.try_join_next().is_some() {}
         }
-        // What the kernel has accepted would be reset with the socket: those clients are answered.
+        // Connections in the kernel queue would be reset with the socket: they are still served.
         while let Some(accepted) = tokio::select! {
             biased;
             accepted = slots.accept(&self.socket) => Some(accepted),
@@ -97,7 +96,7 @@ impl Listener {
             let handler: Handler = Box::new(move |request, under_way| {
                 let routes = Arc::clone(&routes);
                 let (head, body) = request.into_parts();
-                // At once, and not only when its turn comes: the head is gone before another one is read.
+                // Immediately, before its turn: the head is dropped before the next one is read.
                 let asked = RequestHead::of(&head);
                 let span = tracer.begin(asked.endpoint, &head.headers);
                 Box::pin(async move { Ok(routes.answer(asked, body, peer, under_way, span).await) })
@@ -112,8 +111,7 @@ impl Listener {
     }
 }
 
-/// Ends a connection when the certificate of its client does, after the answer that is under way. Never returns: the
-/// connection does.
+/// Ends a connection when the client certificate expires, after the current response. Never returns.
 async fn ended(certified: Option<Certified>, requests: &Requests) {
     if let Some(Certified { until, .. }) = certified {
         sleep_until(until).await;
@@ -124,7 +122,7 @@ async fn ended(certified: Option<Certified>, requests: &Requests) {
     std::future::pending().await
 }
 
-/// A connection's TLS, if it comes about.
+/// The TLS stream of a connection, if the handshake succeeds.
 async fn handshake(
     stream: TcpStream,
     addr: SocketAddr,
@@ -147,7 +145,7 @@ async fn handshake(
     None
 }
 
-/// A connection in the gauge.
+/// A connection counted in the gauge.
 struct CountedConnection(Arc<Metrics>);
 
 impl CountedConnection {
@@ -166,14 +164,14 @@ impl Drop for CountedConnection {
 /// Go's own TLS handshake timeout: an API server has given up by then (net/http `DefaultTransport`).
 const HANDSHAKE: Duration = Duration::from_secs(10);
 
-/// Longer than a connection lives: a clock cannot say the end of a certificate that is good for ten thousand years.
+/// Longer than any connection: the clock cannot represent the expiry of a certificate for ten thousand years.
 const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
-/// 200 idle connections are far more than kube-apiservers keep: Go's transport holds at most 25 for each host
-/// (client-go sets `MaxIdleConnsPerHost`), and behind a konnectivity agent a handful of API servers have one address.
-/// API servers reuse a connection within milliseconds, and a call ends well within a second.
+/// 200 idle connections are far more than kube-apiservers keep: Go's transport holds at most 25 per host (client-go
+/// sets `MaxIdleConnsPerHost`), and behind a konnectivity agent a few API servers share one address. API servers reuse
+/// a connection within milliseconds, and a call usually ends within a second.
 const EVICTION: EvictionRules =
     EvictionRules { idle_of_a_peer: 200, settled: Duration::from_millis(100), leaving: Duration::from_secs(1) };
 
-/// How long answers of a connection may take after the certificate of its client has expired.
+/// Time limit for responses after the client certificate has expired.
 const LAST_ANSWERS: Duration = Duration::from_secs(5);

@@ -1,4 +1,4 @@
-//! What is written down of a request: never a body, and nothing of a client's that is not made harmless first.
+//! The log of requests: never bodies, and only sanitized text from clients.
 
 use std::io;
 use std::net::SocketAddr;
@@ -12,7 +12,7 @@ use super::printable::printable;
 use super::refusal::Refusal;
 use pointsman_core::webhook::{Outcome, Reply};
 
-/// The log of one server, and what is remembered of it.
+/// The log of one server, and its last errors.
 #[derive(Clone, Debug)]
 pub(super) struct Log {
     limits: Arc<LineLimits>,
@@ -24,17 +24,17 @@ impl Log {
         Self { limits, last_errors }
     }
 
-    /// A review that was answered: failures at `warn`, denials at `info`, the rest at `debug`.
+    /// Logs a review: failures at `warn`, denials at `info`, others at `debug`.
     pub(super) fn reply(&self, webhook: &'static str, peer: SocketAddr, reply: &Reply, took: Duration) {
         let outcome = outcome_name(reply.outcome);
         let seconds = took.as_secs_f64();
         let (kind, object, path) = reply.failed.as_ref().map_or((None, None, None), |failed| {
             (Some(&*failed.kind), Some(printable(&failed.object)), Some(printable(&failed.path)))
         });
-        // Not `message`: a JSON line has that already, for what happened.
+        // Not `message`: JSON lines use that for the event.
         let reason = || reply.message.as_deref().map(printable).unwrap_or_default();
         let uid = || printable(&reply.uid);
-        // A denial quotes the object to its author, and to nobody else.
+        // A denial quotes the object only to its author.
         let rules = || reply.verdicts.iter().map(|verdict| &*verdict.rule).collect::<Vec<_>>().join(",");
         if reply.outcome == Outcome::Fail {
             self.last_errors.failed(webhook, reply);
@@ -56,7 +56,7 @@ impl Log {
         }
     }
 
-    /// A request that got no review. Overload is counted, not written down line by line: that would add to it.
+    /// Logs a response without review. Overload is only counted: log lines would add to it.
     pub(super) fn refusal(&self, webhook: &'static str, peer: SocketAddr, refusal: &Refusal, took: Duration) {
         let code = refusal.status().as_u16();
         let seconds = took.as_secs_f64();
@@ -81,7 +81,7 @@ impl Log {
         }
     }
 
-    /// A decision whose caller has left. That of an API server has run out of time, as a rule.
+    /// Logs a decision whose caller has left. For an API server, this is usually a timeout.
     pub(super) fn left(&self, webhook: &'static str, peer: SocketAddr, took: Duration) {
         let seconds = took.as_secs_f64();
         self.last_errors.refused(
@@ -93,8 +93,8 @@ impl Log {
         }
     }
 
-    /// A failed handshake. Anybody who knocks can cause one, a TCP probe for instance; a client that refuses *us* is
-    /// worth a line, since that is what an API server with the wrong `caBundle` looks like from here.
+    /// Logs a failed handshake. Any client can cause one, such as a TCP probe. A refusal by a client is logged: it may
+    /// be an API server with a wrong `caBundle`.
     pub(super) fn handshake(&self, peer: SocketAddr, error: &io::Error) {
         match error.get_ref().and_then(|error| error.downcast_ref()) {
             Some(rustls::Error::AlertReceived(alert)) => {

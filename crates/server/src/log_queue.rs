@@ -1,5 +1,5 @@
-//! Log lines on their way to whoever reads them: written by a thread of their own, and left out where that one cannot
-//! write. Nobody who serves ever waits for a log.
+//! A queue of log lines: written by a separate thread, and dropped if that thread is blocked. Serving threads never
+//! wait for the log.
 
 use std::io::{self, Write};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
@@ -12,21 +12,22 @@ use prometheus::IntCounter;
 use super::line_window::LineWindow;
 use super::metrics::LogMetrics;
 
-/// A queue of log lines. What is written to it is one line for each call of `write`, and never blocks.
+/// A queue of log lines. Each call of `write` adds one line, without blocking.
 ///
-/// Where the queue is full, lines are lost; how many says `log_lines_lost_total`, and a line as soon as there is room.
+/// If the queue is full, lines are lost; their number is in `log_lines_lost_total`, and in a line as soon as there is
+/// room.
 #[derive(Clone, Debug)]
 pub struct LogQueue {
     entries: SyncSender<QueueEntry>,
     lost: IntCounter,
-    /// Lines of libraries, such as of `h2` for each frame that it does not expect: one kind, whoever writes them.
+    /// Lines of libraries, such as `h2`'s for each unexpected frame: all count as one kind.
     dependencies: Arc<Mutex<LineWindow>>,
 }
 
 #[derive(Debug)]
 enum QueueEntry {
     Line(Vec<u8>),
-    /// Everything before this is written.
+    /// Signals that everything before is written.
     Flush(SyncSender<()>),
 }
 
@@ -34,7 +35,7 @@ impl LogQueue {
     /// Starts the thread that writes to `sink`.
     ///
     /// # Errors
-    /// Where the thread cannot be started.
+    /// The thread cannot be started.
     pub fn start(sink: impl Write + Send + 'static) -> io::Result<Self> {
         let lost = LogMetrics::lost_lines().map_err(io::Error::other)?;
         let (entries, queue) = sync_channel(LINES);
@@ -43,12 +44,12 @@ impl LogQueue {
         Ok(Self { entries, lost, dependencies: Arc::default() })
     }
 
-    /// Waits until what is in the queue is written, but no longer than `most`.
+    /// Waits until the queue is written, for at most `most`.
     pub fn flush(&self, most: Duration) {
         let (written, wait) = sync_channel(1);
         let began = std::time::Instant::now();
         let mut entry = QueueEntry::Flush(written);
-        // A full queue may be one that moves, or one that does not.
+        // A full queue may progress, or be blocked.
         while let Err(TrySendError::Full(back)) = self.entries.try_send(entry) {
             if began.elapsed() > most {
                 return;
@@ -56,18 +57,18 @@ impl LogQueue {
             entry = back;
             thread::sleep(Duration::from_millis(5));
         }
-        // Out of time or not, there is nothing more to do.
+        // After a timeout, there is nothing else to do.
         let _: Result<(), RecvTimeoutError> = wait.recv_timeout(most.saturating_sub(began.elapsed()));
     }
 
-    /// Whether a line of this target may be written. What callers provoke in a dependency is limited as lines of ours
-    /// are, and counted.
+    /// True if a line of this target may be written. Lines of dependencies that callers can provoke are limited and
+    /// counted like others.
     #[must_use]
     pub fn admits(&self, target: &str) -> bool {
         target.starts_with("pointsman") || self.dependencies().admits()
     }
 
-    /// Lines of dependencies that were left out since this was asked last.
+    /// Omitted lines of dependencies since the last call.
     pub(super) fn left_out(&self) -> u64 {
         self.dependencies().left_out()
     }
@@ -76,7 +77,7 @@ impl LogQueue {
         self.dependencies.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// For the metrics of a server.
+    /// The counter of lost lines, for the metrics.
     pub(super) fn lost(&self) -> IntCounter {
         self.lost.clone()
     }
@@ -99,14 +100,14 @@ fn write_all(mut sink: impl Write, queue: &Receiver<QueueEntry>, lost: &IntCount
     let mut said = 0;
     while let Ok(entry) = queue.recv() {
         match entry {
-            // A closed stderr is no reason not to serve.
+            // A closed stderr must not stop the server.
             QueueEntry::Line(line) => drop(sink.write_all(&line)),
-            // Nobody waits any more.
+            // The receiver may have left.
             QueueEntry::Flush(written) => drop(written.try_send(())),
         }
         let now = lost.get();
         if now > said {
-            // Through the queue like any other, in the form that lines have here.
+            // Through the queue, in the same format.
             tracing::warn!(lines = now - said, "log lines lost, their reader does not keep up");
             said = now;
         }
@@ -123,7 +124,7 @@ mod tests {
 
     use super::*;
 
-    /// A reader that reads nothing until it is let go.
+    /// A blocked reader.
     #[derive(Clone, Default)]
     struct Stuck(Arc<(Mutex<State>, Condvar)>);
 

@@ -1,14 +1,14 @@
-//! How much memory a server is given, and what that allows.
+//! Settings derived from the memory limit.
 
 use super::cgroup;
 use super::spans::{Collector, SPANS};
 
-/// What fits into an amount of memory.
+/// Settings for an amount of memory.
 ///
-/// With a limit of 128 MiB: 32 MiB are the process itself, a quarter is for connections (341 of 96 KiB), an eighth
-/// stays free for what an allocator cannot give back, and the rest, 48 MiB, is the budget of requests. Read the other
-/// way round, the limit that a budget and a number of connections need is
-/// `(32 MiB + 96 KiB × connections + budget) × 8 / 7`, and where spans are sent to a collector, `10 MiB × 8 / 7` more.
+/// With a limit of 128 MiB: 32 MiB are the process itself, a quarter is for connections (341 of 96 KiB), an eighth is
+/// reserve for allocator overhead, and the rest, 48 MiB, is the budget of requests. Conversely, a budget and a number
+/// of connections need a limit of `(32 MiB + 96 KiB × connections + budget) × 8 / 7`, plus `10 MiB × 8 / 7` if spans
+/// are sent to a collector.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Memory {
@@ -19,8 +19,8 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// What fits into the memory limit of the cgroup that this process is in, which is that of its container; the
-    /// default where there is none. Beside it is room for the spans that wait, where there is a collector for them.
+    /// Settings for the memory limit of the process's cgroup, which is that of its container; the default without a
+    /// limit. Reserves memory for queued spans if a collector is configured.
     #[must_use]
     pub fn of_this_process(collector: Option<&Collector>) -> Self {
         cgroup::memory_limit().map_or_else(Self::default, |limit| Self::beside_spans(limit, collector))
@@ -30,7 +30,7 @@ impl Memory {
         Self::within(limit.saturating_sub(collector.map_or(0, |_| SPANS.div_ceil(7) * 8)))
     }
 
-    /// What fits into `limit` bytes; never less than [`Memory::LEAST`] allows, nor more than the default.
+    /// Settings for `limit` bytes; at least those of [`Memory::LEAST`], at most the default.
     #[must_use]
     pub fn within(limit: u64) -> Self {
         let limit = limit.max(Self::LEAST);
@@ -41,18 +41,18 @@ impl Memory {
         Self { budget: usable.min(whole.budget), connections }
     }
 
-    /// The memory that this needs without spans, in bytes: what `resources.limits.memory` has to be, at least.
+    /// The memory limit for these settings without spans, in bytes: the minimum of `resources.limits.memory`.
     #[must_use]
     pub fn limit(self) -> u64 {
         let connections = CONNECTION.saturating_mul(self.connections as u64);
         PROCESS.saturating_add(connections).saturating_add(self.budget).div_ceil(7).saturating_mul(8)
     }
 
-    /// 64 MiB: below that, little is left for requests.
+    /// 64 MiB: a smaller limit leaves little for requests.
     pub const LEAST: u64 = 64 << 20;
 }
 
-/// Enough for the largest body beside small ones, and for every API server of a large control plane.
+/// Sufficient for the largest body alongside small ones, and for every API server of a large control plane.
 impl Default for Memory {
     fn default() -> Self {
         Self { budget: 512 << 20, connections: 2048 }
@@ -62,9 +62,8 @@ impl Default for Memory {
 /// The program, its kinds and its threads.
 const PROCESS: u64 = 32 << 20;
 
-/// A connection that is as expensive as it can be: two buffers of 32 KiB over HTTP/1.1, a TLS record in each direction
-/// of 16 KiB. Over HTTP/2 it is 32 KiB that have arrived and are not read, the same records, and 4 KiB for each of
-/// eight streams.
+/// The maximum of a connection: two buffers of 32 KiB in HTTP/1.1, and a TLS record of 16 KiB per direction. In HTTP/2
+/// it is 32 KiB of unread data, the same records, and 4 KiB for each of eight streams.
 const CONNECTION: u64 = 96 << 10;
 
 #[cfg(test)]

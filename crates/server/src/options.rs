@@ -1,4 +1,4 @@
-//! How to serve.
+//! Server options.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -14,74 +14,72 @@ use super::spans::Collector;
 use pointsman_core::webhook::Conversions;
 use pointsman_transport::certificates::CertPaths;
 
-/// How to serve. [`Options::new`] fills in the defaults.
+/// Server options. [`Options::new`] sets the defaults.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Options {
-    /// The webhooks' address. An unspecified IPv6 address (`[::]`) means every address of the host, IPv4 included,
-    /// and falls back to `0.0.0.0` where the host has no IPv6.
+    /// The address of the webhooks. An unspecified IPv6 address (`[::]`) includes IPv4, and falls back to `0.0.0.0` on
+    /// a host without IPv6.
     pub listen: SocketAddr,
     /// The address of `/metrics`, `/errors`, `/livez` and `/readyz`, in plain HTTP. `[::]` as for `listen`.
     pub admin_listen: SocketAddr,
-    /// The certificate to serve and its key.
+    /// The serving certificate and its key.
     pub cert: CertPaths,
-    /// Where set, `/mutate` and `/validate` demand a client certificate of one of these authorities. `/convert` never
+    /// If set, `/mutate` and `/validate` require a client certificate of one of these authorities. `/convert` never
     /// does: an API server converts anonymously (its conversion client is built without a kubeconfig,
     /// apiextensions-apiserver conversion/webhook_converter.go). Default: none.
     pub client_ca_file: Option<PathBuf>,
-    /// The common names of clients that `/mutate` and `/validate` are for, where `client_ca_file` is set; one of
-    /// another name gets 403. Default: none, which means any.
+    /// The allowed common names of clients of `/mutate` and `/validate`, if `client_ca_file` is set; other names get
+    /// 403. Default: none, which allows any.
     pub client_names: Vec<String>,
-    /// The largest bodies read, in bytes. Default: [`BodyLimits::default`].
+    /// The maximum body sizes, in bytes. Default: [`BodyLimits::default`].
     pub body_limits: BodyLimits,
-    /// The bytes that requests may hold at one time, over all connections: bodies as they arrive, a body and its
-    /// [`weight`](pointsman_core::webhook::weight) while it is decided, answers until they are written. More is refused
-    /// with 503 and `Retry-After`. A quarter is for requests of at most 256 KiB. No body is taken that could not be
-    /// decided within the rest: an eighth of the budget. Default 512 MiB, in which the largest body finds room; see
+    /// The memory of all concurrent requests in bytes: bodies as they arrive, a body and its
+    /// [`weight`](pointsman_core::webhook::weight) during its decision, responses until they are written. Requests
+    /// beyond it get 503 with `Retry-After`. A quarter is for requests of at most 256 KiB. Bodies that could not be
+    /// decided within the rest are refused: an eighth of the budget. Default 512 MiB, which fits the largest body; see
     /// [`Memory`].
     pub memory_budget: u64,
-    /// The connections held at one time; more wait in the kernel's queue. Default 2048: an API server uses one HTTP/1.1
-    /// connection per concurrent call, at most 600 at its default `--max-requests-inflight` and
+    /// The maximum number of connections; others wait in the kernel's queue. Default 2048: an API server uses one
+    /// HTTP/1.1 connection per concurrent call, at most 600 at its default `--max-requests-inflight` and
     /// `--max-mutating-requests-inflight` (400 and 200), and a control plane has three.
     pub max_connections: usize,
-    /// How long a connection may stay without a request before it is closed. Default 125 s and not to be lowered under
-    /// 120 s in production: the API server keeps idle connections for 90 s (Go's default transport) and does not repeat
-    /// a POST that meets a closing connection, so the first to let go has to be the API server.
+    /// Idle timeout of a connection. Default 125 s; in production at least 120 s: the API server keeps idle connections
+    /// for 90 s (Go's default transport) and does not repeat a POST on a closing connection, so the API server must
+    /// close first.
     pub idle_timeout: Duration,
-    /// How long a request may take to arrive and be decided; a shorter `?timeout=` of the caller's prevails. Default
-    /// 30 s, the longest an API server waits (conversion: always; admission: the upper bound of `timeoutSeconds`).
+    /// Time limit for a request to arrive and be decided; a shorter `?timeout=` of the caller prevails. Default 30 s,
+    /// the maximum of an API server (conversion: always; admission: the upper bound of `timeoutSeconds`).
     pub request_deadline: Duration,
-    /// How long a client may take to read its answer before its connection is closed. Default 10 s: an API server reads
-    /// at once, and has given up after 30 s in all.
+    /// Time limit for a client to read its response before its connection is closed. Default 10 s: an API server reads
+    /// at once, and gives up after 30 s in total.
     pub write_timeout: Duration,
-    /// How long a body may take to arrive, or an answer to be read, before the memory it holds is given to others where
-    /// there is too little; and a second more for each 4 MiB of it. Default 250 ms: more than a round trip anywhere,
-    /// and API servers have a body whole before they call.
+    /// Time for a body to arrive or a response to be read before its memory can be reclaimed for others; plus one
+    /// second per 4 MiB. Default 250 ms: more than any round trip, and API servers have the whole body before they
+    /// call.
     pub patience: Duration,
-    /// The conversions there can be: their counters are there from the start, so that the first failure of one is seen
-    /// by a rate. Default: none.
+    /// The possible conversions: their counters exist from the start, so that a rate includes the first failure.
+    /// Default: none.
     pub conversions: Vec<Conversions>,
-    /// What looks for changed definitions, as often as certificates are looked at. Default: nothing.
+    /// Checks for changed definitions, at the same interval as certificates. Default: none.
     pub definitions: Option<Definitions>,
-    /// What is known of the facts that decisions hang on, for metrics; following them is the business of whoever
-    /// decides. Default: nothing, and there are no such metrics.
+    /// The state of facts that decisions depend on, for metrics; the handler's owner follows the facts. Default: none,
+    /// without such metrics.
     pub facts: Option<FollowedFacts>,
-    /// A page at `/dev` of the admin address, for a server that one person tries. Default: none, and there is no such
-    /// path.
+    /// A page at `/dev` of the admin address, for a server used by one person. Default: none, without such a path.
     pub dev_page: Option<DevPage>,
-    /// Where log lines go, for their metric; writing them is the business of whoever set up `tracing`. Default: none.
+    /// The log queue, for its metric; the owner of `tracing` connects it. Default: none.
     pub log_queue: Option<LogQueue>,
-    /// Where the spans of requests are sent: one of each, in the trace of the caller. Default: nowhere, and there are
-    /// none.
+    /// The collector of request spans: one per request, in the caller's trace. Default: none, without spans.
     pub collector: Option<Collector>,
-    /// How often certificates are looked at when no event says that they changed, and definitions at all. Default
-    /// 10 s, as in controller-runtime's certwatcher.
+    /// Interval of reads of certificates without a file event, and of definitions. Default 10 s, as in
+    /// controller-runtime's certwatcher.
     pub reload_interval: Duration,
-    /// How long to serve on after the first request to stop, while `/readyz` says 503. Default 5 s: what endpoint
-    /// controllers and proxies need to hear of it.
+    /// Time to continue serving after the first stop request, while `/readyz` returns 503. Default 5 s: the propagation
+    /// time of endpoint controllers and proxies.
     pub lame_duck: Duration,
-    /// How long requests under way may take after that. Default 20 s, so that pause and grace fit into the 30 s of a
-    /// Pod's default `terminationGracePeriodSeconds`.
+    /// Time limit for requests in flight after that. Default 20 s, so that pause and grace fit into the 30 s of a Pod's
+    /// default `terminationGracePeriodSeconds`.
     pub shutdown_grace: Duration,
 }
 

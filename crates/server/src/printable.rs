@@ -1,9 +1,9 @@
-//! Text that a client chose, made harmless.
+//! Sanitizes text from clients.
 
 use std::fmt::Write;
 
-/// Text that a client chose, cut to a bounded length and with control characters escaped: a log line stays one line,
-/// and a terminal that shows it does not obey it (compare RUSTSEC-2025-0055).
+/// Text from a client, of limited length and with escaped control characters: a log line stays one line, and terminals
+/// do not interpret it (compare RUSTSEC-2025-0055).
 pub(super) fn printable(text: &str) -> String {
     let mut result = String::with_capacity(text.len().min(LONGEST));
     for c in text.chars() {

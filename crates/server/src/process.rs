@@ -1,4 +1,4 @@
-//! A process that serves and does nothing else: its threads and its signals.
+//! A serving process: its threads and signals.
 
 use std::io;
 use std::net::SocketAddr;
@@ -13,14 +13,14 @@ use super::serve_error::ServeError;
 use super::server::Server;
 use super::shutdown::Shutdown;
 
-/// Serves until a signal asks to stop, as [`Shutdown::on_signals`] says. `listening` is called once, with the addresses
-/// of the webhooks and of `/metrics`, before the first connection is accepted.
+/// Serves until a stop signal, as in [`Shutdown::on_signals`]. `listening` is called once, with the addresses of the
+/// webhooks and of `/metrics`, before the first connection is accepted.
 ///
-/// Not generic and not `async`, so that everything it needs is compiled here and whoever calls it only links it.
+/// Neither generic nor `async`, so that everything is compiled here and callers only link it.
 ///
 /// # Errors
 /// Those of [`Server::bind`] and [`BoundServer::run`](super::BoundServer::run); [`ServeError::Runtime`] and
-/// [`ServeError::Signals`] where the system refuses threads or signals.
+/// [`ServeError::Signals`] if the system refuses threads or signals.
 pub fn serve(
     options: Options,
     decide: RequestHandler,
@@ -35,16 +35,16 @@ pub fn serve(
         listening(bound.local_addr().map_err(webhooks)?, bound.admin_addr().map_err(admin)?);
         bound.run(shutdown).await
     });
-    // A decision that still runs has nobody left to answer to.
+    // A running decision has no receiver anymore.
     runtime.shutdown_background();
     result
 }
 
-/// Threads as the CPU limit allows: with one core, a second thread only adds hand-overs.
+/// Threads by CPU limit: with one core, a second thread only adds hand-overs.
 fn runtime() -> io::Result<Runtime> {
     let cores = thread::available_parallelism().map_or(1, NonZero::get);
     let mut builder = if cores == 1 { Builder::new_current_thread() } else { Builder::new_multi_thread() };
-    // Large bodies are decided there, which is work for a core and not waiting: more threads than cores make all of
-    // them late. Two more look after files.
+    // Large bodies are decided on blocking threads, which is CPU work: more threads than cores delay all of them. Two
+    // more threads handle files.
     builder.enable_all().max_blocking_threads(cores + 2).build()
 }

@@ -1,11 +1,11 @@
-//! Requests that are answered without a review: the status codes, and a `v1 Status` to show to the user.
+//! Responses without a review: status codes, and a `v1 Status` for the user.
 
 use hyper::header::{ALLOW, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 use hyper::{Response, StatusCode};
 
 use pointsman_core::webhook::{self, BadReview};
 
-/// Why a request got no review.
+/// The reason of a response without review.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Refusal {
     #[error(transparent)]
@@ -67,17 +67,17 @@ impl Refusal {
         }
     }
 
-    /// Whether the body's end cannot be waited for, so that the connection has to go with the answer.
+    /// True if the end of the body cannot be awaited, so that the connection ends with the response.
     pub(super) fn gives_up_on_body(&self) -> bool {
         matches!(self, Self::BrokenBody | Self::SlowBody)
     }
 
-    /// Whether the connection ends with the answer.
+    /// True if the connection ends with the response.
     pub(super) fn closes(&self) -> bool {
         self.gives_up_on_body() || matches!(self, Self::CertificateExpired | Self::OldAuthorities)
     }
 
-    /// Whether something is wrong that lasts: not what is over in a moment, and not what a stranger tries.
+    /// True for a lasting problem: excludes temporary states and attempts of unknown clients.
     pub(super) fn is_error(&self) -> bool {
         match self {
             Self::Draining | Self::Method | Self::NoSuchPath | Self::OldAuthorities | Self::Starting => false,
@@ -93,7 +93,7 @@ impl Refusal {
             | Self::TooHeavy { .. }
             | Self::TooLarge { .. }
             | Self::Unauthorized
-            // Over in a moment at the start, and else somebody has to look.
+            // Temporary at the start; otherwise needs an operator.
             | Self::Unknown { .. } => true,
         }
     }
@@ -109,8 +109,8 @@ impl Refusal {
             headers.insert(ALLOW, HeaderValue::from_static("POST"));
         }
         if status == StatusCode::SERVICE_UNAVAILABLE {
-            // Whole seconds: the one form that makes an API server send the same body again, up to ten times within
-            // its timeout (client-go rest/with_retry.go).
+            // Whole seconds: the only form that makes an API server repeat the request, up to ten times within its
+            // timeout (client-go rest/with_retry.go).
             headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
         }
         response

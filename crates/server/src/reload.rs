@@ -1,4 +1,4 @@
-//! When to look at the certificate files again, and what to do with what is found.
+//! Reloads the certificate files.
 
 use std::fs;
 use std::io;
@@ -21,11 +21,11 @@ use pointsman_transport::certificates::{
     ServingKeyPair, server_config,
 };
 
-/// The certificate that is served, and the files it came from.
+/// The serving certificate with its files.
 ///
-/// Two sources of truth are watched badly, so there is one: the files are read every few seconds, and an event from
-/// their *directory* is only a reason to do so sooner. (A watch on a file goes deaf when a kubelet swaps the link that
-/// leads to it.) What cannot be used changes nothing: the last good pair goes on.
+/// The files are read every few seconds, which is the only source of truth; an event of their *directory* only triggers
+/// an earlier read. (A watch on a file breaks when a kubelet swaps the link that leads to it.) Unusable files change
+/// nothing: the last good pair stays in use.
 #[derive(Debug)]
 pub(super) struct Reloader {
     paths: CertPaths,
@@ -42,8 +42,8 @@ pub(super) struct Reloader {
 }
 
 impl Reloader {
-    /// The first look. What is wrong now is fatal, since there is nothing to go on with; but a time that is over or has
-    /// not come may heal by itself, when the certificate is renewed or the clock is set.
+    /// The first read. Errors are fatal, since there is no earlier certificate. Only an invalid time is tolerated: it
+    /// may be fixed by a renewal, or by setting the clock.
     pub(super) fn load(options: &Options, metrics: Arc<Metrics>) -> Result<Self, ServeError> {
         let paths = options.cert.clone();
         let client_ca_file = options.client_ca_file.clone();
@@ -53,7 +53,7 @@ impl Reloader {
         let unfit = |reason| CertificateError::Unfit { path: paths.cert.clone(), reason };
         pair.leaf.judge_kind().map_err(|reason| ServeError::Pair { source: unfit(reason) })?;
         if open_to_everybody(&paths.key) {
-            // A kubelet's default: a hint, not a warning.
+            // A kubelet's default: information instead of a warning.
             tracing::info!(path = %paths.key.display(), "every user can read the private key (see defaultMode of the volume)");
         }
         if let Err(reason) = pair.leaf.judge_time(now()) {
@@ -83,12 +83,12 @@ impl Reloader {
         Ok(this)
     }
 
-    /// What handshakes use; follows every reload.
+    /// The TLS settings of handshakes, updated by every reload.
     pub(super) fn tls(&self) -> Arc<ArcSwap<CurrentTls>> {
         Arc::clone(&self.tls)
     }
 
-    /// Looks again and again, until dropped.
+    /// Reads periodically, until dropped.
     pub(super) async fn run(mut self) {
         loop {
             tokio::select! {
@@ -97,7 +97,7 @@ impl Reloader {
             }
             let mut look = self.reader.look();
             let found = loop {
-                // Files on a network share may take their time, or for ever.
+                // Files on a network share may block, even forever.
                 match timeout(DEADLINE, &mut look).await {
                     Ok(Ok(found)) => break found,
                     Ok(Err(_)) => {
@@ -160,7 +160,7 @@ impl Reloader {
         self.complain(&errors);
     }
 
-    /// What is served already is served on, whatever the time: there is nothing better.
+    /// The current pair stays in use, even if expired: there is no better one.
     fn judged(&self, pair: ServingKeyPair) -> Result<ServingKeyPair, CertificateError> {
         if pair != self.pair {
             pair.leaf
@@ -193,11 +193,11 @@ fn open_to_everybody(path: &Path) -> bool {
 }
 
 fn now() -> u64 {
-    // A clock before 1970 is judged as 1970: nothing is valid yet.
+    // A clock before 1970 counts as 1970: no certificate is valid yet.
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs())
 }
 
-/// Local files take microseconds. Longer than this is worth a line and a count, again and again.
+/// Local files take microseconds. Longer reads are logged and counted repeatedly.
 const DEADLINE: Duration = Duration::from_secs(5);
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Calling the core: where it runs, and what a panic in it becomes.
+//! Calls the core: its thread, and the handling of panics.
 
 use std::any::Any;
 use std::fmt;
@@ -17,12 +17,12 @@ use super::budget::MemoryReservation;
 use super::metrics::InFlight;
 use pointsman_core::webhook::{BadReview, Endpoint, HandleError, Reply, weight};
 
-/// What is asked to decide: usually `move |endpoint, body, is_awaited| webhook.handle_while(endpoint, &body, …)`.
+/// Decides requests: usually `move |endpoint, body, is_awaited| webhook.handle_while(endpoint, &body, …)`.
 #[derive(Clone)]
 pub struct RequestHandler {
     deciding: Arc<Deciding>,
     weighing: Arc<Weighing>,
-    /// Turns of bodies that are larger than any object.
+    /// Limits concurrent decisions about bodies that are larger than any object.
     turns: Arc<Semaphore>,
 }
 
@@ -31,16 +31,16 @@ type Deciding = dyn Fn(Endpoint, Bytes, &dyn Fn() -> bool) -> Result<Reply, Hand
 type Weighing = dyn Fn(Endpoint, &[u8]) -> u64 + Send + Sync;
 
 impl RequestHandler {
-    /// Wraps a function that takes time in proportion to the body and does no I/O. It may be called from several
-    /// threads at once; a panic in it is answered with 500 and leaves everything else alone. What it has to know first
-    /// and nobody has seen yet is answered with 503 and `Retry-After`, and an API server asks again.
+    /// Wraps a function without I/O whose time is proportional to the body. It may be called from several threads at
+    /// once; a panic results in status 500 and affects nothing else. Missing facts result in 503 with `Retry-After`,
+    /// and an API server retries.
     #[must_use]
     pub fn new(decide: impl Fn(Endpoint, Bytes) -> Result<Reply, HandleError> + Send + Sync + 'static) -> Self {
         Self::awaited(move |endpoint, body, _| decide(endpoint, body))
     }
 
-    /// The same, of a function that asks now and then whether somebody still waits for its answer, and ends with
-    /// [`HandleError::CallerGone`] where nobody does. To ask is as cheap as it can be.
+    /// Wraps a function that checks from time to time whether its caller still waits, and returns
+    /// [`HandleError::CallerGone`] otherwise. The check is cheap.
     #[must_use]
     pub fn awaited(
         decide: impl Fn(Endpoint, Bytes, &dyn Fn() -> bool) -> Result<Reply, HandleError> + Send + Sync + 'static,
@@ -49,20 +49,20 @@ impl RequestHandler {
         Self { deciding: Arc::new(decide), weighing: Arc::new(weight), turns: Arc::new(Semaphore::new(cores)) }
     }
 
-    /// The same, where deciding a body takes other memory than [`weight`] says: usually
-    /// `move |endpoint, body| webhook.weight(endpoint, body)`.
+    /// Sets the function for the memory of a decision, if other than [`weight`]: usually `move |endpoint, body|
+    /// webhook.weight(endpoint, body)`.
     #[must_use]
     pub fn weighing(self, weigh: impl Fn(Endpoint, &[u8]) -> u64 + Send + Sync + 'static) -> Self {
         Self { weighing: Arc::new(weigh), ..self }
     }
 
-    /// The memory that deciding a body takes, in bytes.
+    /// The memory of a decision about the body, in bytes.
     pub(super) fn weigh(&self, endpoint: Endpoint, body: &[u8]) -> u64 {
         (self.weighing)(endpoint, body)
     }
 
-    /// Decides one request. What it holds is held until that is done, even where the client has left, and until then
-    /// it counts as in flight. Dropped, or when `deadline` has passed, the decision ends as soon as it asks.
+    /// Decides one request. Its memory is held until the decision ends, even if the client left, and until then it
+    /// counts as in flight. If the future is dropped or `deadline` has passed, the decision ends at its next check.
     pub(super) async fn decide(
         &self,
         endpoint: Endpoint,
@@ -72,10 +72,10 @@ impl RequestHandler {
     ) -> Result<Reply, HandlerError> {
         let BufferedBody { bytes, weight } = body;
         if bytes.len() <= INLINE && weight <= INLINE_WEIGHT {
-            // Over before anybody could be gone.
+            // Ends before a client could leave.
             return self.contained(endpoint, bytes, &|| true);
         }
-        // Whoever is gone while it waits for its turn takes nothing along.
+        // A client that leaves while waiting consumes nothing.
         let turn = match bytes.len() > ONE_OBJECT {
             true => timeout_at(deadline, Arc::clone(&self.turns).acquire_owned())
                 .await
@@ -87,7 +87,7 @@ impl RequestHandler {
         let is_awaited = waiting.told();
         let (this, held) = (self.clone(), (Arc::clone(claim), in_flight.take(), turn));
         let decided = tokio::task::spawn_blocking(move || {
-            // Nobody waits for an answer any more: do not begin.
+            // The client has left: do not begin.
             let decided = match is_awaited() {
                 true => this.contained(endpoint, bytes, &is_awaited),
                 false => Err(HandlerError::Expired),
@@ -96,7 +96,7 @@ impl RequestHandler {
             decided
         });
         match timeout_at(deadline, decided).await {
-            // A panic is contained in there: what is left is a runtime that shuts down.
+            // Panics are caught inside: the remaining error is a runtime that shuts down.
             Ok(decided) => decided.unwrap_or(Err(HandlerError::Stopped)),
             Err(_) => Err(HandlerError::Expired),
         }
@@ -108,7 +108,7 @@ impl RequestHandler {
         bytes: Bytes,
         is_awaited: &dyn Fn() -> bool,
     ) -> Result<Reply, HandlerError> {
-        // Unwind safe: the core is shared and never changed, so there is nothing that a panic could leave half done.
+        // Unwind safe: the core is shared and immutable, so a panic leaves no partial state.
         match catch_unwind(AssertUnwindSafe(|| (self.deciding)(endpoint, bytes, is_awaited))) {
             Ok(Ok(reply)) => Ok(reply),
             Ok(Err(HandleError::BadReview(bad))) => Err(HandlerError::Bad(bad)),
@@ -125,36 +125,36 @@ impl fmt::Debug for RequestHandler {
     }
 }
 
-/// Why there is no reply.
+/// The reason of a missing reply.
 #[derive(Debug)]
 pub(super) enum HandlerError {
-    /// The body is no review.
+    /// The body is not a review.
     Bad(BadReview),
-    /// The deadline passed before it was decided.
+    /// The deadline passed before the decision.
     Expired,
     /// The core panicked.
     Panicked {
-        /// For the log: it may quote the request.
+        /// For the log: may quote the request.
         message: String,
     },
     /// The process is ending.
     Stopped,
-    /// It hangs on something that nobody has seen yet.
+    /// A fact is not known yet.
     Unknown {
-        /// What that is.
+        /// The reason.
         reason: String,
     },
 }
 
-/// Somebody waits for a decision, until this is dropped.
+/// A client that waits for a decision, until dropped.
 #[derive(Default)]
 struct Awaited(Arc<AtomicBool>);
 
 impl Awaited {
-    /// Whether somebody does, to be asked elsewhere.
+    /// A check that can be sent to another thread.
     fn told(&self) -> impl Fn() -> bool + Send + 'static {
         let gone = Arc::clone(&self.0);
-        // Nothing hangs on when exactly it is seen.
+        // The exact time of observation is irrelevant.
         move || !gone.load(Ordering::Relaxed)
     }
 }
@@ -172,11 +172,11 @@ fn text(payload: &(dyn Any + Send)) -> String {
     payload.downcast_ref::<String>().cloned().unwrap_or_default()
 }
 
-/// What no review of one object is larger than: etcd takes objects of 1.5 MiB, and an admission has two, before and
-/// after. What is larger is decided by no more threads than there are cores, and runs for seconds: the two threads that
-/// are left (`process`) are for those that one object waits for.
+/// Larger than any review of one object: etcd accepts objects of 1.5 MiB, and an admission review has two, old and new.
+/// Larger bodies are limited to one thread per core, and run for seconds: two more threads (`process`) remain for
+/// single objects.
 const ONE_OBJECT: usize = 4 << 20;
 
-/// 32 KiB (`INLINE`) as Kubernetes writes objects, with a comma for each 30 bytes, weigh 450 KiB. What weighs more for
-/// its length has more values, and time goes with these: it could hold the thread for milliseconds.
+/// A typical body of 32 KiB (`INLINE`), with a comma per 30 bytes, has a weight of 450 KiB. A greater weight means more
+/// values, and time is proportional to these: it could block the thread for milliseconds.
 const INLINE_WEIGHT: u64 = 512 << 10;

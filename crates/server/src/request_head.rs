@@ -1,5 +1,5 @@
-//! What a request asks, taken from its head at once: a head may have 64 KiB, of which a connection in HTTP/2 can have
-//! 250, and nobody looks at it again.
+//! The request properties, extracted from the head immediately: a head may have 64 KiB, an HTTP/2 connection can have
+//! 250 of them, and the rest is unused.
 
 use std::time::Duration;
 
@@ -10,16 +10,16 @@ use hyper::{Method, Version};
 use pointsman_core::parse_duration;
 use pointsman_core::webhook::Endpoint;
 
-/// What matters of the head of a request.
+/// The used properties of a request head.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct RequestHead {
     pub(super) endpoint: Option<Endpoint>,
     pub(super) is_post: bool,
     pub(super) is_json: bool,
-    /// Its body is on its way: a client that expects a 100 first has not begun to send.
+    /// True if the body is being sent: a client that expects a 100 has not begun.
     pub(super) is_sent: bool,
     pub(super) by_http1: bool,
-    /// How long the caller waits, if it says so.
+    /// The timeout of the caller, if given.
     pub(super) timeout: Option<Duration>,
 }
 
@@ -36,7 +36,7 @@ impl RequestHead {
     }
 }
 
-/// Paths are matched whole: a redirect or a guess would turn a wrong configuration into a riddle.
+/// Matches whole paths: a redirect or guess would obscure a wrong configuration.
 fn endpoint(path: &str) -> Option<Endpoint> {
     match path {
         "/convert" => Some(Endpoint::Convert),
@@ -46,7 +46,7 @@ fn endpoint(path: &str) -> Option<Endpoint> {
     }
 }
 
-/// API servers send exactly `application/json` and never an encoding.
+/// API servers send exactly `application/json`, without encoding.
 fn is_json(headers: &HeaderMap) -> bool {
     let plain = headers.get(CONTENT_ENCODING).is_none_or(|encoding| encoding == "identity");
     let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
@@ -54,8 +54,7 @@ fn is_json(headers: &HeaderMap) -> bool {
     plain && essence.eq_ignore_ascii_case("application/json")
 }
 
-/// An API server says how long it will wait, in Go's spelling (`?timeout=30s`). What cannot be parsed is no reason to
-/// refuse anything.
+/// The API server's timeout, in Go's format (`?timeout=30s`). Unparsable values are ignored.
 fn timeout(query: &str) -> Option<Duration> {
     let mut values = query.split('&').filter_map(|pair| pair.strip_prefix("timeout="));
     values.find_map(|value| parse_duration(value).ok()).filter(|asked| !asked.is_zero())

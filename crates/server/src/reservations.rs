@@ -1,4 +1,4 @@
-//! The books of the budget: which request holds what, and who loses it where others need it. No I/O and no clock.
+//! Accounting of the memory budget: the memory of each request, and reclaims for others. Without I/O and clock.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -9,29 +9,29 @@ use tokio::time::Instant;
 
 use pointsman_transport::connections::Requests;
 
-/// How many bytes there are, and for what.
+/// The pools of the budget, in bytes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Pools {
-    /// For the bodies that arrive on one connection: nobody else can take these.
+    /// For bodies that arrive on one connection, reserved per connection.
     pub(super) own: u64,
-    /// For the decisions of small requests.
+    /// For decisions of small requests.
     pub(super) small: u64,
-    /// For everything.
+    /// For all purposes.
     pub(super) common: u64,
 }
 
-/// What memory is held for.
+/// The stage of a request that holds memory.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Stage {
-    /// A body that arrives. The client decides how long that takes.
+    /// A body arrives. The client determines the duration.
     Arriving,
-    /// A decision.
+    /// A decision runs.
     Deciding,
-    /// An answer that is written. The client decides how long that takes.
+    /// A response is written. The client determines the duration.
     Writing,
 }
 
-/// What one request holds, or all of them, by the pool that it is of.
+/// The memory of one request, or of all, by pool.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 struct Bytes {
     own: u64,
@@ -39,43 +39,43 @@ struct Bytes {
     common: u64,
 }
 
-/// What one request holds.
+/// The memory of one request.
 #[derive(Debug)]
 struct Holding {
     bytes: Bytes,
     stage: Stage,
-    /// When the stage began, plus the time that it waited for memory since.
+    /// The start of the stage, plus later waiting time for memory.
     since: Instant,
-    /// How long it has waited for memory, in all stages.
+    /// The waiting time for memory, in all stages.
     waited: Duration,
-    /// It was told to give that up.
+    /// True if the memory is being reclaimed.
     told: bool,
     give_up: Arc<Notify>,
     requests: Requests,
 }
 
-/// What the requests of one connection hold.
+/// The memory of one connection's requests.
 #[derive(Debug, Default)]
 struct ConnectionHoldings {
     own: u64,
-    /// Of the other pools, as long as its client wants.
+    /// Of the shared pools, for as long as the client wants.
     idle: u64,
     claims: BTreeSet<u64>,
 }
 
-/// All claims of a budget.
+/// All reservations of a budget.
 #[derive(Debug)]
 pub(super) struct MemoryReservations {
     pools: Pools,
-    /// The time that a client is given, however little it sends or reads.
+    /// The grace time of a slow client.
     grace: Duration,
     next: u64,
     held: BTreeMap<u64, Holding>,
     connections: HashMap<u64, ConnectionHoldings>,
     total: Bytes,
-    /// What those hold who were told to give it up.
+    /// Memory that is being reclaimed.
     leaving: u64,
-    /// Decisions that wait for memory: bodies take nothing of the common pool meanwhile.
+    /// Decisions that wait for memory: meanwhile bodies take nothing from the common pool.
     waiting: usize,
 }
 
@@ -89,7 +89,7 @@ impl MemoryReservations {
         self.pools
     }
 
-    /// Another claim, of nothing yet. It is told to give up what it holds through the second value.
+    /// Adds an empty reservation. The second value signals a reclaim.
     pub(super) fn add(&mut self, requests: &Requests, now: Instant) -> (u64, Arc<Notify>) {
         let (id, give_up) = (self.next, Arc::new(Notify::new()));
         self.next += 1;
@@ -120,13 +120,13 @@ impl MemoryReservations {
         }
     }
 
-    /// Bytes that all requests hold.
+    /// The memory of all requests in bytes.
     pub(super) fn total(&self) -> u64 {
         self.total.all()
     }
 
-    /// A body has `bytes` from now on; false, and nothing changed, where there are not so many. What does not fit into
-    /// the share of its connection is of the common pool.
+    /// Sets the memory of a body; returns false without a change if the pool is exhausted. Memory beyond the share of
+    /// the connection is from the common pool.
     pub(super) fn arrive(&mut self, id: u64, bytes: u64) -> bool {
         let Some(holding) = self.held.get(&id) else { return false };
         let of_connection = self.connections.get(&holding.requests.id()).map_or(0, |of| of.own);
@@ -141,8 +141,8 @@ impl MemoryReservations {
         true
     }
 
-    /// A decision has `bytes` from now on, in place of the body that has arrived; false, and nothing changed, where
-    /// there are not so many.
+    /// Replaces the memory of a complete body by that of its decision; returns false without a change if the pool is
+    /// exhausted.
     pub(super) fn decide(&mut self, id: u64, bytes: u64, now: Instant) -> bool {
         let Some(holding) = self.held.get(&id) else { return false };
         let free = self.free(holding);
@@ -158,8 +158,8 @@ impl MemoryReservations {
         true
     }
 
-    /// An answer has `bytes` from now on, in place of the decision; false, and nothing changed, where there are not so
-    /// many. It leaves the pool of small decisions where there is other room.
+    /// Replaces the memory of a decision by that of its response; returns false without a change if the pool is
+    /// exhausted. Leaves the small pool if the common one has room.
     pub(super) fn write(&mut self, id: u64, bytes: u64, now: Instant) -> bool {
         let Some(holding) = self.held.get(&id) else { return false };
         let free = self.free(holding);
@@ -174,13 +174,13 @@ impl MemoryReservations {
         true
     }
 
-    /// A decision waits for memory, or does no longer.
+    /// Counts a decision that begins or ends to wait for memory.
     pub(super) fn wait(&mut self, waits: bool) {
         self.waiting = if waits { self.waiting + 1 } else { self.waiting.saturating_sub(1) };
     }
 
-    /// Adds to the time that a request has waited for memory, and returns the sum. Its client gets that time for its
-    /// body in addition, because the server did not read meanwhile.
+    /// Adds waiting time of a request, and returns the sum. The client gets that time for its body in addition, because
+    /// the server did not read meanwhile.
     pub(super) fn wait_of(&mut self, id: u64, more: Duration) -> Duration {
         self.held.get_mut(&id).map_or(Duration::MAX, |holding| {
             holding.waited += more;
@@ -189,12 +189,12 @@ impl MemoryReservations {
         })
     }
 
-    /// Takes `bytes` from those who only hold them, for one that needs them. They are free once their tasks have
-    /// ended, which is soon. Returns from how many they are taken.
+    /// Reclaims `bytes` from waiting requests for another one. The memory is free once their tasks have ended, which is
+    /// soon. Returns the number of reclaimed requests.
     ///
-    /// Connections that hold most are first. A client loses what it holds when its time is over. It loses a body at
-    /// once if its connection holds twice of what the needy one's would: it is told to come back. An answer that is cut
-    /// off would be a failed call.
+    /// Connections with most memory are first. A client loses its memory when its time is over. It loses a body at once
+    /// if its connection holds twice that of the needy one: the response requests a retry. An interrupted response
+    /// would be a failed call.
     pub(super) fn reclaim(&mut self, id: u64, bytes: u64, now: Instant) -> u64 {
         let Some(needy) = self.held.get(&id).map(|holding| holding.requests.id()) else { return 0 };
         let mut missing = bytes.saturating_sub(self.leaving);
@@ -236,13 +236,13 @@ impl MemoryReservations {
         });
     }
 
-    /// The connections whose answers have been written for longer than this.
+    /// The connections whose responses have been written for longer than this.
     pub(super) fn late(&self, now: Instant, deadline: Duration) -> impl Iterator<Item = &Requests> {
         let is_late = move |holding: &&Holding| holding.stage == Stage::Writing && now - holding.since > deadline;
         self.held.values().filter(is_late).map(|holding| &holding.requests)
     }
 
-    /// What there is, if one holds nothing.
+    /// The free memory without one reservation.
     fn free(&self, but: &Holding) -> Bytes {
         let Pools { own, small, common } = self.pools;
         Bytes {
@@ -252,7 +252,7 @@ impl MemoryReservations {
         }
     }
 
-    /// Changes one, and what is known of all of them.
+    /// Changes a reservation and the sums.
     fn change(&mut self, id: u64, change: impl FnOnce(&mut Holding)) {
         let Some(holding) = self.held.get_mut(&id) else { return };
         let of = self.connections.entry(holding.requests.id()).or_default();
@@ -281,7 +281,7 @@ impl Bytes {
 }
 
 impl Holding {
-    /// What it holds of what others could have, as long as its client wants.
+    /// Its shared memory that depends on the client.
     fn idle(&self) -> u64 {
         if self.stage == Stage::Deciding || self.told { 0 } else { self.bytes.small + self.bytes.common }
     }
@@ -290,20 +290,18 @@ impl Holding {
         if self.told { self.bytes.small + self.bytes.common } else { 0 }
     }
 
-    /// When the time of its client is over: so many bytes have arrived, or been read, by then. Whoever reads is given
-    /// twice the time.
+    /// The end of the client's time, given the minimum rate of transfer. A reading client gets twice the grace.
     fn due(&self, grace: Duration) -> Instant {
         let grace = if self.stage == Stage::Writing { grace * 2 } else { grace };
         self.since + grace + Duration::from_secs(1).mul_f64(self.bytes.all() as f64 / RATE)
     }
 }
 
-/// What a small request holds at most: a body of 256 KiB with as many values in it as Kubernetes' objects have, while
-/// it is decided. kube-apiservers convert and admit single objects, of 10 to 100 KiB.
+/// Maximum memory of a small request: the decision about a body of 256 KiB with the usual density of values.
+/// kube-apiservers convert and admit single objects, of 10 to 100 KiB.
 const SMALL: u64 = 3 << 20;
 
-/// Bytes in a second that a client sends or reads at least, where others need the memory: a third of what a network of
-/// 100 Mbit/s carries.
+/// Minimum bytes per second of a client, if others need the memory: a third of a network of 100 Mbit/s.
 const RATE: f64 = 4.0 * 1024.0 * 1024.0;
 
 #[cfg(test)]
@@ -324,7 +322,7 @@ mod tests {
             Self { claims: MemoryReservations::new(POOLS, GRACE), now: Instant::now() }
         }
 
-        /// A request of a connection with a body of so many KiB.
+        /// A request of a connection with a body of `kib` KiB.
         fn body(&mut self, requests: &Requests, kib: u64) -> u64 {
             let (id, _) = self.claims.add(requests, self.now);
             assert!(self.claims.arrive(id, kib * KIB), "{kib} KiB");
@@ -335,7 +333,7 @@ mod tests {
             self.claims.reclaim(id, kib * KIB, self.now)
         }
 
-        /// The books agree with what each claim holds.
+        /// The sums match the reservations.
         fn check(&self) {
             let MemoryReservations { held, connections, total, leaving, .. } = &self.claims;
             let sum = held.values().fold(Bytes::default(), |sum, holding| sum.plus(holding.bytes));

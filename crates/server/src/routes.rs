@@ -1,4 +1,4 @@
-//! From a request to an answer: what is asked, body, decision.
+//! Handles requests: head, body, decision and response.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ use super::spans::RequestSpan;
 use pointsman_core::webhook::{Endpoint, Reply};
 use pointsman_transport::connections::{InFlightGuard, Lifecycle, Phase};
 
-/// What all requests share.
+/// Shared state of all requests.
 #[derive(Debug)]
 pub(super) struct Routes {
     decide: RequestHandler,
@@ -41,12 +41,12 @@ pub(super) struct Routes {
     request_deadline: Duration,
 }
 
-/// What client certificates are for.
+/// The use of client certificates.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum ClientCertificates {
-    /// `/mutate` and `/validate` are for their holders only.
+    /// Required for `/mutate` and `/validate`.
     Demanded,
-    /// Nothing.
+    /// Unused.
     Ignored,
 }
 
@@ -76,7 +76,7 @@ impl Routes {
         }
     }
 
-    /// Answers one request, whatever it is.
+    /// Handles one request of any kind.
     pub(super) async fn answer(
         &self,
         asked: RequestHead,
@@ -107,7 +107,7 @@ impl Routes {
                 }
                 self.log.refusal(webhook, peer.addr, &refusal, call.started.elapsed());
                 call.span.refused(&refusal);
-                // What is still decided, for nobody, holds what it holds. A refusal is a line: it holds nothing.
+                // An abandoned decision keeps its memory. A refusal is a line, and needs none.
                 call.claim = Arc::new(self.budget.claim(call.under_way.requests()));
                 if refusal.closes() {
                     call.under_way.requests().leave();
@@ -118,7 +118,7 @@ impl Routes {
                 refusal.response()
             }
         };
-        // HTTP/2 has no such header: there, draining says GOAWAY, which loses no stream.
+        // HTTP/2 has no such header: draining sends GOAWAY there, which loses no stream.
         if self.lifecycle.phase() >= Phase::LameDuck && asked.by_http1 {
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
@@ -185,7 +185,7 @@ impl Routes {
         })
     }
 
-    /// Whether a caller may ask for admission.
+    /// Checks that a caller is allowed to use admission.
     fn authorize(&self, peer: Peer) -> Result<(), Refusal> {
         if self.client_certificates == ClientCertificates::Ignored {
             return Ok(());
@@ -201,26 +201,26 @@ impl Routes {
     }
 }
 
-/// A review.
+/// The response with a review.
 fn json(body: Vec<u8>) -> Response<Vec<u8>> {
     let mut response = Response::new(body);
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
 }
 
-/// A request, beside its bytes.
+/// A request without its body.
 #[derive(Debug)]
 struct Call {
     peer: Peer,
     started: Instant,
     under_way: InFlightGuard,
     claim: Arc<MemoryReservation>,
-    /// Nothing where a decision has it, on whichever thread.
+    /// `None` while a decision holds it, on any thread.
     in_flight: Option<InFlight>,
     span: RequestSpan,
 }
 
-/// Says that a caller has left, where it is dropped before the decision.
+/// Records that a caller has left, if dropped before the decision.
 struct Left<'r> {
     routes: &'r Routes,
     webhook: Endpoint,
@@ -229,7 +229,7 @@ struct Left<'r> {
 }
 
 impl Left<'_> {
-    /// It has not.
+    /// Records that the caller stayed.
     fn stayed(self) {
         std::mem::forget(self);
     }
@@ -243,14 +243,14 @@ impl Drop for Left<'_> {
     }
 }
 
-/// Bytes that are paid for until they are written: an answer that nobody reads is memory, too.
+/// Bytes that count in the budget until they are written: an unread response takes memory too.
 struct AnswerBody {
     body: Vec<u8>,
     _claim: Arc<MemoryReservation>,
 }
 
 impl AnswerBody {
-    /// The answer, or a refusal where it is larger than what was held for the decision, and there is no room for it.
+    /// The response, or a refusal if it is larger than the memory of the decision and the budget is exhausted.
     fn begin(response: Response<Vec<u8>>, claim: Arc<MemoryReservation>) -> Response<Full<Bytes>> {
         let response = match claim.write(response.body().capacity() as u64) {
             true => response,

@@ -1,4 +1,4 @@
-//! Why a server did not start, or did not end well.
+//! Errors of starting or ending a server.
 
 use std::error::Error;
 use std::io;
@@ -7,67 +7,67 @@ use std::time::Duration;
 
 use pointsman_transport::certificates::CertificateError;
 
-/// Why a server did not start, or did not end well.
+/// An error of starting or ending a server.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServeError {
-    /// A second request to stop came before the first was carried out.
+    /// A second stop request interrupted the first one.
     #[error("aborted by a second signal: requests under way were cut off")]
     Aborted,
-    /// An address cannot be listened on.
+    /// An address is unusable.
     #[error("failed to listen on {addr}")]
     Bind {
-        /// The address asked for.
+        /// The requested address.
         addr: SocketAddr,
-        /// What the system said.
+        /// The system error.
         source: io::Error,
     },
-    /// The authorities of client certificates cannot be used.
+    /// The authorities of client certificates are unusable.
     #[error("failed to load the client certificate authorities")]
     ClientCa {
-        /// Which file, and why.
+        /// The file and the cause.
         source: CertificateError,
     },
-    /// Requests were still under way when the grace period ended.
+    /// Requests were still in flight at the end of the grace period.
     #[error("requests still under way after {grace:?} were cut off")]
     Grace {
         /// [`Options::shutdown_grace`](super::Options::shutdown_grace).
         grace: Duration,
     },
-    /// The accept loop died.
+    /// The accept loop panicked.
     #[error("the listener failed")]
     Listener {
-        /// Its panic.
+        /// The panic.
         source: Box<dyn Error + Send + Sync>,
     },
-    /// The metrics contradict each other, which is a mistake in this program.
+    /// The metrics conflict, which is a bug in this program.
     #[error("failed to register the metrics")]
     Metrics {
-        /// Which one.
+        /// The metric.
         source: Box<dyn Error + Send + Sync>,
     },
-    /// The threads that serve cannot be started.
+    /// The serving threads cannot be started.
     #[error("failed to start the runtime")]
     Runtime {
-        /// What the system said.
+        /// The system error.
         source: io::Error,
     },
-    /// The signals that end a process cannot be caught.
+    /// Stop signals cannot be handled.
     #[error("failed to catch signals")]
     Signals {
-        /// What the system said.
+        /// The system error.
         source: io::Error,
     },
-    /// The thread that reads the certificates cannot be started.
+    /// A thread cannot be started.
     #[error("failed to start a thread")]
     Thread {
-        /// What the system said.
+        /// The system error.
         source: io::Error,
     },
-    /// The certificate to serve cannot be used.
+    /// The serving certificate is unusable.
     #[error("failed to load the certificate to serve")]
     Pair {
-        /// Which file, and why.
+        /// The file and the cause.
         source: CertificateError,
     },
 }

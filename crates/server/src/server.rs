@@ -1,4 +1,4 @@
-//! Binding a server, running it, and draining it at the end.
+//! Binds, runs and drains a server.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -28,17 +28,17 @@ use super::shutdown::Shutdown;
 use super::spans::RequestTracer;
 use pointsman_transport::connections::{Lifecycle, Phase};
 
-/// A server that does not exist yet: see [`Server::bind`].
+/// An unbound server: see [`Server::bind`].
 #[derive(Debug)]
 pub struct Server;
 
 impl Server {
-    /// Loads the certificate, raises the limit of file descriptors to what the connections need, then binds both
-    /// listeners. Nothing is accepted before [`BoundServer::run`]; the kernel queues what comes earlier.
+    /// Loads the certificate, raises the limit of file descriptors to the number of connections, then binds both
+    /// listeners. Connections are accepted after [`BoundServer::run`]; the kernel queues earlier ones.
     ///
     /// # Errors
-    /// [`ServeError::Pair`] or [`ServeError::ClientCa`] where a file cannot be used, [`ServeError::Bind`] where an
-    /// address cannot.
+    /// [`ServeError::Pair`] or [`ServeError::ClientCa`] for an unusable file, [`ServeError::Bind`] for an unusable
+    /// address.
     pub async fn bind(options: Options, decide: RequestHandler) -> Result<BoundServer, ServeError> {
         let metrics = Arc::new(
             Metrics::new(options.log_queue.as_ref().map(LogQueue::lost), options.facts.clone())
@@ -56,7 +56,7 @@ impl Server {
     }
 }
 
-/// A server that has its certificate and its sockets.
+/// A server with certificate and sockets.
 #[derive(Debug)]
 pub struct BoundServer {
     options: Options,
@@ -70,29 +70,29 @@ pub struct BoundServer {
 }
 
 impl BoundServer {
-    /// Where the webhooks are served; the port that was chosen where the options said 0.
+    /// The address of the webhooks; the assigned port if the options contain 0.
     ///
     /// # Errors
-    /// Whatever `getsockname` says.
+    /// The error of `getsockname`.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
     }
 
-    /// Where `/metrics`, `/errors`, `/livez` and `/readyz` are served, over plain HTTP.
+    /// The address of `/metrics`, `/errors`, `/livez` and `/readyz`, over plain HTTP.
     ///
     /// # Errors
-    /// Whatever `getsockname` says.
+    /// The error of `getsockname`.
     pub fn admin_addr(&self) -> io::Result<SocketAddr> {
         self.admin.local_addr()
     }
 
-    /// Serves until `shutdown` asks to stop. The first request drains: `/readyz` says 503 and answers carry
-    /// `Connection: close` for [`Options::lame_duck`]. Then HTTP/2 gets GOAWAY, and as soon as nobody has asked
-    /// anything for a second, or after half of [`Options::shutdown_grace`], nothing more is accepted. What is under way
-    /// is answered within that grace. The second request aborts.
+    /// Serves until `shutdown` requests a stop. The first request drains: `/readyz` returns 503 and responses have
+    /// `Connection: close` for [`Options::lame_duck`]. Then HTTP/2 gets GOAWAY. New connections are refused after a
+    /// second without requests, or after half of [`Options::shutdown_grace`]. Requests in flight are completed within
+    /// that grace. The second request aborts.
     ///
     /// # Errors
-    /// [`ServeError::Grace`] where requests were cut off, [`ServeError::Aborted`] after a second request to stop.
+    /// [`ServeError::Grace`] if requests were aborted, [`ServeError::Aborted`] after a second stop request.
     pub async fn run(self, shutdown: Shutdown) -> Result<(), ServeError> {
         let abort = shutdown.clone();
         tokio::select! {
@@ -130,7 +130,7 @@ impl BoundServer {
             idle_timeout: options.idle_timeout,
         };
 
-        // Dropping the sets ends their tasks, however this function is left.
+        // Dropping the sets ends their tasks, in all cases.
         let mut background = JoinSet::new();
         background.spawn(reloader.run());
         if let Some(definitions) = options.definitions.clone() {
@@ -172,14 +172,14 @@ async fn drain(
     tracing::info!(?grace, "draining");
     lifecycle.enter(Phase::Draining);
     let end = Instant::now() + grace;
-    // A balancer may hear of it late: whoever is still sent here is answered.
+    // A load balancer may learn late: requests are still served.
     let half = Instant::now() + grace / 2;
     while !lifecycle.quiet(QUIET) && Instant::now() < half {
         sleep_until((Instant::now() + LOOK_AGAIN).min(half)).await;
     }
     lifecycle.enter(Phase::Closing);
     let ended = timeout_at(end, serving.join_next()).await;
-    // What is lost is counted nowhere any more: who would read it is gone.
+    // Lost spans are no longer counted: their readers have stopped too.
     let _: Result<(), Elapsed> = timeout_at(end.min(Instant::now() + LAST_SPANS), tracer.flush()).await;
     match ended {
         Ok(Some(Err(source))) => Err(ServeError::Listener { source: source.into() }),
@@ -193,7 +193,7 @@ fn listen(addr: SocketAddr) -> Result<TcpListener, ServeError> {
         Ok(listener) => return Ok(listener),
         Err(error) => error,
     };
-    // A host without IPv6 reports EAFNOSUPPORT or EADDRNOTAVAIL, depending on how it was switched off.
+    // A host without IPv6 reports EAFNOSUPPORT or EADDRNOTAVAIL, depending on how IPv6 was disabled.
     let taken = matches!(error.kind(), io::ErrorKind::AddrInUse | io::ErrorKind::PermissionDenied);
     if addr.is_ipv6() && addr.ip().is_unspecified() && !taken {
         let every_ipv4 = SocketAddr::from((Ipv4Addr::UNSPECIFIED, addr.port()));
@@ -206,21 +206,20 @@ fn listen(addr: SocketAddr) -> Result<TcpListener, ServeError> {
 
 fn bind(addr: SocketAddr) -> io::Result<TcpListener> {
     let socket = if addr.is_ipv6() { TcpSocket::new_v6() } else { TcpSocket::new_v4() }?;
-    // As `TcpListener::bind` does: the port of a server that has just ended can be had.
+    // As in `TcpListener::bind`: allows the port of a server that has just ended.
     socket.set_reuseaddr(true)?;
     socket.bind(addr)?;
     socket.listen(QUEUE)
 }
 
-/// Connections that the kernel keeps until the server accepts them. The kernel drops further ones, and their clients
-/// retry after 1 s, then 3 s. 3,000 silent addresses fill 341 slots and a queue of 2,700. The limit is the default
-/// `net.core.somaxconn` of Linux.
+/// Kernel queue of unaccepted connections. The kernel drops further ones, and their clients retry after 1 s, then 3 s.
+/// 3,000 silent addresses fill 341 slots and a queue of 2,700. The limit is the default `net.core.somaxconn` of Linux.
 const QUEUE: u32 = 4096;
 
-/// Longer than the pauses of callers that have not heard yet; short enough for a person who waits for the prompt.
+/// Longer than the pauses of callers without current endpoints; short enough for an interactive stop.
 const QUIET: Duration = Duration::from_secs(1);
 
-/// A collector that takes spans does so in milliseconds; one that does not is no reason to end late.
+/// A responsive collector accepts spans in milliseconds; another must not delay the end.
 const LAST_SPANS: Duration = Duration::from_secs(2);
 
 const LOOK_AGAIN: Duration = Duration::from_millis(50);

@@ -1,4 +1,4 @@
-//! How a server is stopped: asked once it drains, asked twice it aborts.
+//! Stops a server: the first request drains, the second aborts.
 
 use std::future;
 use std::io;
@@ -6,34 +6,34 @@ use std::io;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
-/// Asks a server to stop: the first time to drain, the second time at once.
+/// Requests a stop: the first time to drain, the second time to abort.
 #[derive(Debug)]
 pub struct Trigger(watch::Sender<u32>);
 
 impl Trigger {
-    /// Asks, once more.
+    /// Requests a stop, once more.
     pub fn stop(&self) {
         self.0.send_modify(|requests| *requests = requests.saturating_add(1));
     }
 }
 
-/// How often a server was asked to stop.
+/// The number of stop requests.
 #[derive(Clone, Debug)]
 pub struct Shutdown(watch::Receiver<u32>);
 
 impl Shutdown {
-    /// A pair to stop a server by hand.
+    /// A pair for programmatic stops.
     #[must_use]
     pub fn channel() -> (Trigger, Self) {
         let (sender, receiver) = watch::channel(0);
         (Trigger(sender), Self(receiver))
     }
 
-    /// Stops at SIGTERM and SIGINT. Signals are caught from this call on. SIGHUP, at which other programs read their
-    /// files again, changes nothing: ours are followed by themselves.
+    /// Stops at SIGTERM and SIGINT. Handles signals from this call on. Ignores SIGHUP, by which other programs reload
+    /// files: pointsman watches its files.
     ///
     /// # Errors
-    /// Where a signal handler cannot be installed.
+    /// A signal handler cannot be installed.
     pub fn on_signals() -> io::Result<Self> {
         let mut terminate = signal(SignalKind::terminate())?;
         let mut interrupt = signal(SignalKind::interrupt())?;
@@ -56,7 +56,7 @@ impl Shutdown {
         Ok(shutdown)
     }
 
-    /// Waits until stopping was asked for `times` times; for ever where nobody can ask any more.
+    /// Waits for this number of stop requests; forever if the trigger was dropped.
     pub(super) async fn requested(&self, times: u32) {
         let mut requests = self.0.clone();
         let gone = requests.wait_for(|requests| *requests >= times).await.is_err();

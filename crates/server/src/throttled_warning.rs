@@ -1,13 +1,13 @@
-//! What is wrong for longer is said once an hour, not every few seconds.
+//! Repeats a lasting warning once per hour, instead of every few seconds.
 
 use std::time::{Duration, Instant};
 
-/// What was complained of last, and when.
+/// The last warning, and its time.
 #[derive(Debug, Default)]
 pub(crate) struct ThrottledWarning(Option<(String, Instant)>);
 
 impl ThrottledWarning {
-    /// Whether this is to be said now: something else was said before, or this an hour ago. It counts as said then.
+    /// True if this warning is due: another one was written last, or this one an hour ago. Counts as written.
     pub(crate) fn is_due(&mut self, what: &str) -> bool {
         let said = self.0.as_ref().is_some_and(|(said, at)| said == what && at.elapsed() < HOUR);
         if !said {
@@ -16,7 +16,7 @@ impl ThrottledWarning {
         !said
     }
 
-    /// Nothing is wrong any more.
+    /// The problem is solved.
     pub(crate) fn is_over(&mut self) {
         self.0 = None;
     }

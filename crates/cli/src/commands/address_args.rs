@@ -1,29 +1,29 @@
-//! Flags that say which server is meant.
+//! Flags for the address of a server.
 
 use std::net::Ipv6Addr;
 
 use clap::Args;
 use pointsman_core::registration::{Address, Service, Url};
 
-/// One server.
+/// A server.
 #[derive(Args, Debug)]
 pub(crate) struct AddressArgs {
-    /// Service of the webhook. The port is 443 if none is given.
+    /// Service of the webhook. The port defaults to 443.
     #[arg(long, value_name = "NAMESPACE/NAME[:PORT]", required_unless_present = "url")]
     service: Option<Service>,
-    /// Address of the webhook, where it is not behind a Service. Without a path, /convert is meant.
+    /// URL of the webhook, if it has no Service. The default path is /convert.
     #[arg(long, value_name = "URL", conflicts_with = "service")]
     url: Option<Url>,
 }
 
 impl AddressArgs {
-    /// It is there: clap sees to that.
+    /// The address. clap requires one of the flags.
     pub(crate) fn address(&self) -> Option<Address> {
         self.service.clone().map(Address::Service).or_else(|| self.url.clone().map(Address::Url))
     }
 }
 
-/// A value of `HOST:PORT`, as it was written; the host may be an address, one of IPv6 in brackets.
+/// Parses `HOST:PORT`. The host may be an IP address. IPv6 addresses need brackets.
 pub(crate) fn host_and_port(text: &str) -> Result<String, &'static str> {
     let (host, port) = text.rsplit_once(':').unwrap_or((text, ""));
     let bracketed = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));

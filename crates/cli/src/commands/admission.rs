@@ -1,24 +1,25 @@
-//! Flags by which objects are admitted, of the server and of the commands that do the same offline.
+//! Admission flags of the server and of offline commands.
 
 use clap::{Args, ValueEnum};
 use pointsman_core::webhook::{ControllerVersion, Enforcement, Settings};
 
-/// How objects are admitted.
+/// The admission settings.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Admission")]
 pub(crate) struct AdmissionArgs {
-    /// The controller version whose objects this server judges and stamps, as the version label has it, such as 2.17.0.
-    /// Without it every object is its own, and no label counts.
+    /// Controller version of this server, as in the version label, such as 2.17.0. The server validates and labels its
+    /// objects. Without it, the server owns every object and ignores labels.
     #[arg(long, value_name = "X.Y.Z", env = "POINTSMAN_CONTROLLER_VERSION")]
     pub(crate) controller_version: Option<ControllerVersion>,
-    /// Also take objects without a version label, and give new ones this server's version. For one server at a time.
+    /// Also take objects without a version label, and label new objects with this server's version. Use for one server
+    /// only.
     #[arg(long, env = "POINTSMAN_DEFAULT_VERSION", requires = "controller_version")]
     pub(crate) default_version: bool,
-    /// All controller versions that are served, so that a label with another one is worth a warning.
+    /// All served controller versions. An object with another version in its label causes a warning.
     #[arg(long, value_name = "X.Y.Z,…", value_delimiter = ',', env = "POINTSMAN_SERVED_VERSIONS")]
     pub(crate) served_versions: Vec<ControllerVersion>,
-    /// Controller versions whose objects this server judges as well, only to count where it would have denied them
-    /// (admission_verdicts_total) and to tell the audit log. See webhooks --shadow.
+    /// Controller versions whose objects this server also judges in shadow mode: it only counts denials
+    /// (admission_verdicts_total) and writes them to the audit log. See webhooks --shadow.
     #[arg(
         long,
         value_name = "X.Y.Z,…",
@@ -27,7 +28,7 @@ pub(crate) struct AdmissionArgs {
         requires = "controller_version"
     )]
     pub(crate) shadow: Vec<ControllerVersion>,
-    /// What to do with a violation: deny it, let it pass with a warning, or only count it and tell the audit log.
+    /// Action for a violation: deny it, allow it with a warning, or only count it and write it to the audit log.
     #[arg(long, value_enum, default_value_t = EnforcementMode::Enforce, env = "POINTSMAN_ENFORCEMENT")]
     pub(crate) enforcement: EnforcementMode,
 }
@@ -44,14 +45,14 @@ impl AdmissionArgs {
     }
 }
 
-/// What is done with a violation of a rule.
+/// The action for a violation of a rule.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum EnforcementMode {
-    /// Count it where it would have been denied, and tell the audit log.
+    /// Count it, and write it to the audit log.
     Audit,
-    /// Deny.
+    /// Deny it.
     Enforce,
-    /// Let it pass with a warning.
+    /// Allow it with a warning.
     Warn,
 }
 

@@ -1,4 +1,4 @@
-//! `--ca-file`: authorities for an API server to trust.
+//! `--ca-file`: certificate authorities for an API server.
 
 use std::fs;
 use std::path::Path;
@@ -8,10 +8,10 @@ use pointsman_core::registration::{CaBundle, NamespacedName, Trust};
 
 use super::output::warn;
 
-/// What is odd about the certificates in a PEM text. Whoever serves certificates knows that, and hands it in.
+/// Checks the certificates of a PEM text and returns remarks. The binary with the TLS code passes it in.
 pub type AuthorityRemarks = fn(&[u8]) -> anyhow::Result<Vec<String>>;
 
-/// Whose certificates the API server is to trust, as the flags say it. What is odd about them is said on stderr.
+/// The certificates that the API server will trust, from flags. Prints remarks on stderr.
 pub(super) fn trust(
     ca_file: Option<&Path>,
     cert_manager: Option<&NamespacedName>,

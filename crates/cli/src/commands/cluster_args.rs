@@ -1,4 +1,4 @@
-//! Which cluster a command acts on.
+//! Flags for the cluster of a command.
 
 use std::future::Future;
 use std::path::PathBuf;
@@ -11,30 +11,30 @@ use super::output::talk;
 use super::stop::{StopSignals, Stopped};
 use crate::hint::hinted;
 
-/// A cluster, named as kubectl names it.
+/// A cluster, with the flags of kubectl.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Cluster")]
 pub(crate) struct ClusterArgs {
-    /// Kubeconfig; without it $KUBECONFIG, ~/.kube/config, or the service account of the Pod.
+    /// Kubeconfig file. Defaults to $KUBECONFIG, ~/.kube/config, or the service account of the Pod.
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
-    /// Context of it, instead of the current one.
+    /// Context in the kubeconfig, instead of the current context.
     #[arg(long, value_name = "NAME")]
     context: Option<String>,
 }
 
 impl ClusterArgs {
-    /// How it is found.
+    /// The options of the connection.
     pub(crate) fn options(&self) -> ConnectOptions {
         ConnectOptions { kubeconfig: self.kubeconfig.clone(), context: self.context.clone() }
     }
 
-    /// Connects, and does something there.
+    /// Connects, and runs work.
     pub(crate) fn with<T, F>(&self, work: impl FnOnce(Cluster) -> F) -> anyhow::Result<T>
     where
         F: Future<Output = anyhow::Result<T>>,
     {
-        // One thread: a client waits.
+        // One thread suffices for a client.
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.context("failed to start the client")?;
         runtime.block_on(async {
@@ -46,8 +46,8 @@ impl ClusterArgs {
         })
     }
 
-    /// The same, where it can be done twice: an API server that is away for a moment, or knows of a kind so lately that
-    /// it cannot list it yet, is waited for, and that is said.
+    /// Like `with`, for idempotent work: waits for an API server that is briefly unavailable, or cannot list a new kind
+    /// yet, and reports that.
     pub(crate) fn patiently<T, F>(&self, work: impl FnOnce(Cluster) -> F) -> anyhow::Result<T>
     where
         F: Future<Output = anyhow::Result<T>>,
@@ -57,8 +57,8 @@ impl ClusterArgs {
         })
     }
 
-    /// The same, where it can be stopped at any point: whoever presses Ctrl-C, or sends SIGTERM, is told what comes of
-    /// it.
+    /// Like `patiently`, for work that can be interrupted at any point. Reports the consequence after Ctrl-C or
+    /// SIGTERM.
     pub(crate) fn act<T, F>(&self, work: impl FnOnce(Cluster) -> F) -> anyhow::Result<T>
     where
         F: Future<Output = anyhow::Result<T>>,
@@ -74,7 +74,7 @@ impl ClusterArgs {
     }
 }
 
-/// An error of what was done there, with what somebody can do about it where it is a call that failed.
+/// Adds the hint of a failed call to an error.
 pub(crate) fn advised<E>(error: E, call: impl Fn(&E) -> Option<&CallError>) -> anyhow::Error
 where
     E: std::error::Error + Send + Sync + 'static,

@@ -1,4 +1,4 @@
-//! `pointsman completion`, and what a shell is told that asks.
+//! `pointsman completion`, and the completions themselves.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -18,12 +18,12 @@ use crate::plugin;
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct CompletionArgs {
-    /// The shell that will read it.
+    /// Shell to generate the script for.
     #[arg(value_enum)]
     shell: Shell,
 }
 
-/// Prints what makes a shell ask this program how a command line may go on.
+/// Prints a script that makes a shell request completions from this program.
 pub(crate) fn run(args: &CompletionArgs) -> anyhow::Result<ExitCode> {
     let shells = Shells::builtins();
     let name = args.shell.to_string();
@@ -38,8 +38,8 @@ pub(crate) fn run(args: &CompletionArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Answers kubectl that asks how a command line may go on, and how that went. Answers a shell that asks, and ends the
-/// process. Nothing where neither asks.
+/// Responds to a completion request of kubectl, and returns the result. Responds to a request of a shell and exits.
+/// `None` if there is no request.
 pub(crate) fn answer(command: impl Fn() -> Command) -> Option<anyhow::Result<ExitCode>> {
     if plugin::is_asked_to_complete() {
         return Some(answer_kubectl(command()));
@@ -48,8 +48,7 @@ pub(crate) fn answer(command: impl Fn() -> Command) -> Option<anyhow::Result<Exi
     None
 }
 
-/// A line for each word that may stand there, a tab before what it means, and a last one that says what is to be done
-/// with them.
+/// Prints a line for each candidate, with a tab before its description, and a last line with directives.
 fn answer_kubectl(command: Command) -> anyhow::Result<ExitCode> {
     let mut words: Vec<OsString> = env::args_os().collect();
     if words.len() < 2 {
@@ -63,14 +62,14 @@ fn answer_kubectl(command: Command) -> anyhow::Result<ExitCode> {
         let help = help.lines().next().map(|line| format!("\t{line}")).unwrap_or_default();
         said += &format!("{}{help}\n", word.get_value().to_string_lossy());
     }
-    // A directory goes on.
+    // A directory can be completed further.
     let goes_on = found.iter().any(|word| word.get_value().to_string_lossy().ends_with('/'));
     let then = NO_FILES | if goes_on { NO_SPACE } else { 0 };
     output::data(&format!("{said}:{then}\n"))?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// The command with what its values may be, as far as only this program knows: by what help calls them.
+/// Adds completers to arguments by the names of their values in help.
 fn completed(command: Command) -> Command {
     let command = command.mut_args(|arg| {
         let name = arg.get_value_names().and_then(|names| names.first()).map(|name| name.to_string());
@@ -91,7 +90,7 @@ fn kinds(begun: &OsStr) -> Vec<CompletionCandidate> {
     beginning(begun, known.iter().map(|known| known.kind.name()))
 }
 
-/// Those of the kind that the line names, or of all.
+/// Versions of the kind on the line, or of all kinds.
 fn versions(begun: &OsStr) -> Vec<CompletionCandidate> {
     let (known, words) = (known(), words());
     let named = words.iter().skip(1).find_map(|word| kind_names::find(&known, word).ok());
@@ -101,7 +100,7 @@ fn versions(begun: &OsStr) -> Vec<CompletionCandidate> {
     }
 }
 
-/// Files that may hold objects, and directories.
+/// Files that may contain objects, and directories.
 fn objects(begun: &OsStr) -> Vec<CompletionCandidate> {
     PathCompleter::any().stdio().filter(|path: &Path| path.is_dir() || is_document(path)).complete(begun)
 }
@@ -114,12 +113,12 @@ fn beginning<'n>(begun: &OsStr, names: impl Iterator<Item = &'n str>) -> Vec<Com
     names.into_iter().map(CompletionCandidate::new).collect()
 }
 
-/// The kinds that the line would know; where that cannot be told, those that are built in.
+/// The known kinds of the line. Falls back to the built-in kinds.
 fn known() -> Vec<LoadedKind> {
     let (words, home) = (words(), env::var("HOME").ok());
     let mut directories: Vec<PathBuf> = env::var_os("POINTSMAN_KINDS").into_iter().map(PathBuf::from).collect();
     for (at, word) in words.iter().enumerate() {
-        // Bash breaks words at `=`.
+        // Bash splits words at `=`.
         let next = || words.iter().skip(at + 1).find(|next| *next != "=").map(String::as_str);
         let given = match word.strip_prefix("--kinds") {
             Some("") => next(),
@@ -133,7 +132,7 @@ fn known() -> Vec<LoadedKind> {
     KindsArgs { directories, no_built_in }.load().or_else(|_| built_in()).unwrap_or_default()
 }
 
-/// The line so far. A shell hands it over behind `--`.
+/// The words of the line. A shell passes them after `--`.
 fn words() -> Vec<String> {
     let words = env::args_os().map(|word| word.to_string_lossy().into_owned());
     if plugin::is_asked_to_complete() {
@@ -142,20 +141,20 @@ fn words() -> Vec<String> {
     words.skip_while(|word| word != "--").skip(1).collect()
 }
 
-/// Whatever there is was said: a shell adds no names of files.
-/// Source: `ShellCompDirectiveNoFileComp` in `cobra completions.go`, as the other one.
+/// No file completion after these candidates. Source: `ShellCompDirectiveNoFileComp` in `cobra completions.go`, as the
+/// next constant.
 const NO_FILES: u8 = 4;
 
-/// No space behind the word: `ShellCompDirectiveNoSpace`.
+/// No space after the word: `ShellCompDirectiveNoSpace`.
 const NO_SPACE: u8 = 2;
 
-/// What a shell sets when it asks; our own name, since others listen to the usual one.
+/// The variable of a completion request. A distinct name, because other programs use the default one.
 const ASKED: &str = "POINTSMAN_COMPLETE";
 
 const PROGRAM: &str = "pointsman";
 
-/// zsh loads the script as a function, and calls that, when somebody asks for the first time: what it defines has to
-/// answer at once then, and must not where the script is sourced.
+/// zsh loads the script as a function and calls it for the first completion: the new function must then respond
+/// immediately, but not when the script is sourced.
 const FIRST_TIME: &str = "
 if [[ ${funcstack[1]} == _pointsman ]]; then
     _clap_dynamic_completer_pointsman \"$@\"

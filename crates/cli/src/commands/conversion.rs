@@ -1,10 +1,10 @@
-//! What converts parts of objects for commands that act on a cluster, as the webhook does.
+//! Converts objects for commands on a cluster, as the webhook does.
 
 use pointsman_cluster::ObjectConversion;
 
 use super::kinds_dir::KindsArgs;
 
-/// The conversion of all kinds that are known.
+/// The conversion for all known kinds.
 pub(super) fn conversion(kinds: &KindsArgs) -> anyhow::Result<ObjectConversion> {
     let webhook = kinds.webhook()?;
     Ok(ObjectConversion::new(move |object, to| {

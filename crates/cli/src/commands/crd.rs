@@ -19,43 +19,42 @@ use super::{format::Format, json_tree::JsonTree, usage::Usage};
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct CrdArgs {
-    /// Kind to print, by its name, kind or plural. Without it, all kinds that have versions to convert between; with
-    /// --kinds only those that are defined there.
+    /// Kind to print, by name, kind or plural. Defaults to all kinds with several versions, or with --kinds to those
+    /// defined there.
     #[arg(long, value_name = "NAME")]
     kind: Option<String>,
-    /// Version to store, instead of the one that the CRD of the definition names.
+    /// Storage version. Defaults to that of the definition's CRD.
     #[arg(long, value_name = "VERSION")]
     storage: Option<String>,
-    /// Versions to serve; the others are still converted, and offered to nobody.
+    /// Versions to serve. Other versions are converted, but not served.
     #[arg(long, value_name = "VERSION,…", value_delimiter = ',')]
     served: Vec<String>,
-    /// Service of the webhook. The port is 443 if none is given.
+    /// Service of the webhook. The port defaults to 443.
     #[arg(long, value_name = "NAMESPACE/NAME[:PORT]", help_heading = "Conversion")]
     service: Option<Service>,
-    /// Address of the webhook, where it is not behind a Service. Without a path, /convert is called.
+    /// URL of the webhook, if it has no Service. The default path is /convert.
     #[arg(long, value_name = "URL", conflicts_with = "service", help_heading = "Conversion")]
     url: Option<Url>,
-    /// Authorities that the API server is to trust, PEM.
+    /// PEM file of the certificate authorities that the API server will trust.
     #[arg(long, value_name = "FILE", help_heading = "Conversion")]
     ca_file: Option<PathBuf>,
-    /// Certificate whose authority cert-manager is to write into the CRD.
+    /// Certificate whose authority cert-manager writes into the CRD.
     #[arg(long, value_name = "NAMESPACE/CERTIFICATE", conflicts_with = "ca_file", help_heading = "Conversion")]
     cert_manager: Option<NamespacedName>,
-    /// Leave the conversion out: the API server then only relabels objects, and fields are lost.
+    /// Omit the conversion: the API server then only changes apiVersion, and fields are lost.
     #[arg(long, conflicts_with_all = ["service", "url", "ca_file", "cert_manager"], help_heading = "Conversion")]
     no_conversion: bool,
-    /// Leave the admission rules out that a schema can say (x-kubernetes-validations). With them the API server holds
-    /// these rules itself, in every controller version and while no server is up.
+    /// Omit admission rules from the schema (x-kubernetes-validations). With these rules, the API server enforces them
+    /// itself, in every controller version and while no server runs.
     #[arg(long)]
     no_rules: bool,
-    /// Leave the policy out that refuses to store an object without what was too large to come along when it was read.
+    /// Omit the policy that rejects writes of objects that were read incompletely because a value was too large.
     #[arg(long, help_heading = "Conversion")]
     no_policy: bool,
-    /// Also print the policy that refuses to take the conversion from the CRD while it is needed, whoever applies
-    /// another one.
+    /// Also print the policy that prevents removal of the conversion from the CRD while it is needed.
     #[arg(long, conflicts_with = "no_conversion", help_heading = "Conversion")]
     guard: bool,
-    /// Form of the result.
+    /// Output format.
     #[arg(short, long, value_enum, default_value_t = Format::Yaml)]
     output: Format,
     #[command(flatten)]
@@ -68,7 +67,7 @@ pub(crate) fn run(args: &CrdArgs, remarks: AuthorityRemarks) -> anyhow::Result<E
     let chosen: Vec<&LoadedKind> = match &args.kind {
         Some(name) => vec![find(&all, name)?],
         None => {
-            // Whoever has kinds of their own does not mean to apply the CRDs of others.
+            // With own kinds, the CRDs of other kinds are not printed by default.
             let meant = |known: &&LoadedKind| known.file.is_some() || args.kinds.directories.is_empty();
             all.iter().filter(meant).filter(|known| converts(&known.kind)).collect()
         }
@@ -110,13 +109,13 @@ pub(crate) fn run(args: &CrdArgs, remarks: AuthorityRemarks) -> anyhow::Result<E
     Ok(ExitCode::SUCCESS)
 }
 
-/// Whether there is something to convert. A definition without conversion need not have the whole schema, so that its
-/// CRD is printed only where somebody asks for it by name: applied, it would stand in the way of the real one.
+/// Returns whether a kind has a conversion. A definition without conversion may have an incomplete schema, so its CRD
+/// is printed only on request by name. If applied, it would replace the real CRD.
 pub(super) fn converts(kind: &Kind) -> bool {
     kind.versions().count() > 1
 }
 
-/// The policy first: it is in force before the CRD stores another version.
+/// The policy precedes the CRD, so that it is in force before the storage version changes.
 fn documents(kind: &Kind, options: &CrdOptions, args: &CrdArgs) -> anyhow::Result<Vec<JsonTree>> {
     let mut crd = crd(kind, options).map_err(|error| Usage(format!("--storage {error}")))?;
     if options.conversion.is_none() && converts(kind) && !args.no_conversion {
@@ -140,7 +139,7 @@ fn documents(kind: &Kind, options: &CrdOptions, args: &CrdArgs) -> anyhow::Resul
     documents.map(|document| JsonTree::from_json(&document.to_string())).collect()
 }
 
-/// Says of each version whether it is served.
+/// Sets whether each version is served.
 fn serve_only(crd: &mut serde_json::Value, kind: &Kind, served: &[String]) -> Result<(), Usage> {
     for name in served {
         version(kind, name).map_err(|message| Usage(format!("--served {name}: {message}")))?;

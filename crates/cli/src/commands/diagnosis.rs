@@ -1,4 +1,4 @@
-//! Something that does not fit, with what mends it.
+//! A problem with its fix.
 
 use pointsman_cluster::RegisteredFinding;
 use pointsman_core::registration::Finding;
@@ -6,19 +6,19 @@ use pointsman_core::registration::Finding;
 use super::json_tree::JsonTree;
 use crate::terminal::escaped;
 
-/// What a doctor says.
+/// A diagnosis of the doctor commands.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Diagnosis {
     /// Kind and name.
     pub(crate) document: String,
-    /// What does not fit, and what comes of it.
+    /// The problem and its consequence.
     pub(crate) problem: String,
-    /// The line to change, the command that mends it, or where it is written.
+    /// The line to change, the command that fixes it, or a reference to the documentation.
     pub(crate) change: String,
 }
 
 impl Diagnosis {
-    /// The findings of two examinations. Of two that change one line of a document, the one of the kind stays.
+    /// Merges the findings of two examinations. Of two with the same document and change, that of the kind stays.
     pub(crate) fn of_both(inspected: Vec<Finding>, registered: Vec<RegisteredFinding>) -> Vec<Self> {
         let is_there = |one: &RegisteredFinding| {
             inspected.iter().any(|other| (&other.document, &other.change) == (&one.document, &one.mend))
@@ -28,7 +28,7 @@ impl Diagnosis {
         both
     }
 
-    /// In two lines, which do not steer a terminal, and for programs.
+    /// The diagnosis in two escaped lines, and as JSON.
     pub(crate) fn told(&self) -> (String, JsonTree) {
         let Self { document, problem, change } = self;
         let text = format!("{}\n  {}\n", escaped(&format!("{document}: {problem}")), escaped(change));

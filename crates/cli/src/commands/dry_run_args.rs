@@ -1,22 +1,22 @@
-//! `--dry-run`, as kubectl has it.
+//! `--dry-run`, as in kubectl.
 
 use clap::{Args, ValueEnum};
 use pointsman_cluster::DryRun;
 
-/// Whether anything is changed.
+/// The dry-run flag.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct DryRunArgs {
-    /// Change nothing: only say what would be done, or have the API server judge it as well.
+    /// Make no changes: print the steps only, or also send them to the API server for validation.
     #[arg(long, value_enum, value_name = "client|server", num_args = 0..=1, require_equals = true, default_missing_value = "client")]
     dry_run: Option<DryRunMode>,
 }
 
-/// As kubectl calls them.
+/// The modes of kubectl.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum DryRunMode {
-    /// Nothing is sent.
+    /// Sends nothing.
     Client,
-    /// The API server judges what it can, and stores nothing.
+    /// The API server validates the requests without storing them.
     Server,
 }
 

@@ -1,28 +1,28 @@
-//! Whether files may have changed since they were read.
+//! Detects changed files.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
-/// What tells one state of a file from another without reading it. A kubelet that swaps the link to a volume's
-/// directory changes the inode.
+/// Identifies the state of a file without reading it. A kubelet that replaces the link to a volume's directory changes
+/// the inode.
 #[derive(Clone, Debug, Eq, PartialEq)]
 struct FileStamp {
     device: u64,
     inode: u64,
     length: u64,
-    /// Seconds and nanoseconds, of the content.
+    /// Modification time: seconds and nanoseconds.
     modified: (i64, i64),
-    /// The same of what is said about it: a content that was put back in time changes this.
+    /// Status change time. Detects a content with an older modification time.
     changed: (i64, i64),
 }
 
-/// The states of several files; of one that is not there, that it is not.
+/// The states of several files. `None` for an absent file.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(crate) struct FileStamps(Vec<(PathBuf, Option<FileStamp>)>);
 
 impl FileStamps {
-    /// Of files as they are now.
+    /// The current states of files.
     pub(crate) fn of(mut files: Vec<PathBuf>) -> Self {
         files.sort();
         files.dedup();

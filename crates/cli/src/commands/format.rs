@@ -1,11 +1,11 @@
-//! The forms of data on stdout.
+//! Output formats.
 
 use clap::ValueEnum;
 
 use super::{json_tree::JsonTree, yaml};
 use crate::terminal::{escaped_lines, steers};
 
-/// The form of data on stdout.
+/// The output format.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub(crate) enum Format {
     /// One JSON document.
@@ -22,7 +22,7 @@ impl Format {
         }
     }
 
-    /// Several values: YAML documents, or the list that kubectl makes of them in JSON.
+    /// Writes several values: YAML documents, or a list in JSON as kubectl prints it.
     pub(crate) fn write_all(self, values: Vec<JsonTree>) -> String {
         match (self, values.as_slice()) {
             (_, [value]) => self.write(value),
@@ -37,7 +37,7 @@ impl Format {
     }
 }
 
-/// JSON that says the same, and does nothing to a terminal: outside of its strings it has line ends alone.
+/// Escapes JSON for terminals: outside of its strings it contains no control characters except line ends.
 pub(super) fn for_terminals(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {
@@ -49,19 +49,19 @@ pub(super) fn for_terminals(json: &str) -> String {
     out
 }
 
-/// The same, for commands that have a form for people as well.
+/// The output format of commands with text output.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum TextFormat {
     /// One JSON document.
     Json,
-    /// Lines for people.
+    /// Text for people.
     Text,
     /// YAML.
     Yaml,
 }
 
 impl TextFormat {
-    /// Writes several values, each of which is given as text and as JSON.
+    /// Writes several values, each given as text and as JSON.
     pub(crate) fn write_all(self, values: Vec<(String, JsonTree)>) -> String {
         let format = match self {
             Self::Json => Format::Json,
@@ -75,29 +75,29 @@ impl TextFormat {
     }
 }
 
-/// The same, for what a program may want to watch over time.
+/// The output format of commands with metrics.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub(crate) enum WatchedFormat {
     /// One JSON document.
     Json,
-    /// Metrics in the text format of Prometheus.
+    /// Metrics in the Prometheus text format.
     Prometheus,
-    /// Lines for people.
+    /// Text for people.
     Text,
     /// YAML.
     Yaml,
 }
 
-/// The forms of a list, for what a program may want to watch over time.
+/// The output format of lists with metrics.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub(crate) enum WatchedListFormat {
     /// One JSON document.
     Json,
-    /// A name on each line, as other commands take it.
+    /// One name on each line, as input for other commands.
     Name,
-    /// Metrics in the text format of Prometheus.
+    /// Metrics in the Prometheus text format.
     Prometheus,
-    /// The columns that most people need.
+    /// The most important columns.
     Table,
     /// All columns.
     Wide,
@@ -105,14 +105,14 @@ pub(crate) enum WatchedListFormat {
     Yaml,
 }
 
-/// The forms of a list, as `kubectl get` has them.
+/// The output format of lists, as in `kubectl get`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub(crate) enum ListFormat {
     /// One JSON document.
     Json,
-    /// A name on each line, as other commands take it.
+    /// One name on each line, as input for other commands.
     Name,
-    /// The columns that most people need.
+    /// The most important columns.
     Table,
     /// All columns.
     Wide,

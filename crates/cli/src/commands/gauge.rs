@@ -1,15 +1,15 @@
-//! Metrics in the text format of Prometheus.
+//! Metrics in the Prometheus text format.
 //!
 //! Source: <https://prometheus.io/docs/instrumenting/exposition_formats/>.
 
 use std::fmt::Write;
 
-/// Labels of a sample, by their names, and its value.
+/// The labels of a sample by name, and its value.
 pub(crate) type MetricSample<'s> = (Vec<(&'static str, &'s str)>, u64);
 
-/// Writes a metric that goes up and down.
+/// Writes a gauge.
 pub(crate) fn gauge(text: &mut String, name: &str, help: &str, samples: Vec<MetricSample<'_>>) {
-    // Writing to a string never fails.
+    // Writing to a string cannot fail.
     _ = write!(text, "# HELP pointsman_{name} {help}\n# TYPE pointsman_{name} gauge\n");
     for (labels, value) in samples {
         let labels: Vec<String> = labels.iter().map(|(key, text)| format!("{key}=\"{}\"", escaped(text))).collect();
@@ -18,7 +18,7 @@ pub(crate) fn gauge(text: &mut String, name: &str, help: &str, samples: Vec<Metr
     }
 }
 
-/// A label's value as the format has it.
+/// Escapes a label value.
 fn escaped(value: &str) -> String {
     value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }

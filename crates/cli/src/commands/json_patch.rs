@@ -1,4 +1,4 @@
-//! What becomes of an object by a JSON Patch of ours.
+//! Applies JSON Patches of pointsman.
 
 use anyhow::Context;
 use pointsman_core::pointer_names;
@@ -6,7 +6,7 @@ use pointsman_core::webhook::PatchOperation;
 
 use super::json_tree::JsonTree;
 
-/// The object with the patch applied (RFC 6902, of which ours have `add`, `remove` and `replace`).
+/// The object after the patch (RFC 6902, limited to `add`, `remove` and `replace`).
 pub(super) fn patched(mut object: JsonTree, patch: &[PatchOperation]) -> anyhow::Result<JsonTree> {
     for operation in patch {
         let value = match operation.op {

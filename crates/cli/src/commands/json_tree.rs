@@ -1,4 +1,4 @@
-//! A YAML or JSON value whose numbers are text, so that they come out as they went in.
+//! A YAML or JSON value with numbers as text, so that they are written unchanged.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -8,19 +8,19 @@ use serde::ser::{Error as _, Serialize};
 use serde_json::ser::{PrettyFormatter, Serializer};
 use serde_json::value::RawValue;
 
-/// A value, members in the order they came.
+/// A value, with members in their original order.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum JsonTree {
     Array(Vec<Self>),
     Bool(bool),
     Null,
-    /// As JSON writes numbers.
+    /// The JSON text of a number.
     Number(String),
     Object(Vec<(String, Self)>),
     String(String),
 }
 
-/// How deep values may nest. Kubernetes itself stops earlier; the stack of a process would at some point, too.
+/// The maximum nesting depth, to bound the stack. Kubernetes itself has a lower limit.
 const DEPTH: usize = 128;
 
 impl JsonTree {
@@ -43,7 +43,7 @@ impl JsonTree {
         }
     }
 
-    /// Replaces a member where it stands, or appends it. Nothing where this is no object.
+    /// Replaces a member in place, or appends it. Ignores values other than objects.
     pub(crate) fn set(&mut self, name: &str, value: Self) {
         let Self::Object(members) = self else { return };
         match members.iter_mut().find(|(key, _)| key == name) {
@@ -60,7 +60,7 @@ impl JsonTree {
     }
 }
 
-/// JSON on one line; with `{:#}` as kubectl prints it, four spaces a level.
+/// JSON on one line. `{:#}` prints it like kubectl, with four spaces a level.
 impl fmt::Display for JsonTree {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut out = Vec::new();
@@ -122,7 +122,7 @@ fn read(text: &str, depth: usize) -> anyhow::Result<JsonTree> {
     })
 }
 
-/// The members of a JSON object, one level opened.
+/// The members of a JSON object, one level parsed.
 struct RawMembers<'a>(Vec<(String, &'a RawValue)>);
 
 impl<'de> Deserialize<'de> for RawMembers<'de> {

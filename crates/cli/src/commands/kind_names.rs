@@ -1,4 +1,4 @@
-//! What kinds and their versions are called on a command line.
+//! Names of kinds and versions on a command line.
 
 use pointsman_core::definition::Kind;
 use pointsman_core::did_you_mean;
@@ -17,7 +17,7 @@ pub(crate) fn find<'k>(all: &'k [LoadedKind], name: &str) -> anyhow::Result<&'k 
     })
 }
 
-/// A version by its name, or by group and name as `kubectl convert --output-version` has it.
+/// A version by its name, or by group and name as in `kubectl convert --output-version`.
 pub(crate) fn version<'k>(kind: &'k Kind, name: &str) -> Result<&'k str, String> {
     let without_group = name.strip_prefix(kind.group()).and_then(|rest| rest.strip_prefix('/'));
     let bare = without_group.unwrap_or(name);

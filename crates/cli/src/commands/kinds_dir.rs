@@ -1,4 +1,4 @@
-//! The kinds a command knows: those that are built in, and those of `--kinds DIR`.
+//! The kinds of a command: built-in kinds, and those of `--kinds DIR`.
 
 use std::path::{Path, PathBuf};
 
@@ -11,46 +11,46 @@ use super::file_stamps::FileStamps;
 use super::input::{self, InputObject, Source};
 use super::json_tree::JsonTree;
 
-/// Kinds beside those that are built in.
+/// Kinds in addition to the built-in kinds.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct KindsArgs {
-    /// Directory of kind definitions, beside those that are built in. A definition of the same kind replaces the
+    /// Directory of kind definitions, in addition to the built-in kinds. A definition of the same kind replaces the
     /// built-in one. Can be repeated.
     #[arg(long = "kinds", value_name = "DIR", env = "POINTSMAN_KINDS")]
     pub(crate) directories: Vec<PathBuf>,
-    /// Only the kinds of --kinds, none of those that are built in.
+    /// Use only the kinds of --kinds, without the built-in kinds.
     #[arg(long, env = "POINTSMAN_NO_BUILT_IN", requires = "directories")]
     pub(crate) no_built_in: bool,
 }
 
-/// A kind and where its definition came from.
+/// A kind and the source of its definition.
 pub(crate) struct LoadedKind {
     pub(crate) kind: Kind,
-    /// The file; none if it is built in.
+    /// The file. `None` for a built-in kind.
     pub(crate) file: Option<String>,
-    /// The definition as it is written.
+    /// The text of the definition.
     pub(crate) text: String,
-    /// The files that it was read from: its own and its CRD.
+    /// The files: definition and CRD.
     pub(crate) files: Vec<PathBuf>,
 }
 
-/// A definition of stages, and where it came from.
+/// A definition of mutations, and its source.
 pub(crate) struct LoadedMutations {
     pub(crate) mutated: MutatedKind,
-    /// The file, as messages call it.
+    /// The file, as in messages.
     pub(crate) file: String,
-    /// The definition as it is written.
+    /// The text of the definition.
     pub(crate) text: String,
     pub(crate) path: PathBuf,
 }
 
-/// A definition in a file: of the one sort or of the other.
+/// A definition in a file, of either sort.
 pub(crate) enum KnownDefinition {
     Kind(Box<LoadedKind>),
     Mutations(Box<LoadedMutations>),
 }
 
-/// All definitions there are.
+/// All known definitions.
 #[derive(Default)]
 pub(crate) struct KnownDefinitions {
     pub(crate) kinds: Vec<LoadedKind>,
@@ -58,7 +58,7 @@ pub(crate) struct KnownDefinitions {
 }
 
 impl KnownDefinitions {
-    /// What decides by them.
+    /// The webhook with these definitions.
     pub(crate) fn webhook(self, metadata: Metadata) -> anyhow::Result<Webhook> {
         let kinds = self.kinds.into_iter().map(|known| known.kind).collect();
         let mutated = self.mutated.into_iter().map(|known| known.mutated).collect();
@@ -73,43 +73,42 @@ impl LoadedKind {
 }
 
 impl KindsArgs {
-    /// The flags as they were given, for a command that is printed; each with a blank before it.
+    /// The flags as text for a printed command, each with a leading space.
     pub(crate) fn flags(&self) -> String {
         let directory = |directory: &PathBuf| format!(" --kinds {}", directory.display());
         let no_built_in = if self.no_built_in { " --no-built-in" } else { "" };
         self.directories.iter().map(directory).collect::<String>() + no_built_in
     }
 
-    /// What decides about all kinds.
+    /// The webhook with all kinds.
     pub(crate) fn webhook(&self) -> anyhow::Result<Webhook> {
         self.webhook_with(Metadata::Full)
     }
 
-    /// The same, with as much of the metadata in its answers.
+    /// The webhook with this part of the metadata in its responses.
     pub(crate) fn webhook_with(&self, metadata: Metadata) -> anyhow::Result<Webhook> {
         self.load_all()?.webhook(metadata)
     }
 
-    /// The states of all files that kinds may come from, now: those of the directories, and those that were read
-    /// before.
+    /// The current states of all files of kinds: those in the directories, and those read before.
     pub(crate) fn stamps(&self, read: &[PathBuf]) -> FileStamps {
-        // What is wrong with a directory is said by whoever reads it.
+        // Errors of a directory are reported when it is read.
         let listed = self.directories.iter().flat_map(|dir| input::in_directory(dir, false).unwrap_or_default());
         FileStamps::of(listed.chain(read.iter().cloned()).collect())
     }
 
-    /// The kinds that are built in, and those of the directories.
+    /// The built-in kinds, and those of the directories.
     pub(crate) fn load(&self) -> anyhow::Result<Vec<LoadedKind>> {
         Ok(self.load_all()?.kinds)
     }
 
-    /// The same, and definitions of stages as they were compiled.
+    /// The kinds, and the compiled definitions of mutations.
     pub(crate) fn load_with_mutations(&self) -> anyhow::Result<(Vec<LoadedKind>, Vec<MutatedKind>)> {
         let KnownDefinitions { kinds, mutated } = self.load_all()?;
         Ok((kinds, mutated.into_iter().map(|known| known.mutated).collect()))
     }
 
-    /// The same, and definitions of stages.
+    /// The kinds, and the definitions of mutations.
     pub(crate) fn load_all(&self) -> anyhow::Result<KnownDefinitions> {
         let KnownDefinitions { kinds: own, mutated } = own(&self.directories)?;
         let mut kinds = if self.no_built_in { Vec::new() } else { built_in(&own)? };
@@ -118,7 +117,7 @@ impl KindsArgs {
     }
 }
 
-/// The kinds that are built in, but for those that somebody defined anew.
+/// The built-in kinds without replaced ones.
 fn built_in(own: &[LoadedKind]) -> anyhow::Result<Vec<LoadedKind>> {
     let replaced =
         |kind: &Kind| own.iter().any(|own| (own.kind.group(), own.kind.kind()) == (kind.group(), kind.kind()));
@@ -130,7 +129,7 @@ fn built_in(own: &[LoadedKind]) -> anyhow::Result<Vec<LoadedKind>> {
     Ok(known.collect())
 }
 
-/// What is defined in directories.
+/// The definitions in directories.
 fn own(directories: &[PathBuf]) -> anyhow::Result<KnownDefinitions> {
     let (mut own, mut mutated): (Vec<LoadedKind>, Vec<LoadedMutations>) = (Vec::new(), Vec::new());
     let mut files = Vec::new();
@@ -174,7 +173,7 @@ fn own(directories: &[PathBuf]) -> anyhow::Result<KnownDefinitions> {
     Ok(KnownDefinitions { kinds: own, mutated })
 }
 
-/// The kind of an object, or a message that names those that are known and where others come from.
+/// The kind of an object, or a message with the known kinds and the flag for others.
 pub(crate) fn kind_of<'w>(webhook: &'w Webhook, object: &InputObject) -> Result<&'w Kind, String> {
     let kinds = webhook.kinds();
     let is_its = |kind: &&Kind| kind.kind() == object.kind && kind.group() == object.group();
@@ -192,7 +191,7 @@ pub(crate) fn kind_of<'w>(webhook: &'w Webhook, object: &InputObject) -> Result<
     })
 }
 
-/// The definition in a file, or nothing if the file holds other things, such as the CRD.
+/// The definition in a file. `None` for a file with other content, such as the CRD.
 fn definition_in(file: &Path) -> anyhow::Result<Option<KnownDefinition>> {
     let source = input::read_definition(file)?;
     let documents = input::values(&source).map_err(anyhow::Error::msg)?;
@@ -230,7 +229,7 @@ pub(crate) fn read(file: &Path, source: Source) -> Result<KnownDefinition, defin
     })
 }
 
-/// A path that is written in a file, from where that file is.
+/// Resolves a path relative to the file that contains it.
 fn beside(file: &Path, other: &str) -> PathBuf {
     file.parent().map_or_else(|| other.into(), |parent| parent.join(other))
 }

@@ -14,10 +14,10 @@ use super::{output, usage::Usage};
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ManArgs {
-    /// Command whose page is printed, such as `kinds check`; without it, the page of pointsman itself.
+    /// Command of the page, such as `kinds check`. Defaults to the page of pointsman itself.
     #[arg(value_name = "COMMAND", conflicts_with = "directory")]
     command: Vec<String>,
-    /// Write the pages of all commands into this directory.
+    /// Write the pages of all commands to this directory.
     #[arg(long, value_name = "DIR")]
     directory: Option<PathBuf>,
 }
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &ManArgs, mut command: Command) -> anyhow::Result<ExitCo
     Ok(ExitCode::SUCCESS)
 }
 
-/// `help` is a command below every other one, and has nothing to say in a page of its own.
+/// Removes the `help` subcommand of every command, which needs no page.
 fn without_help(command: Command) -> Command {
     command.disable_help_subcommand(true).mut_subcommands(without_help)
 }

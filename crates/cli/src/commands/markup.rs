@@ -1,7 +1,7 @@
-//! Text in documents that are made of tags.
+//! Text in HTML and XML.
 
-/// Text between tags, or in an attribute, of HTML and of XML. `otherwise` says what a character becomes that cannot
-/// stand there, or should not.
+/// Escapes text for an element or an attribute. `otherwise` returns the replacement of a character that is invalid or
+/// undesirable there.
 pub(crate) fn marked_up(text: &str, otherwise: impl Fn(char) -> Option<String>) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

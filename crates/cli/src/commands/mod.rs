@@ -1,4 +1,4 @@
-//! One file or folder per subcommand, flags in and calls out; and what several of them share.
+//! One file or folder for each subcommand, and shared modules.
 
 mod address_args;
 mod admission;

@@ -15,13 +15,13 @@ use crate::terminal::escaped;
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct MutateArgs {
-    /// Form of the result: a diff, or the JSON Patch of each object.
+    /// Output format: a diff, or the JSON Patch of each object.
     #[arg(short, long, value_enum, default_value_t = TextFormat::Text)]
     output: TextFormat,
-    /// Print the objects as they become, instead of what changes in them.
+    /// Print the resulting objects instead of the changes.
     #[arg(long)]
     whole: bool,
-    /// Whether the fact of a stage is true, for objects that have stages. One for each stage that is about them.
+    /// Whether the fact of a mutation is true, for objects with mutations. One for each mutation that applies to them.
     #[arg(long = "fact", value_name = "MUTATION=true|false", value_parser = fact)]
     facts: Vec<(String, FactValue)>,
     #[command(flatten)]
@@ -71,7 +71,7 @@ pub(crate) fn run(args: &MutateArgs) -> anyhow::Result<ExitCode> {
     Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// What is said of facts. A stage that nobody has is a slip, and so is one that is said twice.
+/// Parses facts. An unknown mutation or a duplicate is an error.
 fn known(said: &[(String, FactValue)], webhook: &Webhook) -> Result<KnownFacts, Usage> {
     let mutations: Vec<&str> = webhook.mutated().iter().flat_map(|mutated| mutated.mutations()).collect();
     let mut facts = KnownFacts::default();
@@ -89,7 +89,7 @@ fn known(said: &[(String, FactValue)], webhook: &Webhook) -> Result<KnownFacts, 
     Ok(facts)
 }
 
-/// What would change in an object, and what its author would be told.
+/// The changes of an object, and the warnings for its author.
 fn patch(
     webhook: &Webhook,
     facts: &KnownFacts,
@@ -108,7 +108,7 @@ fn patch(
     }
 }
 
-/// What a creation would be stamped with, and warned of.
+/// The changes and warnings of a creation.
 pub(crate) fn stamps(webhook: &Webhook, object: &InputObject) -> Result<Vec<String>, String> {
     let (patch, warnings) =
         webhook.stamp(&object.text, None).map_err(|error| format!("{}: {error}", object.label()))?;
@@ -123,7 +123,7 @@ fn diff(name: &str, patch: &[PatchOperation]) -> String {
     }
 }
 
-/// A line for each change: `+` for what is added, `~` for what is replaced, `-` for what goes.
+/// A line for each change: `+` for an addition, `~` for a replacement, `-` for a removal.
 fn lines(patch: &[PatchOperation]) -> impl Iterator<Item = String> {
     patch.iter().filter(|operation| operation.value != "{}").map(|operation| {
         let path = escaped(&pointer_names(&operation.path).join("."));

@@ -1,22 +1,22 @@
-//! Many objects as one page: nothing in it is from elsewhere, it works without a pointer, and can be printed.
+//! An HTML page with many objects: self-contained, usable by keyboard, and printable.
 
 use super::markup::marked_up;
 use super::output::counted;
 use crate::terminal;
 
-/// A page whose last part is a table of objects that can be searched.
+/// A page with a searchable table of objects.
 pub(crate) struct ObjectsPage<'a> {
-    /// What it is called; its heading as well.
+    /// The title and heading.
     pub(crate) title: String,
-    /// What stands above the objects, as HTML.
+    /// The content above the objects, as HTML.
     pub(crate) above: String,
-    /// What the columns are called.
+    /// The names of the columns.
     pub(crate) columns: &'a [&'a str],
-    /// Those of the columns, from 0, that hold numbers.
+    /// The indices of numeric columns.
     pub(crate) numbers: &'a [usize],
-    /// The lines of the table, as HTML.
+    /// The rows of the table, as HTML.
     pub(crate) rows: String,
-    /// How many they are.
+    /// The number of rows.
     pub(crate) objects: usize,
 }
 
@@ -43,14 +43,14 @@ impl ObjectsPage<'_> {
     }
 }
 
-/// Text of others. Names are shown as they are spelled, not as they would be shown.
+/// Escapes external text. Names are shown verbatim, without control characters.
 pub(crate) fn escaped(text: &str) -> String {
     marked_up(&terminal::escaped(text), |_| None)
 }
 
-/// A bar of so many of the most, in a place of this width.
+/// A bar for a count, relative to the maximum, in this width.
 pub(crate) fn bar(count: usize, most: usize, place: usize) -> String {
-    // At least a trace of one in ten thousand.
+    // At least a visible trace of one in ten thousand.
     let width = if count == 0 { 0 } else { (count * place / most.max(1)).max(2) };
     format!("<svg width=\"{place}\" height=\"12\" aria-hidden=\"true\"><rect width=\"{width}\" height=\"12\"/></svg>")
 }

@@ -1,4 +1,4 @@
-//! One line on a terminal that says how far something is, drawn anew in its place.
+//! A progress line on a terminal, redrawn in place.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,10 +6,9 @@ use std::time::{Duration, Instant};
 
 use crate::terminal::escaped;
 
-/// Says how far long work is. What is over sooner than a second says nothing, and nor does anything where nobody
-/// watches. The line goes with it.
+/// Shows the progress of long work, after one second, on a terminal only. The line is removed on drop.
 pub(crate) struct ProgressLine {
-    /// When it is drawn next; never where stderr is no terminal.
+    /// The time of the next redraw. `None` if stderr is no terminal.
     due: Option<Instant>,
 }
 
@@ -18,7 +17,7 @@ impl ProgressLine {
         Self { due: io::stderr().is_terminal().then(|| Instant::now() + PATIENCE) }
     }
 
-    /// Draws the line, where it is time to.
+    /// Redraws the line if it is due.
     pub(crate) fn tell(&mut self, line: impl FnOnce() -> String) {
         if self.due.is_some_and(|due| Instant::now() >= due) {
             draw(&line());
@@ -33,21 +32,21 @@ impl Drop for ProgressLine {
     }
 }
 
-/// Draws it at once.
+/// Draws the line immediately.
 pub(crate) fn draw(line: &str) {
     SHOWN.store(true, Ordering::Relaxed);
-    // Nobody is left to tell where stderr is closed.
+    // If stderr is closed, there is no other output.
     let _ = write!(io::stderr().lock(), "\r{}\u{1b}[K", escaped(line));
 }
 
-/// Takes it away, to make room for what comes next.
+/// Removes the line before other output.
 pub(crate) fn clear() {
     if SHOWN.swap(false, Ordering::Relaxed) {
         let _ = write!(io::stderr().lock(), "\r\u{1b}[K");
     }
 }
 
-/// There is one terminal, and one such line on it.
+/// The process has one terminal with one progress line.
 static SHOWN: AtomicBool = AtomicBool::new(false);
 
 const PATIENCE: Duration = Duration::from_secs(1);

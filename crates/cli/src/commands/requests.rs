@@ -1,4 +1,4 @@
-//! What admission is asked about offline: objects as they would be written to a cluster, and what they replace.
+//! Input of offline admission: objects as they would be written to a cluster, and their old versions.
 
 use std::path::{Path, PathBuf};
 
@@ -8,18 +8,18 @@ use pointsman_core::webhook::Webhook;
 use super::input::{self, Document, FileArgs, InputObject, documents};
 use super::{admission::AdmissionArgs, kinds_dir::KindsArgs, output::complain, usage::Usage};
 
-/// Which objects, and which they replace.
+/// The objects and their old versions.
 #[derive(Args, Debug)]
 pub(crate) struct RequestArgs {
     #[command(flatten)]
     files: FileArgs,
-    /// File with the objects as they are in the cluster now. One with the same name there makes a write an update, and
-    /// without one it is a creation.
+    /// File with the current objects of the cluster. An object with the same name makes a write an update. Otherwise it
+    /// is a creation.
     #[arg(long, value_name = "FILE")]
     old: Option<PathBuf>,
 }
 
-/// What a server of admission is asked offline, and how it is started.
+/// The input and settings of offline admission.
 #[derive(Args, Debug)]
 pub(crate) struct OfflineArgs {
     #[command(flatten)]
@@ -31,20 +31,20 @@ pub(crate) struct OfflineArgs {
 }
 
 impl OfflineArgs {
-    /// The server that is asked.
+    /// The webhook.
     pub(crate) fn webhook(&self) -> anyhow::Result<Webhook> {
         Ok(self.kinds.webhook()?.admitting(self.admission.settings()))
     }
 }
 
-/// An object and the one it replaces.
+/// An object and its old version.
 pub(crate) struct OfflineRequest {
     pub(crate) object: InputObject,
     pub(crate) old: Option<InputObject>,
 }
 
 impl RequestArgs {
-    /// Reads them all. `None` where some could not be read, which is on stderr by then.
+    /// Reads all objects. `None` if some cannot be read, which is already reported.
     pub(crate) fn read(&self, example: &str) -> anyhow::Result<Option<Vec<OfflineRequest>>> {
         if self.old.as_deref() == Some(Path::new("-")) && self.files.read_stdin() {
             let message = "--old -: stdin can be read once only, and the objects come from it";

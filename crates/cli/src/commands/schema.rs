@@ -1,5 +1,4 @@
-//! What the API server says before it asks a webhook: what it refuses by the schema of the CRD, or for the
-//! metadata, and which fields it takes away.
+//! Checks of the API server before it calls a webhook: schema, metadata and unknown fields.
 
 use pointsman_core::definition::Kind;
 use pointsman_core::laws::apiserver::{UnknownField, bad_metadata, newly_invalid, read, unknown_fields};
@@ -7,31 +6,31 @@ use pointsman_core::laws::{Value, schema_of};
 
 use super::input::InputObject;
 
-/// Why an object is refused.
+/// Why an object is rejected.
 #[derive(Debug, Eq, PartialEq)]
 pub(crate) struct Violation {
-    /// Which field, as `spec.image`.
+    /// The field, as `spec.image`.
     pub(crate) field: String,
-    /// What is wrong with it, and its value.
+    /// The error, and the value.
     pub(crate) message: String,
-    /// By what it is refused, said behind "the API server refuses it".
+    /// The reason, printed after "the API server refuses it".
     pub(crate) by: &'static str,
 }
 
 impl Violation {
-    /// Whether the schema refuses it, and not the metadata.
+    /// Returns whether the schema rejects the object, rather than the metadata.
     pub(crate) fn is_by_schema(&self) -> bool {
         self.by == BY_SCHEMA
     }
 
-    /// What a person is told.
+    /// The message for people.
     pub(crate) fn denial(&self) -> String {
         let field = if self.field.is_empty() { "the object" } else { &self.field };
         format!("the API server refuses it{}: {field} {}", self.by, self.message)
     }
 }
 
-/// What is said of fields that no schema knows, one text for each.
+/// A message for each unknown field.
 pub(crate) fn unknown(kind: &Kind, object: &InputObject) -> Vec<String> {
     let Some(schema) = schema_of(kind, object.version()) else { return Vec::new() };
     let fields = Value::read(&object.text).map(|value| unknown_fields(schema, &value));
@@ -45,11 +44,10 @@ pub(crate) fn unknown(kind: &Kind, object: &InputObject) -> Vec<String> {
         .collect()
 }
 
-/// The first thing that the API server would refuse in a write, by the CRD of the definition or for its metadata.
-/// `before` is the object that is replaced, in the same version: what an update leaves as it was is let through by the
-/// schema, as API servers since 1.30 do.
+/// The first error of a write by the CRD of the definition or by metadata. `before` is the old object in the same
+/// version: unchanged values of an update are not validated by the schema, as in API servers since 1.30.
 pub(crate) fn violation(kind: &Kind, object: &InputObject, before: Option<&str>) -> Option<Violation> {
-    // A version that does not exist is complained of where it is converted or judged.
+    // An unknown version is reported by the conversion or the judgement.
     let schema = schema_of(kind, object.version())?;
     let filled = |text: &str| {
         let value = Value::read(text).map_err(|error| error.to_string())?;

@@ -1,7 +1,7 @@
-//! A word of a command line that nobody has run yet.
+//! A word of an incomplete command line.
 
-/// What a shell would make of the word, as far as paths need it: quotes, backslashes, `~` and `$HOME`. All else stays
-/// as it is written.
+/// Expands a word like a shell, as far as paths need it: quotes, backslashes, `~` and `$HOME`. Other text stays
+/// unchanged.
 pub(crate) fn read(word: &str, home: Option<&str>) -> String {
     let (mut read, mut quote, mut rest) = (String::new(), None, word);
     if let (Some(home), Some(after)) = (home, word.strip_prefix('~'))
@@ -51,7 +51,7 @@ mod tests {
             ("'~/it'", "~/it"),
             (r"my\ kinds", "my kinds"),
             ("\"it's\"", "it's"),
-            // Not ended yet.
+            // Unterminated.
             ("\"my kin", "my kin"),
             ("kinds\\", "kinds"),
             ("größe\\ö", "größeö"),

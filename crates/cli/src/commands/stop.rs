@@ -1,5 +1,4 @@
-//! Ctrl-C, or SIGTERM, while something runs that takes long. In a container nothing else ends the first process before
-//! it is killed.
+//! Ctrl-C or SIGTERM during long work. In a container, the first process must handle SIGTERM, or it is killed.
 
 use std::io;
 use std::process;
@@ -10,22 +9,22 @@ use std::thread;
 use anyhow::Context;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// What asks a command to stop.
+/// The signals that stop a command.
 pub(crate) struct StopSignals {
     interrupt: Signal,
     terminate: Signal,
 }
 
 impl StopSignals {
-    /// Caught from now on. Within a runtime.
+    /// Starts to catch the signals. Requires a runtime.
     ///
     /// # Errors
-    /// Where a signal handler cannot be installed.
+    /// A signal handler cannot be installed.
     pub(crate) fn catch() -> io::Result<Self> {
         Ok(Self { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
     }
 
-    /// Waits for the next one.
+    /// Waits for the next signal.
     pub(crate) async fn next(&mut self) {
         tokio::select! {
             _ = self.interrupt.recv() => {}
@@ -34,12 +33,12 @@ impl StopSignals {
     }
 }
 
-/// Whether somebody has pressed Ctrl-C, or sent SIGTERM.
+/// Whether Ctrl-C was pressed, or SIGTERM was received.
 #[derive(Clone)]
 pub(crate) struct Stop(Arc<AtomicBool>);
 
 impl Stop {
-    /// From now on these ask to stop; the second one ends the program.
+    /// From now on, the first signal requests a stop, and the second one exits the program.
     pub(crate) fn on_interrupt() -> anyhow::Result<Self> {
         let wanted = Arc::new(AtomicBool::new(false));
         let noted = wanted.clone();
@@ -71,10 +70,10 @@ impl Stop {
     }
 }
 
-/// How shells call a program that SIGINT ended: 128 + 2.
+/// The exit code of shells for a program that SIGINT ended: 128 + 2.
 pub(crate) const INTERRUPTED: u8 = 130;
 
-/// Somebody pressed Ctrl-C, or sent SIGTERM.
+/// The work was stopped by Ctrl-C or SIGTERM.
 #[derive(Debug, thiserror::Error)]
 #[error("stopped. Run the same command again to continue; what was done stays")]
 pub(crate) struct Stopped;

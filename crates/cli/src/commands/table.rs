@@ -1,4 +1,4 @@
-//! Tables, as kubectl prints them.
+//! Tables in the layout of kubectl.
 
 use std::iter;
 
@@ -6,13 +6,13 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::terminal::escaped;
 
-/// Columns, as kubectl prints them: padded to the widest cell, three spaces between. East Asian characters and most
-/// emoji are two columns wide (Unicode Annex 11).
+/// A table in the layout of kubectl: columns padded to the widest cell, with three spaces between. East Asian
+/// characters and most emoji are two columns wide (Unicode Annex 11).
 pub(crate) fn table<const N: usize>(head: [&str; N], rows: &[[String; N]]) -> String {
     table_of(&head, rows.iter().map(<[String; N]>::as_slice))
 }
 
-/// The same of as many columns as there are in the head.
+/// A table with as many columns as the head.
 pub(crate) fn table_of<'r>(head: &[&str], rows: impl Iterator<Item = &'r [String]>) -> String {
     let rows = rows.map(|row| row.iter().map(|cell| escaped(cell)).collect());
     let head: Vec<String> = head.iter().map(|name| (*name).to_owned()).collect();
@@ -34,13 +34,13 @@ pub(crate) fn table_of<'r>(head: &[&str], rows: impl Iterator<Item = &'r [String
     out
 }
 
-/// A value for a cell: on one line, and not the width of a screen.
+/// A value for a cell: on one line, and shortened.
 pub(crate) fn cell(text: &str) -> String {
     let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     shortened(&text, CELL)
 }
 
-/// No more than some characters of a text.
+/// Shortens a text to a number of characters.
 pub(crate) fn shortened(text: &str, most: usize) -> String {
     let mut short: String = text.chars().take(most).collect();
     if short.len() < text.len() {
@@ -49,7 +49,7 @@ pub(crate) fn shortened(text: &str, most: usize) -> String {
     short
 }
 
-/// Characters.
+/// The maximum number of characters.
 const CELL: usize = 48;
 
 #[cfg(test)]

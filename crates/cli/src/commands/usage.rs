@@ -1,6 +1,6 @@
-//! Flags that are wrong in a way that clap cannot see.
+//! Errors of flags that clap cannot detect.
 
-/// Flags that make no sense together: exit code 2.
+/// Invalid flags, with exit code 2.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct Usage(pub String);

@@ -15,18 +15,17 @@ use super::{format::TextFormat, input::InputObject, json_tree::JsonTree};
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ValidateArgs {
-    /// Judge what the version of --controller-version would say of objects of another version, or of none, if they were
-    /// handed over to it.
+    /// Validate objects of other versions as if they were handed over to --controller-version.
     #[arg(long, requires = "controller_version")]
     as_flip: bool,
-    /// Form of the result.
+    /// Output format.
     #[arg(short, long, value_enum, default_value_t = TextFormat::Text)]
     output: TextFormat,
     #[command(flatten)]
     offline: OfflineArgs,
 }
 
-/// Judges objects.
+/// Validates objects.
 pub(crate) fn run(args: &ValidateArgs) -> anyhow::Result<ExitCode> {
     let enforced = args.offline.admission.settings().enforcement == Enforcement::Enforce;
     let webhook = args.offline.webhook()?;
@@ -76,10 +75,10 @@ pub(crate) fn run(args: &ValidateArgs) -> anyhow::Result<ExitCode> {
     })
 }
 
-/// What is decided about one write.
+/// The result for one write.
 struct Judged {
     judgement: Judgement,
-    /// What the API server refuses by itself; the webhook is not asked then.
+    /// The violation that the API server rejects itself, without a call of the webhook.
     violation: Option<Violation>,
     denial: Option<String>,
 }
@@ -94,7 +93,7 @@ impl Judged {
     }
 }
 
-/// What would be said of a creation: the verdict, then why, and what it is warned of.
+/// The result of a creation: the verdict, the reason, and the warnings.
 pub(crate) fn on_creation(webhook: &Webhook, object: &InputObject) -> Result<Vec<String>, String> {
     let judged = judge(webhook, object, None, false)?;
     let mut said = vec![judged.verdict().to_owned()];
@@ -105,7 +104,7 @@ pub(crate) fn on_creation(webhook: &Webhook, object: &InputObject) -> Result<Vec
 
 fn judge(webhook: &Webhook, object: &InputObject, old: Option<&InputObject>, as_flip: bool) -> Result<Judged, String> {
     let kind = kind_of(webhook, object)?;
-    // The API server compares them as they are in the version that is written.
+    // The API server compares objects in the version of the write.
     let before = old.and_then(|old| match old.version() == object.version() {
         true => Some(old.text.clone()),
         false => webhook.convert(&old.text, object.version()).ok().map(|converted| converted.text),
@@ -123,10 +122,10 @@ fn judge(webhook: &Webhook, object: &InputObject, old: Option<&InputObject>, as_
     Ok(Judged { judgement, violation: None, denial })
 }
 
-/// Warnings, each said once.
+/// Warnings without duplicates.
 #[derive(Default)]
 struct Warnings {
-    /// Text, the object that it was said of first, and how many others there are.
+    /// The text, the first object, and the number of other objects.
     said: Vec<(String, String, usize)>,
     places: HashMap<String, usize>,
 }
@@ -184,10 +183,10 @@ fn json(name: &str, operation: &str, judged: &Judged) -> JsonTree {
     JsonTree::Object(members.collect())
 }
 
-/// The exit code where nothing is denied and something was not looked at.
+/// The exit code if nothing is denied and some objects were not judged.
 const NOT_JUDGED: u8 = 3;
 
-/// A check of nothing is no success.
+/// An empty input is an error.
 const EMPTY: &str = "cannot check the input: it is a list without an object";
 
 const EXAMPLE: &str = "pointsman validate -f manifests/examples/v1alpha2.yaml";

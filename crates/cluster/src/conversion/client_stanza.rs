@@ -1,4 +1,4 @@
-//! Where a CRD says that its webhook is.
+//! The `clientConfig` of a webhook.
 
 use serde_json::Value;
 
@@ -9,11 +9,11 @@ use crate::bundle_faults::decoded;
 pub(crate) struct ClientStanza {
     pub(crate) place: WebhookPlace,
     pub(crate) path: String,
-    /// PEM; what cert-manager has yet to write is not there.
+    /// PEM; `None` until cert-manager has injected it.
     pub(crate) authorities: Option<Vec<u8>>,
 }
 
-/// Whom the API server calls.
+/// The server that the API server calls.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(crate) enum WebhookPlace {
     Service { namespace: String, name: String, port: u16 },
@@ -21,12 +21,12 @@ pub(crate) enum WebhookPlace {
 }
 
 impl ClientStanza {
-    /// The stanza of a CRD that is converted by a webhook.
+    /// From a CRD with a conversion webhook.
     pub(crate) fn of(crd: &Value) -> Option<Self> {
         Self::of_config(client_config(crd)?)
     }
 
-    /// A `clientConfig`, of a CRD or of a webhook configuration.
+    /// From a `clientConfig` of a CRD or of a webhook configuration.
     pub(crate) fn of_config(config: &Value) -> Option<Self> {
         let bundle = config.get("caBundle").and_then(Value::as_str).filter(|text| !text.is_empty());
         let authorities = bundle.and_then(decoded);
@@ -43,7 +43,7 @@ impl ClientStanza {
         Some(Self { place, path: uri.path().to_owned(), authorities })
     }
 
-    /// The name that its certificate must have.
+    /// The name that the certificate must have.
     pub(crate) fn server_name(&self) -> String {
         match &self.place {
             WebhookPlace::Service { namespace, name, .. } => format!("{name}.{namespace}.svc"),
@@ -52,13 +52,13 @@ impl ClientStanza {
     }
 }
 
-/// Where a CRD says how its webhook is called.
+/// The `clientConfig` of a CRD.
 pub(crate) fn client_config(crd: &Value) -> Option<&Value> {
     crd.pointer("/spec/conversion/webhook/clientConfig")
 }
 
 impl WebhookPlace {
-    /// Whether it is the same server: behind one Service, that has one certificate at whatever port.
+    /// True for the same server: a Service has one certificate, at any port.
     pub(crate) fn is_of(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Service { namespace, name, .. }, Self::Service { namespace: theirs, name: other, .. }) => {
@@ -78,5 +78,5 @@ impl std::fmt::Display for WebhookPlace {
     }
 }
 
-/// The port, where none is said.
+/// The default port.
 const HTTPS: u16 = 443;

@@ -1,4 +1,4 @@
-//! Who is behind an address: every Pod that the API server may be led to.
+//! Endpoints of a webhook: every Pod that the API server may call.
 
 use serde_json::Value;
 
@@ -6,34 +6,34 @@ use super::client_stanza::WebhookPlace;
 use crate::call_error::CallError;
 use crate::cluster::Cluster;
 
-/// Why nobody is known who could be asked.
+/// An error without endpoints.
 #[derive(Clone, Debug, thiserror::Error)]
 pub(crate) enum NoEndpoints {
-    /// The cluster could not say.
+    /// The API call failed.
     #[error(transparent)]
     Call(#[from] CallError),
-    /// There is nobody.
+    /// No endpoint exists.
     #[error("{0}")]
     Nobody(String),
 }
 
-/// Somebody who is ready.
+/// A ready endpoint.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(crate) struct Replica {
     /// `host:port`.
     pub(crate) address: String,
-    /// Where the API server has its Pod, if it is one.
+    /// The API path of its Pod, if it is a Pod.
     pub(crate) pod: Option<String>,
 }
 
-/// `host:port` of everybody who is ready.
+/// `host:port` of all ready endpoints.
 pub(crate) async fn endpoints(cluster: &Cluster, place: &WebhookPlace) -> Result<Vec<String>, NoEndpoints> {
     let mut found: Vec<String> = replicas(cluster, place).await?.into_iter().map(|one| one.address).collect();
     found.dedup();
     Ok(found)
 }
 
-/// Everybody who is ready.
+/// All ready endpoints.
 pub(crate) async fn replicas(cluster: &Cluster, place: &WebhookPlace) -> Result<Vec<Replica>, NoEndpoints> {
     let alone = |address| Ok(vec![Replica { address, pod: None }]);
     let (namespace, name, port) = match place {
@@ -67,7 +67,7 @@ pub(crate) async fn replicas(cluster: &Cluster, place: &WebhookPlace) -> Result<
     Ok(found)
 }
 
-/// Those in `EndpointSlice`s that are ready, at the port of this name.
+/// Ready endpoints in `EndpointSlice`s, at the port of this name.
 fn ready(slices: &Value, port: &str) -> Vec<Replica> {
     let mut found = Vec::new();
     let list = |value: &Value, name: &str| value.get(name).and_then(Value::as_array).cloned().unwrap_or_default();
@@ -88,14 +88,14 @@ fn ready(slices: &Value, port: &str) -> Vec<Replica> {
     found
 }
 
-/// The path of the Pod behind an endpoint.
+/// The API path of the Pod of an endpoint.
 fn pod(endpoint: &Value) -> Option<String> {
     let text = |name: &str| endpoint.get("targetRef")?.get(name)?.as_str();
     let (namespace, name) = (text("namespace")?, text("name")?);
     (text("kind") == Some("Pod")).then(|| format!("/api/v1/namespaces/{namespace}/pods/{name}"))
 }
 
-/// As sockets are written.
+/// A socket address as text.
 fn joined(host: &str, port: u16) -> String {
     if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
 }

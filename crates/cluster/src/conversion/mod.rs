@@ -1,4 +1,4 @@
-//! Who converts the objects of a CRD: where it says that its webhook is, who is behind that, and how they are reached.
+//! The conversion webhook of a CRD: its address, endpoints and connections.
 
 mod client_stanza;
 mod endpoints;

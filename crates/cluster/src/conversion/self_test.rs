@@ -1,4 +1,4 @@
-//! Asking an endpoint what an API server would ask, over TLS as it would.
+//! Calls an endpoint over TLS like an API server.
 
 use std::time::Duration;
 
@@ -14,18 +14,18 @@ use tokio::time::timeout;
 use super::client_stanza::ClientStanza;
 use super::tls_client::TlsClient;
 
-/// A review that an endpoint is sent before anything is changed.
+/// A review sent to an endpoint before any change.
 #[derive(Clone, Debug)]
 pub struct Probe {
-    /// The version that is asked for.
+    /// The requested version.
     pub to: String,
     /// A `ConversionReview`.
     pub review: Value,
-    /// What has to be in `response.convertedObjects`: what the same definition makes of it here.
+    /// The expected `response.convertedObjects`, computed here with the same definition.
     pub converted: Value,
 }
 
-/// A client that trusts what the API server is told to trust, and nothing else.
+/// A client with the trust settings of the API server.
 pub(crate) struct SelfTest {
     tls: TlsClient,
     path: String,
@@ -37,7 +37,7 @@ impl SelfTest {
         Ok(Self { tls: TlsClient::new(stanza)?, path: stanza.path.clone() })
     }
 
-    /// Sends every review; says what is wrong with the first answer that is.
+    /// Sends every review. Returns the problem of the first wrong response.
     pub(crate) async fn run(&self, endpoint: &str, probes: &[Probe]) -> Result<(), String> {
         for probe in probes {
             let answer = timeout(PATIENCE, self.call(endpoint, &probe.review)).await;
@@ -74,7 +74,7 @@ impl SelfTest {
     }
 }
 
-/// What an API server would make of an answer, and whether it is what the definition makes of the objects here.
+/// Checks a response by the rules of an API server, and against the expected objects.
 fn judge(probe: &Probe, answer: &Value) -> Result<(), String> {
     let text = |value: &Value, path: &str| value.pointer(path).and_then(Value::as_str).map(str::to_owned);
     for (of_answer, of_review) in
@@ -100,10 +100,10 @@ fn judge(probe: &Probe, answer: &Value) -> Result<(), String> {
     Ok(())
 }
 
-/// More than any answer to a few objects that are made from a schema.
+/// More than any response to a few generated objects.
 const LARGEST: usize = 64 << 20;
 
-/// A third of what the API server waits for a conversion.
+/// A third of the API server's timeout for a conversion.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 #[cfg(test)]

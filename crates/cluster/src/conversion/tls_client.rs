@@ -1,4 +1,4 @@
-//! A connection to an endpoint, as an API server would make it.
+//! TLS connections to an endpoint, as by an API server.
 
 use std::borrow::Cow;
 use std::io::ErrorKind;
@@ -17,11 +17,11 @@ use x509_cert::der::Decode;
 use super::client_stanza::ClientStanza;
 use crate::tls_connector::tls_connector;
 
-/// Connects, and trusts what the API server is told to trust, and nothing else.
+/// Connects with the trust settings of the API server.
 pub(crate) struct TlsClient {
     tls: TlsConnector,
     name: ServerName<'static>,
-    /// Why some authority is left out.
+    /// The reason why an authority is skipped.
     left_out: Option<String>,
 }
 
@@ -44,12 +44,12 @@ impl TlsClient {
         Ok(Self { tls: tls_connector(roots)?, name, left_out })
     }
 
-    /// The name that whoever answers has to have.
+    /// The name that the server certificate must have.
     pub(crate) fn server_name(&self) -> Cow<'_, str> {
         self.name.to_str()
     }
 
-    /// Connects; whoever answers is who they should be.
+    /// Connects, and verifies the server.
     pub(crate) async fn connect(&self, endpoint: &str) -> Result<TlsStream<TcpStream>, Unconnected> {
         let refused = |error: std::io::Error| match error.kind() {
             ErrorKind::ConnectionRefused => Unconnected::Nobody(error.to_string()),
@@ -66,8 +66,8 @@ impl TlsClient {
     }
 }
 
-/// Why an API server does not trust an authority today. It asks of an authority what it asks of every certificate; here
-/// an authority is a name and a key.
+/// The reason why an API server does not trust an authority today. Go checks the validity of an authority as of any
+/// certificate; rustls uses only its name and key.
 fn out_of_date(certificate: &CertificateDer<'_>) -> Option<String> {
     let read = Certificate::from_der(certificate).ok()?;
     let validity = read.tbs_certificate().validity();
@@ -79,21 +79,21 @@ fn out_of_date(certificate: &CertificateDer<'_>) -> Option<String> {
         .then(|| format!("an authority of the bundle is not valid before {}", validity.not_before))
 }
 
-/// Why there is no connection to an endpoint.
+/// The reason why an endpoint cannot be connected.
 #[derive(Clone, Debug, thiserror::Error)]
 pub(crate) enum Unconnected {
-    /// The machine is there, and nobody listens.
+    /// The host is up, and the port is closed.
     #[error("cannot be reached from here: {0}. {ELSEWHERE}")]
     Nobody(String),
-    /// No way leads there, or none from here.
+    /// No route, or none from this machine.
     #[error("cannot be reached from here: {0}. {ELSEWHERE}")]
     Unreached(String),
-    /// Somebody answers whom the API server would not trust.
+    /// The API server would not trust the server.
     #[error("TLS as {name}: {problem}")]
     Untrusted {
-        /// Whom the API server looks for.
+        /// The expected server name.
         name: String,
-        /// What is wrong.
+        /// The error.
         problem: String,
     },
 }
@@ -101,5 +101,5 @@ pub(crate) enum Unconnected {
 const ELSEWHERE: &str = "Run this where Pods can be reached, as a Job in the cluster, or give --endpoint HOST:PORT after \
                          kubectl port-forward";
 
-/// A third of what the API server waits for a conversion.
+/// A third of the API server's timeout for a conversion.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -1,8 +1,8 @@
-//! The proof that nothing needs a conversion: it is led to nobody, and everything is listed.
+//! Proof that no object needs a conversion: point it at an unreachable webhook, and list everything.
 //!
-//! `status.storedVersions` is what somebody has said, and people edit it. With strategy None an object of another
-//! version would be relabelled in silence, and lose fields with the next write. With a webhook that nobody answers it
-//! fails to be read, which loses nothing, and can be taken back.
+//! People edit `status.storedVersions`, so it proves nothing. With strategy None, an object of another version would be
+//! relabelled silently, and lose fields at the next write. With an unreachable webhook the read fails instead, without
+//! data loss, and the change can be reverted.
 
 use std::collections::BTreeMap;
 
@@ -19,17 +19,17 @@ use crate::pages::{Pages, items};
 
 use super::options::DisableEvent;
 
-/// What was listed.
+/// The result of a list.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct ListResult {
     pub(super) objects: u64,
-    /// Objects with an annotation that keeps something, by the version it is kept for.
+    /// Objects with a kept annotation, by version of the annotation.
     pub(super) kept: BTreeMap<String, u64>,
-    /// Objects that name a version, by it.
+    /// Objects that refer to a version, by version.
     pub(super) named: VersionCounts,
 }
 
-/// Lists every object at a version.
+/// Lists every object in a version.
 pub(super) async fn look(
     cluster: &Cluster,
     crd: &CrdState,
@@ -53,12 +53,12 @@ pub(super) async fn look(
     Ok(looked)
 }
 
-/// Whether an earlier run has led the conversion to nobody.
+/// True if an earlier run pointed the conversion at the unreachable webhook.
 pub(crate) fn leads_nowhere(crd: &CrdState) -> bool {
     crd.document().pointer("/spec/conversion/webhook/clientConfig/url").and_then(Value::as_str) == Some(NOWHERE)
 }
 
-/// A JSON patch that leads the conversion to nobody, and leaves on the CRD where it led before.
+/// A JSON patch that points the conversion at an unreachable webhook, and records the earlier one on the CRD.
 pub(super) fn to_nowhere(crd: &CrdState) -> Vec<Value> {
     let before = crd.document().pointer("/spec/conversion").cloned().unwrap_or_default();
     let client = json!({"url": NOWHERE});
@@ -74,7 +74,7 @@ pub(super) fn to_nowhere(crd: &CrdState) -> Vec<Value> {
     patch
 }
 
-/// A JSON patch that leads it again to where it led before.
+/// A JSON patch that restores the earlier conversion.
 pub(super) fn back(crd: &CrdState) -> Option<Vec<Value>> {
     let before: Value = serde_json::from_str(crd.annotation(DISABLING)?).ok()?;
     ClientStanza::of(&json!({"spec": {"conversion": &before}}))?;
@@ -84,7 +84,7 @@ pub(super) fn back(crd: &CrdState) -> Option<Vec<Value>> {
     ])
 }
 
-/// A JSON patch that takes it away, and whatever would write into it.
+/// A JSON patch that removes the conversion and its injectors.
 pub(super) fn away(crd: &CrdState) -> Vec<Value> {
     let mut patch = vec![json!({"op": "replace", "path": "/spec/conversion", "value": {"strategy": "None"}})];
     let there = [DISABLING, INJECTED].into_iter().filter(|name| crd.annotation(name).is_some());
@@ -96,10 +96,10 @@ fn annotation(name: &str) -> String {
     format!("/metadata/annotations/{}", pointer_token(name))
 }
 
-/// A port of the API server's own machine that nobody may listen on: refused at once, and no other name is asked for.
+/// A closed port on the API server's own machine: refused at once, without DNS.
 const NOWHERE: &str = "https://127.0.0.1:1/disabling";
 
-/// By which cert-manager writes an authority into the CRD.
+/// The annotation by which cert-manager writes an authority into the CRD.
 const INJECTED: &str = "cert-manager.io/inject-ca-from";
 
 #[cfg(test)]

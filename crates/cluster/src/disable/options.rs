@@ -11,48 +11,48 @@ use crate::dry_run::DryRun;
 use crate::migrate::MigrateError;
 use crate::ownership::{ObjectConversion, VersionCounts};
 
-/// How a CRD is disabled.
+/// Options of `disable`.
 pub struct DisableOptions {
     /// The CRD's name: `plural.group`.
     pub name: String,
-    /// The CRD with the conversion that is to go. One that leads elsewhere is somebody else's.
+    /// The CRD with the conversion to remove. Another conversion is foreign.
     pub enabled: Value,
-    /// The version that stays served, where there is more than one: the others are no longer.
+    /// The version that stays served, if there are several: the others are no longer served.
     pub served: Option<String>,
-    /// Delete webhook configurations and policies of ours that are about this kind alone.
+    /// Delete webhook configurations and policies of pointsman for this kind alone.
     pub admission: bool,
-    /// What says how fields of other versions are called in the one that stays.
+    /// Translates field names of other versions to the remaining one.
     pub conversion: Option<ObjectConversion>,
-    /// Change nothing.
+    /// Dry run mode.
     pub dry_run: Option<DryRun>,
-    /// How long API servers may take to hear of a change of the CRD.
+    /// Time for API servers to receive a change of the CRD.
     pub settle: Duration,
-    /// Objects that are listed at a time.
+    /// Objects per page.
     pub page: u32,
 }
 
-/// Something that is to be done.
+/// A step of `disable`.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum DisableStep {
-    /// Versions are no longer served.
+    /// Stops serving versions.
     Unserve {
-        /// The version that stays.
+        /// The remaining version.
         stays: String,
-        /// Those that go.
+        /// The versions no longer served.
         gone: Vec<String>,
     },
-    /// A webhook configuration or policy is deleted.
+    /// Deletes a webhook configuration or policy.
     Delete {
         /// Kind and name.
         document: String,
     },
-    /// The conversion is led to nobody, and every object is listed.
+    /// Points the conversion at an unreachable webhook, and lists every object.
     LastLook {
-        /// At this version.
+        /// The version of the list.
         version: String,
     },
-    /// The CRD says that nothing is converted.
+    /// Sets the conversion strategy to None.
     LetGo,
 }
 
@@ -78,95 +78,95 @@ impl fmt::Display for DisableStep {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum DisableEvent {
-    /// What is going to be done, in order.
+    /// The planned steps, in order.
     Plan(Vec<DisableStep>),
-    /// A step was done.
+    /// A finished step.
     Done(DisableStep),
-    /// The API server accepts a step of a dry run.
+    /// A step that the API server accepted as dry run.
     Accepted(DisableStep),
-    /// What field managers own was written down in other versions, and is translated to the one that stays.
+    /// Field ownership was translated from other versions to the remaining one.
     Translated {
-        /// So many objects were written for that.
+        /// The number of written objects.
         objects: u64,
     },
-    /// Owner references to other versions were renamed to the one that stays.
+    /// Owner references to other versions were changed to the remaining one.
     Renamed {
-        /// So many objects were written for that.
+        /// The number of written objects.
         objects: u64,
     },
-    /// Waits until every API server knows.
+    /// Waits until every API server has received the change.
     Settling(Duration),
-    /// The API server is busy or away; the same call is tried again.
+    /// The API server is overloaded or down; the call is retried.
     Trying {
-        /// What it said.
+        /// The error.
         error: CallError,
-        /// After this long.
+        /// The pause.
         pause: Duration,
     },
 }
 
-/// What came of it.
+/// The result of `disable`.
 #[derive(Clone, Debug)]
 pub struct Disabled {
     /// The CRD.
     pub crd: String,
-    /// The version that is served and stored.
+    /// The served storage version.
     pub version: String,
-    /// What was done, or would be.
+    /// The steps, done or planned.
     pub steps: Vec<DisableStep>,
-    /// Objects that were listed at the end, without a conversion. None in a dry run.
+    /// Objects listed at the end without conversion. `None` in a dry run.
     pub objects: Option<u64>,
-    /// How many of them have an annotation that keeps what only another version could say, by that version.
+    /// The number of objects with a kept annotation, by version of the annotation.
     pub kept: BTreeMap<String, u64>,
-    /// How many of them name another version than the one that stays.
+    /// The number of objects that refer to other versions.
     pub named: VersionCounts,
-    /// Webhook configurations and policies of ours about this kind that are still there.
+    /// Remaining webhook configurations and policies of pointsman for this kind.
     pub registered: Vec<String>,
-    /// Why that is not known, where it is not.
+    /// The reason why these are unknown, if so.
     pub unlisted: Option<String>,
 }
 
-/// Why a CRD was not disabled.
+/// An error of `disable`.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DisableError {
     /// A call failed.
     #[error(transparent)]
     Call(#[from] CallError),
-    /// Something would be lost, or somebody else's be taken.
+    /// Data would be lost, or the conversion is foreign.
     #[error("nothing was changed: {0}")]
     Refused(String),
-    /// A change was made and does not come into force.
+    /// A change was made without taking effect.
     #[error("{0}. What was done stays. Run the same command again to continue")]
     Stuck(String),
-    /// Field managers would own nothing any more that they own by the names of a version that goes.
+    /// Field managers would lose ownership that is recorded in a version to be removed.
     #[error(
         "the conversion was left unchanged: field managers of {count} objects own fields in another version than {version}, \
          and these entries cannot be translated. The first is {first}. What was done stays. Run the same command again to continue"
     )]
     Owned {
-        /// So many.
+        /// The number of objects.
         count: usize,
         /// The version that stays.
         version: String,
-        /// Its name, and what the API server said.
+        /// Its name, and the API server's message.
         first: String,
     },
-    /// Objects were to be written so that field managers keep what they own.
+    /// Writes that preserve field ownership failed.
     #[error(transparent)]
     Unwritten(#[from] MigrateError),
-    /// The last look has found an object that needs a conversion, or could not be made.
+    /// The final list found an object that needs a conversion, or failed.
     #[error("{reason}; {after}")]
     Needed {
-        /// What was seen.
+        /// The finding.
         reason: String,
-        /// What became of the conversion.
+        /// The state of the conversion.
         after: String,
     },
 }
 
 impl DisableError {
-    /// The call that failed, where it is one.
+    /// The failed call, if any.
     #[must_use]
     pub fn call(&self) -> Option<&CallError> {
         match self {

@@ -8,23 +8,23 @@ use super::registrations::OwnDocument;
 use crate::conversion::ClientStanza;
 use crate::crd_state::CrdState;
 
-/// Why a CRD cannot be disabled as it is.
+/// The reason why a CRD cannot be disabled now.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Unplanned {
-    /// Somebody has to say or do something else first.
+    /// An operator must act first.
     Refused(String),
-    /// Objects may be stored in another version than the one that stays.
+    /// Objects may be stored in another version than the remaining one.
     Stored(String),
 }
 
-/// The version that stays, and the steps to there. What is done already is none of them.
+/// The remaining version, and the pending steps.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct DisablePlan {
     pub(super) version: String,
     pub(super) steps: Vec<DisableStep>,
 }
 
-/// `ours` is whom the conversion may be taken from, `deleted` what is deleted on the way.
+/// `ours` is the conversion that may be removed; `deleted` are documents to delete.
 pub(super) fn plan(
     crd: &CrdState,
     ours: Option<&ClientStanza>,

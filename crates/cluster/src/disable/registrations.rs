@@ -1,4 +1,4 @@
-//! Webhook configurations and policies of ours, and which of them are about one kind.
+//! Webhook configurations and policies of pointsman for a single kind.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use crate::call_error::CallError;
 use crate::cluster::Cluster;
 use crate::crd_state::CrdState;
 
-/// A document that is about one kind alone.
+/// A document for a single kind.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct OwnDocument {
     /// Kind and name.
@@ -15,7 +15,7 @@ pub(super) struct OwnDocument {
     pub(super) path: String,
 }
 
-/// What of ours is about this CRD alone, in the order in which it goes: who asks a server first, and a binding before
+/// Documents of pointsman for this CRD alone, in deletion order: webhook configurations first, and each binding before
 /// its policy.
 pub(super) async fn registered(cluster: &Cluster, crd: &CrdState) -> Result<Vec<OwnDocument>, CallError> {
     let (mut found, mut policies) = (Vec::new(), Vec::new());
@@ -26,14 +26,14 @@ pub(super) async fn registered(cluster: &Cluster, crd: &CrdState) -> Result<Vec<
             found.push(OwnDocument { document: one.title(), path: one.path });
         }
     }
-    // Of policies and bindings, the latter come first.
+    // Bindings before policies.
     let rank = |one: &OwnDocument| u8::from(one.document.starts_with("ValidatingAdmissionPolicy "));
     found.sort_by_key(rank);
     Ok(found)
 }
 
-/// Whether all rules of a document are about this kind, or it guards this kind's CRD and no other. What a rollout
-/// freezes is the matter of that rollout.
+/// True if all rules of a document concern this kind, or it guards this kind's CRD alone. Freeze policies belong to
+/// their rollouts.
 fn is_about(document: &Value, crd: &CrdState) -> bool {
     if document.pointer("/metadata/labels/app.kubernetes.io~1component").is_some_and(|component| component == "rollout")
     {

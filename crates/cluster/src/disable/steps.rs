@@ -20,14 +20,14 @@ use crate::ownership::VersionCounts;
 use crate::pages::{Pages, items};
 use crate::stopwatch::Stopwatch;
 
-/// Takes the conversion of a CRD away, so that nobody has to answer for it any more. What would lose something is
-/// refused: objects in several versions, versions that are still served. Whether that is so is not only read in
-/// `status.storedVersions`: before the end the conversion is led to nobody, and every object is listed.
+/// Removes the conversion of a CRD. Refuses if data would be lost: objects stored in several versions, or versions
+/// still served. Does not rely on `status.storedVersions`: before the end, it points the conversion at an unreachable
+/// webhook and lists every object.
 ///
-/// It can be killed at any point and run again: what is done is found done.
+/// The process can be killed at any time and run again: finished steps are detected.
 ///
 /// # Errors
-/// [`DisableError`]: what was in the way, and what was changed.
+/// [`DisableError`]: the obstacle, and the changes made.
 pub async fn disable(
     cluster: &Cluster,
     options: &DisableOptions,
@@ -64,7 +64,7 @@ pub async fn disable(
     match options.dry_run {
         Some(DryRun::Client) => return Ok(disabled),
         Some(DryRun::Server) => return run.try_all(say).await.map(|()| disabled),
-        // Nobody wants to hear in the middle that something is forbidden.
+        // Missing permissions are reported before the first change.
         None => run.may_all(&crd).await?,
     }
     for step in &planned.steps {
@@ -76,7 +76,7 @@ pub async fn disable(
     Ok(disabled)
 }
 
-/// The reason, and, where somebody should migrate and nobody converts any more, what is possible then.
+/// The reason, and the options if a migration is needed without a working webhook.
 async fn emergency(
     cluster: &Cluster,
     crd: &CrdState,
@@ -94,8 +94,8 @@ async fn emergency(
     )
 }
 
-/// What the API server says of an object that it cannot read at the version that is stored. A list would be answered
-/// from memory; one object is not.
+/// The API server's error for an object that is unreadable in the storage version. Reads a single object, since lists
+/// are served from memory.
 async fn unreadable(cluster: &Cluster, crd: &CrdState, size: u32, say: &mut dyn FnMut(DisableEvent)) -> Option<String> {
     let failed = |error: CallError| (error.code() == Some(500)).then(|| error.message());
     let mut waits = async |error, pause| {
@@ -118,7 +118,7 @@ async fn unreadable(cluster: &Cluster, crd: &CrdState, size: u32, say: &mut dyn 
     None
 }
 
-/// A plan, and what it was made from.
+/// A plan with its input.
 struct DisableRun<'r> {
     cluster: &'r Cluster,
     options: &'r DisableOptions,
@@ -156,7 +156,7 @@ impl DisableRun<'_> {
         }
     }
 
-    /// Whether all of it may be done.
+    /// Checks the permissions for all steps.
     async fn may_all(&self, crd: &CrdState) -> Result<(), DisableError> {
         let listed = match crd.readable() {
             Some(version) => {
@@ -170,8 +170,8 @@ impl DisableRun<'_> {
         self.try_all(&mut |_| {}).await
     }
 
-    /// What the API server would say of the steps, as things stand: it judges a step by what is stored, so that the
-    /// conversion cannot be tried while other versions are served.
+    /// Sends the steps as dry runs. The API server evaluates each step against the stored state, so the conversion step
+    /// is skipped while other versions are served.
     async fn try_all(&self, say: &mut dyn FnMut(DisableEvent)) -> Result<(), DisableError> {
         let unserves = self.planned.steps.iter().any(|step| matches!(step, DisableStep::Unserve { .. }));
         for step in &self.planned.steps {
@@ -190,7 +190,7 @@ impl DisableRun<'_> {
         Ok(())
     }
 
-    /// Patches the CRD as it is now, whatever else of it others have changed.
+    /// Patches the current CRD, regardless of other changes.
     async fn change(
         &self,
         query: &str,
@@ -207,7 +207,7 @@ impl DisableRun<'_> {
             let path = format!("{}{query}", crd.path());
             match self.cluster.patch(&path, PatchForm::Json, &Value::Array(patch), Extent::Objects).await {
                 Ok(document) => return Ok(CrdState::new(document)?),
-                // Somebody was quicker: by another resourceVersion, or by having taken away what is to go.
+                // A conflict: another client changed the resourceVersion or removed the same member.
                 Err(error) if matches!(error.code(), Some(409 | 422)) => {
                     let now = CrdState::fetch(self.cluster, &self.options.name).await?;
                     if now.resource_version() == crd.resource_version() {
@@ -226,7 +226,7 @@ impl DisableRun<'_> {
     }
 
     fn letting_go(&self, crd: &CrdState) -> Result<Vec<Value>, DisableError> {
-        // Done, and not heard.
+        // Done earlier, without a received response.
         if !crd.is_converted() {
             return Ok(Vec::new());
         }
@@ -237,7 +237,7 @@ impl DisableRun<'_> {
         }
     }
 
-    /// Another version may have been stored or served since the plan was made.
+    /// Another version may be stored or served since the plan.
     fn is_as_planned(&self, crd: &CrdState) -> Result<(), DisableError> {
         let version = &self.planned.version;
         match plan(crd, self.enabled, Some(version), &[]) {
@@ -257,7 +257,7 @@ impl DisableRun<'_> {
         Ok(())
     }
 
-    /// Waits until a version is neither answered nor told of.
+    /// Waits until a version is neither served nor in discovery.
     async fn let_go_of(&self, crd: &CrdState, version: &str) -> Result<(), DisableError> {
         let (began, collection) = (Stopwatch::start(self.cluster), format!("{}?limit=1", crd.collection(version)));
         loop {
@@ -276,7 +276,7 @@ impl DisableRun<'_> {
         }
     }
 
-    /// Whether discovery names the kind at a version.
+    /// True if discovery lists the kind in a version.
     async fn is_told(&self, crd: &CrdState, version: &str) -> Result<bool, CallError> {
         match self.cluster.get(&format!("/apis/{}/{version}", crd.group())).await {
             Ok(list) => {
@@ -289,7 +289,7 @@ impl DisableRun<'_> {
         }
     }
 
-    /// Leads the conversion to where it led before.
+    /// Restores the earlier conversion.
     async fn put_back(&self, error: CallError) -> DisableError {
         let reason = match error.code() {
             Some(500) => format!(
@@ -303,7 +303,7 @@ impl DisableRun<'_> {
         };
         let back = |crd: &CrdState| match leads_nowhere(crd) {
             true => back(crd).ok_or_else(|| self.changed()),
-            // Done, and not heard.
+            // Done earlier, without a received response.
             false if crd.is_converted() => Ok(Vec::new()),
             false => Err(self.changed()),
         };
@@ -315,20 +315,20 @@ impl DisableRun<'_> {
         DisableError::Needed { reason, after }
     }
 
-    /// Everything can be read, and nobody is asked.
+    /// Lists everything without a webhook.
     async fn verify(&self, say: &mut dyn FnMut(DisableEvent)) -> Result<ListResult, DisableError> {
         let (began, version) = (Stopwatch::start(self.cluster), &self.planned.version);
         let crd = CrdState::fetch(self.cluster, &self.options.name).await?;
         let mut translated = false;
         loop {
             match look(self.cluster, &crd, version, self.options.page, say).await {
-                // The conversion was taken away before this, by something else than this command.
+                // Another program removed the conversion before this command.
                 Ok(looked) if !looked.named.managed.is_empty() && !translated => {
                     translate_owners(self.cluster, &crd, self.options, say).await?;
                     translated = true;
                 }
                 Ok(looked) => return Ok(looked),
-                // A handler on its way out, or not there yet.
+                // The handler is being replaced.
                 Err(error) if matches!(error.code(), Some(404 | 500)) && began.elapsed() < HEARD_WITHIN => {
                     sleep(OFTEN).await;
                 }
@@ -338,7 +338,7 @@ impl DisableRun<'_> {
     }
 }
 
-/// A JSON patch that serves one version and no other.
+/// A JSON patch that serves only one version.
 fn serving(crd: &CrdState, version: &str) -> Vec<Value> {
     let versions = crd.versions().into_iter().enumerate();
     let (served, mut patch) = (crd.served(), Vec::new());
@@ -353,6 +353,6 @@ fn serving(crd: &CrdState, version: &str) -> Vec<Value> {
 /// Controllers of the API server write the CRD's conditions, a few at most.
 const TRIES: u16 = 10;
 
-/// An API server replaces its handlers within a second; five is what it allows its own replicas.
+/// An API server replaces its handlers within a second, and allows five for its replicas.
 const HEARD_WITHIN: Duration = Duration::from_secs(20);
 const OFTEN: Duration = Duration::from_millis(250);

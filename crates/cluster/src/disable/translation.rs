@@ -1,4 +1,4 @@
-//! What field managers own in a version that goes, written down in the one that stays.
+//! Translates field ownership from a version to be removed to the remaining one.
 
 use super::options::{DisableError, DisableEvent, DisableOptions};
 use crate::call_error::CallError;
@@ -6,9 +6,9 @@ use crate::cluster::{Cluster, DRY, Extent, PatchForm};
 use crate::crd_state::CrdState;
 use crate::migrate::{MigrateEvent, MigrationTarget, RewriteRun, RewrittenObjects, Speed};
 
-/// Translates entries of managedFields that name another version than the one that stays, which is stored. It comes
-/// before the conversion is led to nobody: a write of such an object by anybody would lose all entries then, and
-/// server-side apply would fail for ever.
+/// Translates managedFields entries of other versions to the remaining storage version. Runs before the conversion
+/// becomes unreachable: otherwise any write of such an object would lose all entries, and server-side apply would fail
+/// forever.
 pub(super) async fn translate_owners(
     cluster: &Cluster,
     crd: &CrdState,
@@ -22,9 +22,8 @@ pub(super) async fn translate_owners(
     Ok(())
 }
 
-/// Renames owner references to the kind at another version than the one that stays. It comes before versions are no
-/// longer served: for a while the garbage collector looks for the owner at such a version, gets 404 and deletes the
-/// object.
+/// Changes owner references at other versions to the remaining one. Runs before versions are no longer served: the
+/// garbage collector would query the owner at such a version, receive 404 and delete the object.
 pub(super) async fn rename_references(
     cluster: &Cluster,
     crd: &CrdState,
@@ -38,7 +37,7 @@ pub(super) async fn rename_references(
     Ok(())
 }
 
-/// Writes the objects that an aim is about. Returns how many were written.
+/// Writes the objects of a migration target. Returns their number.
 async fn rewrite(
     cluster: &Cluster,
     crd: &CrdState,
@@ -63,7 +62,7 @@ async fn rewrite(
     Ok(objects.written)
 }
 
-/// Whether objects may be patched, asked of one that is not there.
+/// Checks the permission to patch objects, with a nonexistent one.
 pub(super) async fn may_patch(cluster: &Cluster, crd: &CrdState) -> Result<(), CallError> {
     let namespace = crd.is_namespaced().then_some("default");
     let path = format!("{}{DRY}", crd.object(crd.storage(), namespace, "pointsman.no-such-object"));
@@ -71,5 +70,5 @@ pub(super) async fn may_patch(cluster: &Cluster, crd: &CrdState) -> Result<(), C
     asked.err().filter(CallError::is_of_missing_rights).map_or(Ok(()), Err)
 }
 
-/// An API server allows a client of low priority about this many without queueing.
+/// An API server allows a client of low priority about this many requests without queueing.
 const MAX_IN_FLIGHT: u16 = 8;

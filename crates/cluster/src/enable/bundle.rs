@@ -1,11 +1,11 @@
-//! The authorities in a CRD or a webhook configuration, and who else sets them.
+//! The authorities in a CRD or a webhook configuration, and their other writers.
 
 use serde_json::Value;
 
 use super::options::EnableEvent;
 use crate::cluster::title;
 
-/// What there is to say of each `caBundle` that is there, where another one is wanted.
+/// Events about each existing `caBundle` that differs from the desired one.
 pub(super) fn remarks(found: &Value, wanted: &Value) -> Vec<EnableEvent> {
     let ours = bundles(wanted);
     if ours.is_empty() {
@@ -32,7 +32,7 @@ pub(super) fn remarks(found: &Value, wanted: &Value) -> Vec<EnableEvent> {
     remarks
 }
 
-/// A bundle, and the name of its webhook. A CRD has one webhook without a name.
+/// A bundle with the name of its webhook; a CRD has one unnamed webhook.
 type WebhookBundle<'d> = (Option<&'d str>, &'d Value);
 
 fn bundles(document: &Value) -> Vec<WebhookBundle<'_>> {
@@ -62,7 +62,7 @@ fn managers(document: &Value, webhook: Option<&str>) -> Vec<String> {
 const BUNDLE: &str = "/spec/conversion/webhook/clientConfig/caBundle";
 const OWNED: &str = "/f:spec/f:conversion/f:webhook/f:clientConfig/f:caBundle";
 
-/// By which cert-manager writes an authority into a document.
+/// The annotations by which cert-manager injects an authority.
 const INJECTORS: [&str; 2] = ["cert-manager.io/inject-ca-from", "cert-manager.io/inject-ca-from-secret"];
 
 #[cfg(test)]

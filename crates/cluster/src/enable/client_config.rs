@@ -1,22 +1,22 @@
-//! Webhooks of a configuration that are to have the other address: a Service where a URL is, or the other way round.
+//! Webhooks of a configuration that change between a Service and a URL.
 //!
-//! An API server takes one address of a webhook, and an apply takes away only what it alone has applied.
+//! An API server accepts only one form of address, and an apply removes only fields that it alone owns.
 
 use serde_json::{Map, Value, json};
 
 use crate::cluster::MANAGER;
 
-/// Webhooks that are there by the same name and have the other address.
+/// Existing webhooks with the other form of address.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ClientConfigChange {
-    /// A merge patch after which all of ours is there. What others wrote beside it stays.
+    /// A merge patch that adds all desired content. Other content stays.
     pub(super) patch: Value,
-    /// Which webhooks somebody else leads elsewhere, where to, and who.
+    /// Webhooks with an address of another client: name, address and owner.
     pub(super) theirs: Vec<String>,
 }
 
 impl ClientConfigChange {
-    /// Nothing where there is no such webhook: an apply does then.
+    /// `None` without such webhooks: an apply is sufficient.
     pub(super) fn of(found: &Value, ours: &Value) -> Option<Self> {
         let (there, wanted) = (webhooks(found)?, webhooks(ours)?);
         let ours_of = |there: &Value| wanted.iter().find(|ours| ours.get("name") == there.get("name"));
@@ -45,7 +45,7 @@ fn webhooks(document: &Value) -> Option<&Vec<Value>> {
     document.get("webhooks")?.as_array()
 }
 
-/// Which address a webhook has.
+/// The address of a webhook.
 fn address(webhook: &Value) -> Option<(&'static str, &Value)> {
     ["url", "service"].into_iter().find_map(|name| Some((name, webhook.pointer(&format!("/clientConfig/{name}"))?)))
 }
@@ -54,7 +54,7 @@ fn is_moved(there: &Value, ours: &Value) -> bool {
     address(there).zip(address(ours)).is_some_and(|((there, _), (ours, _))| there != ours)
 }
 
-/// Ours laid over a webhook that is there, as an apply would have it.
+/// Merges the desired webhook into an existing one, by the rules of apply.
 fn over(there: &Value, ours: &Value) -> Value {
     let mut webhook = there.clone();
     if is_moved(there, ours)
@@ -71,7 +71,7 @@ fn over(there: &Value, ours: &Value) -> Value {
     webhook
 }
 
-/// Entries of ours in place of theirs by the same name, and theirs beside them: so an apply takes them together.
+/// Merges lists by name: desired entries replace existing ones of the same name, as in apply.
 fn named(theirs: Option<&Value>, ours: Option<&Value>) -> Option<Value> {
     let (theirs, ours) = (theirs?.as_array()?, ours?.as_array()?);
     let of = |name: Option<&Value>, all: &[Value]| all.iter().find(|one| one.get("name") == name).cloned();
@@ -82,7 +82,7 @@ fn named(theirs: Option<&Value>, ours: Option<&Value>) -> Option<Value> {
 
 const CONDITIONS: &str = "matchConditions";
 
-/// Members of ours in place of those that are there; of `granular` ones each member by itself.
+/// Merges members: desired ones replace existing ones, `granular` ones recursively.
 fn lay(there: &mut Value, ours: &Value, granular: &[&str]) {
     let (Value::Object(there), Value::Object(ours)) = (there, ours) else { return };
     for (name, value) in ours {
@@ -93,7 +93,7 @@ fn lay(there: &mut Value, ours: &Value, granular: &[&str]) {
     }
 }
 
-/// Who leads a webhook elsewhere, and where to, unless it was us alone.
+/// The owner and address of a webhook, unless pointsman alone owns it.
 fn theirs(found: &Value, webhook: &Value) -> Option<String> {
     let name = webhook.get("name")?.as_str()?;
     let (field, place) = address(webhook)?;

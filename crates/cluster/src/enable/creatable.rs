@@ -1,5 +1,5 @@
-//! Whether objects can be written at every version, as the API server sees it: a create that is not stored is converted
-//! to the version that is and home again, and everything that is registered is asked about it.
+//! Checks that objects can be created in every version: a dry run is converted to the storage version and back, and
+//! calls all registered webhooks.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::cluster::Cluster;
 use crate::crd_state::CrdState;
 use crate::stopwatch::Stopwatch;
 
-/// Creates each of these objects as a dry run. What the API server, or whoever it asks, says no to was asked, too.
+/// Creates each object as dry run. A refusal by the API server or a webhook also proves that the call works.
 pub(super) async fn creatable(
     cluster: &Cluster,
     crd: &CrdState,
@@ -26,7 +26,7 @@ pub(super) async fn creatable(
         let (path, began) = (collection(crd, object), Stopwatch::start(cluster));
         let refused = loop {
             let Err(error) = cluster.try_create(&path, object).await else { break None };
-            // 404: its handler is not there yet.
+            // 404: the handler does not exist yet.
             let fails = matches!(error.code(), None | Some(404 | 500)) || error.passes();
             if !fails {
                 break Some(error.message());
@@ -41,7 +41,7 @@ pub(super) async fn creatable(
     Ok(())
 }
 
-/// Where an object is created.
+/// The collection in which an object is created.
 pub(super) fn collection(crd: &CrdState, object: &Value) -> String {
     let namespace = object.pointer("/metadata/namespace").and_then(Value::as_str).filter(|_| crd.is_namespaced());
     let path = crd.object(version(object), namespace, "");
@@ -53,6 +53,6 @@ fn version(object: &Value) -> &str {
     version.rsplit('/').next().unwrap_or_default()
 }
 
-/// An API server hears of what is registered, and of a CRD, within seconds. Until then whoever writes fails as well.
+/// An API server receives changes of webhook configurations and CRDs within seconds. Until then other clients fail too.
 const ASKED_WITHIN: Duration = Duration::from_secs(6);
 const OFTEN: Duration = Duration::from_millis(250);

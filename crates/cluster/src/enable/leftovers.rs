@@ -1,11 +1,11 @@
-//! What an apply cannot take away: what somebody else wrote, or we otherwise than by applying, stays beside ours.
+//! Fields that an apply cannot remove: those of other field managers, or written by pointsman in another way.
 
 use serde_json::{Value, json};
 
 use crate::crd_state::CrdState;
 
-/// A merge patch that makes a CRD what is wanted and takes the other address of its webhook away: an API server takes
-/// one only. Nothing where there is none. A way out that was not ended has left one, and so has a server elsewhere.
+/// A merge patch that applies the desired CRD and removes the other form of webhook address, since an API server
+/// accepts only one. `None` without the other form, which remains from an interrupted disable or an external server.
 pub(super) fn replacing(found: &CrdState, wanted: &Value) -> Option<Value> {
     let ours = wanted.pointer(CLIENT)?;
     let other = if ours.get("url").is_some() { "service" } else { "url" };

@@ -8,59 +8,58 @@ use crate::call_error::CallError;
 use crate::conversion::{NoEndpoints, Probe};
 use crate::dry_run::DryRun;
 
-/// What the cluster is to hold, where a certain version is stored.
+/// The desired documents for a storage version.
 #[derive(Clone, Debug)]
 pub struct DesiredCrd {
-    /// That version.
+    /// The storage version.
     pub storage: String,
-    /// What must be there before: policies.
+    /// Documents that are required first: policies.
     pub before: Vec<Value>,
     /// The CRD, with its conversion.
     pub crd: Value,
 }
 
-/// How a CRD is enabled.
+/// Options of `enable`.
 #[derive(Clone, Debug)]
 pub struct EnableOptions {
     /// The CRD's name: `plural.group`.
     pub name: String,
-    /// What is to be there, for each version that the CRD may store; the first one for a CRD that is not there yet. The
-    /// storage version is not enabling's to change: `migrate` does that.
+    /// The desired documents, by possible storage version; the first for a new CRD. `enable` does not change the
+    /// storage version: `migrate` does.
     pub wanted: Vec<DesiredCrd>,
-    /// What is asked before.
+    /// Test requests before any change.
     pub probes: Vec<Probe>,
-    /// An object of each version, to see that it can be created; none is stored.
+    /// One object per version for a dry run of its creation.
     pub samples: Vec<Value>,
-    /// Webhook configurations and policies that are applied once the CRD is enabled.
+    /// Webhook configurations and policies to apply after the CRD.
     pub registered: Vec<Value>,
-    /// Objects that these are asked about, at each version; none is stored.
+    /// Objects that test these, per version, as dry run.
     pub judged: Vec<Value>,
-    /// `host:port` to ask, instead of those that the Service leads to.
+    /// `host:port` to test, instead of the Service's endpoints.
     pub endpoints: Vec<String>,
-    /// Take fields over that somebody else applied: of the CRD, of what must be there before, and of what is
-    /// registered.
+    /// Override conflicts with other field managers: of the CRD, the required documents and the webhook configurations.
     pub force: bool,
-    /// Take the conversion over from another webhook.
+    /// Replace another conversion webhook.
     pub repoint: bool,
-    /// Test every endpoint, and change nothing.
+    /// Test all endpoints, and change nothing.
     pub dry_run: Option<DryRun>,
 }
 
-/// Something that is to be done.
+/// A step of `enable`.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum EnableStep {
-    /// Every endpoint is asked what an API server would ask.
+    /// Sends every endpoint the requests of an API server.
     Ask {
-        /// Whose endpoints.
+        /// The server.
         place: String,
     },
-    /// A document is applied.
+    /// Applies a document.
     Apply {
         /// Kind and name.
         document: String,
     },
-    /// A version is read, and an object created there as a dry run.
+    /// Reads a version, and creates an object as dry run.
     Try {
         /// The version.
         version: String,
@@ -81,36 +80,36 @@ impl fmt::Display for EnableStep {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum EnableEvent {
-    /// What is going to be done, in order.
+    /// The planned steps, in order.
     Plan(Vec<EnableStep>),
-    /// An endpoint gave every answer that it should.
+    /// An endpoint passed all tests.
     Answers {
         /// `host:port`.
         endpoint: String,
-        /// How many reviews.
+        /// The number of reviews.
         probes: usize,
     },
-    /// Fields are taken over from somebody else.
+    /// Field ownership is taken from another field manager.
     TakenOver {
         /// Kind and name.
         document: String,
-        /// From whom, and which field.
+        /// The field manager and the field.
         conflict: String,
     },
-    /// A document trusts other authorities, and is going to trust those that were given.
+    /// The trusted authorities of a document are replaced.
     BundleReplaced {
         /// Kind and name.
         document: String,
-        /// The field managers that have set them.
+        /// The field managers of the earlier ones.
         managers: Vec<String>,
     },
-    /// cert-manager writes authorities into a document, and will overwrite those that were given.
+    /// cert-manager injects authorities into a document, and will overwrite the given ones.
     BundleInjected {
         /// Kind and name.
         document: String,
-        /// By this annotation of it.
+        /// The annotation.
         annotation: &'static str,
-        /// What it names.
+        /// Its value.
         value: String,
     },
     /// A document was applied.
@@ -118,58 +117,58 @@ pub enum EnableEvent {
         /// Kind and name.
         document: String,
     },
-    /// A note of a way out that was begun could not be taken off the CRD. The next enable takes it off.
+    /// The annotation of an interrupted disable could not be removed from the CRD. The next enable removes it.
     NoteLeft {
         /// The annotation.
         annotation: &'static str,
-        /// What was in the way.
+        /// The error.
         reason: String,
     },
-    /// A version can be read.
+    /// A version is readable.
     Reads {
         /// The version.
         version: String,
     },
-    /// An object can be created at a version.
+    /// An object can be created in a version.
     Creates {
         /// The version.
         version: String,
-        /// What was said to this one, where it was refused.
+        /// The message of a refusal, if refused.
         refused: Option<String>,
     },
-    /// Something failed, and the CRD is again what it was.
+    /// A step failed, and the CRD is restored.
     PutBack,
 }
 
-/// What came of it.
+/// The result of `enable`.
 #[derive(Clone, Debug)]
 pub struct Enabled {
     /// The CRD.
     pub crd: String,
-    /// What was to be done.
+    /// The planned steps.
     pub steps: Vec<EnableStep>,
-    /// The endpoints that were tested.
+    /// The tested endpoints.
     pub endpoints: Vec<String>,
-    /// The versions that were read afterwards.
+    /// The versions read afterwards.
     pub versions: Vec<String>,
-    /// Whether the CRD was there, and said this already.
+    /// True if the CRD already had the desired content.
     pub unchanged: bool,
 }
 
-/// Why a CRD was not enabled.
+/// An error of `enable`.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EnableError {
     /// A call failed.
     #[error(transparent)]
     Call(#[from] CallError),
-    /// It would harm what is there.
+    /// The change would do harm.
     #[error("{0}")]
     Refused(String),
-    /// Nobody answers as the API server would be answered.
+    /// An endpoint failed the test.
     #[error("nothing was changed: {0}")]
     Untested(String),
-    /// Somebody else applied these fields.
+    /// Another field manager owns these fields.
     #[error(
         "nothing was changed: another field manager owns fields of {document} ({conflicts}). --force-conflicts takes ownership; \
          applying the old manifest again undoes this"
@@ -177,31 +176,31 @@ pub enum EnableError {
     Conflict {
         /// Kind and name.
         document: String,
-        /// Who, and which fields.
+        /// The field managers and fields.
         conflicts: String,
     },
-    /// The CRD changed again and again while it was to be enabled.
+    /// Repeated conflicts with other writers of the CRD.
     #[error(
         "{crd} was changed by another client {times} times during enable. Find the client with kubectl get --show-managed-fields, stop it, and run enable again"
     )]
     Changing {
         /// The CRD.
         crd: String,
-        /// How often.
+        /// The number of attempts.
         times: u16,
     },
-    /// It was applied, and does not work.
+    /// The applied CRD does not work.
     #[error("{reason}; {after}")]
     Unread {
-        /// What was seen.
+        /// The finding.
         reason: String,
-        /// What became of the CRD.
+        /// The state of the CRD.
         after: String,
     },
 }
 
 impl EnableError {
-    /// The call that failed, where it is one.
+    /// The failed call, if any.
     #[must_use]
     pub fn call(&self) -> Option<&CallError> {
         match self {

@@ -3,7 +3,7 @@
 use crate::conversion::ClientStanza;
 use crate::crd_state::CrdState;
 
-/// Why this CRD must not become that one; nothing if it may.
+/// The reason to refuse the change of a CRD, if any.
 pub(super) fn refusal(found: &CrdState, wanted: &CrdState, repoint: bool) -> Option<String> {
     let (name, versions) = (found.name(), wanted.versions());
     let gone = |those: &[&str]| -> Vec<String> {

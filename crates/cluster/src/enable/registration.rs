@@ -1,4 +1,4 @@
-//! Webhook configurations and policies that `enable` registers, and removes again if they fail.
+//! Webhook configurations and policies that `enable` applies, and restores after a failure.
 
 use serde_json::Value;
 
@@ -9,32 +9,32 @@ use super::restore::undo;
 use crate::call_error::CallError;
 use crate::cluster::{Cluster, DRY, Extent, MANAGER, PatchForm, title};
 
-/// What was applied.
+/// The applied documents.
 #[derive(Default)]
 pub(super) struct Registering(Vec<AppliedDocument>);
 
 struct AppliedDocument {
     path: String,
-    /// What stood there before.
+    /// The earlier document.
     found: Option<Value>,
-    /// What the API server made of it.
+    /// The document in the API server's response.
     applied: Value,
     ours: Value,
-    /// Somebody else led a webhook of it elsewhere, and was overruled.
+    /// True if a webhook address of another client was overridden.
     overruled: bool,
 }
 
-/// What became of a document.
+/// The result for a document.
 struct Put {
-    /// What the API server made of it, also where it came half way only: that is undone all the same.
+    /// The document in the API server's response, also after a partial success, which is reverted too.
     applied: Option<Value>,
-    /// What stood there before, where that was seen anew.
+    /// The earlier document, if read again.
     before: Option<Value>,
     overruled: bool,
     said: Result<(), CallError>,
 }
 
-/// Webhooks that were led here.
+/// Webhooks whose address was changed.
 struct Led {
     before: Value,
     now: Value,
@@ -42,7 +42,7 @@ struct Led {
 }
 
 impl Registering {
-    /// Whether what is applied may be looked at, and taken away again.
+    /// Checks the permissions to read and delete the documents.
     pub(super) async fn may(cluster: &Cluster, documents: &[Value]) -> Result<(), CallError> {
         for ours in documents {
             let path = cluster.document_path(ours).await?;
@@ -53,8 +53,8 @@ impl Registering {
         Ok(())
     }
 
-    /// Applies these, in this order. What conflicts was taken over by word, or was refused before. Addresses that
-    /// others gave a webhook are taken away by `force` alone: somebody may have written one since.
+    /// Applies the documents in order. Conflicts were accepted or refused earlier. Webhook addresses of other clients
+    /// are overridden only with `force`, since one may be new.
     pub(super) async fn apply(
         &mut self,
         cluster: &Cluster,
@@ -76,7 +76,7 @@ impl Registering {
         Ok(())
     }
 
-    /// Makes all of it what it was, the last one first. Says what became of it.
+    /// Restores all documents, last one first. Returns the result as text.
     pub(super) async fn undo(&self, cluster: &Cluster) -> String {
         let mut stays = String::new();
         for one in self.0.iter().rev() {
@@ -84,7 +84,8 @@ impl Registering {
                 None => cluster.delete(&one.path).await.map(|_| true),
                 Some(found) if found.pointer(GENERATION) == one.applied.pointer(GENERATION) => continue,
                 Some(found) => {
-                    // What somebody else had set is not ours after that: whoever enables again is asked again.
+                    // A restored value of another client must not be owned by pointsman: the next run requires
+                    // confirmation again.
                     let manager = if one.overruled { PUT_BACK } else { MANAGER };
                     undo(cluster, &one.path, found, &one.applied, &one.ours, manager).await
                 }
@@ -125,13 +126,13 @@ async fn put(cluster: &Cluster, path: &str, ours: &Value, force: bool) -> Put {
     Put { applied: Some(applied), before: Some(before), overruled, said }
 }
 
-/// Leads webhooks here that have the other address; nothing where there is none, or it is not to be taken.
+/// Changes webhooks with the other form of address; `None` without such webhooks, or without permission to override.
 async fn lead(cluster: &Cluster, path: &str, ours: &Value, force: bool) -> Result<Option<Led>, CallError> {
     let mut sent: Option<(Value, bool, CallError)> = None;
     for _ in 0..TRIES {
         let Some(there) = cluster.find(path).await? else { return Ok(None) };
         let Some(leading) = ClientConfigChange::of(&there, ours) else {
-            // One that was done, and not heard.
+            // Done earlier, without a received response.
             return Ok(sent.map(|(before, overruled, _)| Led { before, now: there, overruled }));
         };
         let overruled = !leading.theirs.is_empty();
@@ -147,8 +148,8 @@ async fn lead(cluster: &Cluster, path: &str, ours: &Value, force: bool) -> Resul
     sent.map_or(Ok(None), |(_, _, error)| Err(error))
 }
 
-/// Injectors of authorities write a configuration now and then, and not all the time.
+/// Injectors write a configuration occasionally.
 const TRIES: u16 = 5;
-/// The field manager of what is put back although somebody else had set it.
+/// The field manager for restored values of other clients.
 const PUT_BACK: &str = "pointsman-put-back";
 const GENERATION: &str = "/metadata/generation";

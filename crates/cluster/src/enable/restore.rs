@@ -6,8 +6,7 @@ use serde_json::{Value, json};
 use crate::call_error::CallError;
 use crate::cluster::{Cluster, Extent, PatchForm};
 
-/// Makes a document what was found, where nobody has changed it since, but for injectors of authorities. Returns
-/// whether it is.
+/// Restores a document unless another client changed it, except for injectors of authorities. Returns true on success.
 pub(super) async fn undo(
     cluster: &Cluster,
     path: &str,
@@ -21,7 +20,8 @@ pub(super) async fn undo(
         let patch = undone(found, &seen, ours);
         match cluster.patch(&format!("{path}?fieldManager={manager}"), PatchForm::Json, &patch, Extent::Metadata).await
         {
-            // What was tested is not so any more: somebody else has changed it, or it was undone, and not heard.
+            // A precondition failed: another client changed the document, or it was restored without a received
+            // response.
             Err(error) if error.code() == Some(422) => {
                 let (now, said) = (cluster.get(path).await?, said_in(ours));
                 if now.get(said) == found.get(said) {
@@ -38,10 +38,10 @@ pub(super) async fn undo(
     Ok(false)
 }
 
-/// Injectors write now and then, and not all the time.
+/// Injectors write occasionally.
 const TRIES: u16 = 3;
 
-/// The same without what cert-manager's injector writes.
+/// The same without the bundles of cert-manager's injector.
 fn without_authorities(said: Option<&Value>) -> Option<Value> {
     fn strip(value: &mut Value) {
         match value {
@@ -58,13 +58,13 @@ fn without_authorities(said: Option<&Value>) -> Option<Value> {
     Some(said)
 }
 
-/// Where a document says what it does.
+/// The main member of a document.
 fn said_in(document: &Value) -> &'static str {
     if document.get("webhooks").is_some() { "webhooks" } else { "spec" }
 }
 
-/// The patch that makes a document what was found, where nobody has changed it since. What says what it does is
-/// replaced whole: a merge would leave members of the webhook beside the old strategy.
+/// The patch that restores a document if unchanged. Replaces the whole main member: a merge would keep webhook members
+/// next to the old strategy.
 fn undone(found: &Value, applied: &Value, ours: &Value) -> Value {
     let generation = applied.pointer("/metadata/generation");
     let said = said_in(ours);

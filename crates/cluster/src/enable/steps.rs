@@ -22,15 +22,15 @@ use crate::dry_run::DryRun;
 use crate::stopwatch::Stopwatch;
 use crate::superset::says;
 
-/// Points the conversion of a CRD to our webhook: every endpoint is asked first what an API server would ask, trusting
-/// only what the API server will trust. Then the CRD is applied as a whole (objects of a version that is served before
-/// its conversion is there would be relabelled, and lose fields), every version is read, and an object created at each,
-/// as a dry run. Only then is registered what is to be. If something of that fails, everything is put back.
+/// Points the conversion of a CRD to the pointsman webhook. First tests every endpoint with the requests and trust
+/// settings of an API server. Then applies the whole CRD at once: objects of a version served without its conversion
+/// would be relabelled, and lose fields. Then reads every version, and creates an object in each as dry run. Finally
+/// applies webhook configurations and policies. Restores everything after a failure.
 ///
-/// Run again, it tests again and changes nothing. Where somebody else changes the CRD meanwhile, it looks again.
+/// A repeated run tests again and changes nothing. After a concurrent change of the CRD, it starts over.
 ///
 /// # Errors
-/// [`EnableError`]: what was in the way, and whether anything was changed.
+/// [`EnableError`]: the obstacle, and whether anything was changed.
 pub async fn enable(
     cluster: &Cluster,
     options: &EnableOptions,
@@ -65,7 +65,7 @@ pub async fn enable(
             before = Some(found);
             continue;
         };
-        // Where an apply of ours was done and not heard, the CRD is as wanted now: put back is what was there before.
+        // After an apply without received response, the earlier CRD is the one to restore.
         let found = before.filter(|_| unchanged).unwrap_or(found);
         if found.as_ref().is_some_and(|found| found.generation() != applied.generation()) {
             sleep(REPLACED_WITHIN).await;
@@ -74,7 +74,7 @@ pub async fn enable(
         match come_into_force(cluster, &applied, options, &mut registering, say).await {
             Ok(versions) => {
                 enabled.versions = versions;
-                // It is enabled, whatever becomes of a note on it.
+                // The CRD is enabled, even if the annotation remains.
                 if let Err(error) = forget_the_way_out(cluster, &applied).await {
                     say(EnableEvent::NoteLeft { annotation: DISABLING, reason: error.to_string() });
                 }
@@ -90,7 +90,7 @@ pub async fn enable(
     Err(EnableError::Changing { crd: options.name.clone(), times: TRIES })
 }
 
-/// What is going to be done.
+/// The planned steps.
 fn plan(target: &CrdState, wanted: &DesiredCrd, options: &EnableOptions) -> Vec<EnableStep> {
     let place = ClientStanza::of(target.document()).map_or_else(String::new, |stanza| stanza.place.to_string());
     let apply = |document: &Value| EnableStep::Apply { document: title(document) };
@@ -105,7 +105,8 @@ fn plan(target: &CrdState, wanted: &DesiredCrd, options: &EnableOptions) -> Vec<
     steps
 }
 
-/// Waits until every version can be read and written, and registers what is to be. Returns the versions.
+/// Waits until every version is readable and writable, and applies webhook configurations and policies. Returns the
+/// versions.
 async fn come_into_force(
     cluster: &Cluster,
     crd: &CrdState,
@@ -120,7 +121,7 @@ async fn come_into_force(
         versions.push(version.to_owned());
     }
     match creatable(cluster, crd, &options.samples, say).await {
-        // It stands there already and leads elsewhere, which is what registering mends. The same is tried after it.
+        // An existing webhook has another address, which the next step fixes. The test is repeated afterwards.
         Err(reason) if fails(&options.registered, &reason) => {}
         created => created?,
     }
@@ -128,20 +129,20 @@ async fn come_into_force(
         return Ok(versions);
     }
     registering.apply(cluster, &options.registered, options.force, say).await.map_err(|error| error.to_string())?;
-    // Until it has heard of them, the API server asks nobody.
+    // The API server does not call the webhooks before it has received them.
     sleep(REPLACED_WITHIN).await;
     creatable(cluster, crd, &options.judged, say).await?;
     Ok(versions)
 }
 
-/// Whether one of these webhooks is what an API server complains of.
+/// True if the API server's error is about one of these webhooks.
 fn fails(registered: &[Value], reason: &str) -> bool {
     let webhooks = registered.iter().filter_map(|document| document.get("webhooks")?.as_array()).flatten();
     let names = webhooks.filter_map(|webhook| webhook.get("name")?.as_str());
     names.into_iter().any(|name| reason.contains(&format!("failed calling webhook {name:?}")))
 }
 
-/// Takes away what a way out that was not ended has left: where the conversion led before.
+/// Removes the annotation of an interrupted disable.
 async fn forget_the_way_out(cluster: &Cluster, crd: &CrdState) -> Result<(), CallError> {
     if crd.annotation(DISABLING).is_none() {
         return Ok(());
@@ -150,10 +151,10 @@ async fn forget_the_way_out(cluster: &Cluster, crd: &CrdState) -> Result<(), Cal
     cluster.patch(&crd.path(), PatchForm::Merge, &patch, Extent::Metadata).await.map(drop)
 }
 
-/// Others write a CRD now and then, and not all the time.
+/// Other clients write a CRD occasionally.
 const TRIES: u16 = 5;
 
-/// What is to be there, for the CRD that is.
+/// The desired documents for the existing CRD.
 fn chosen<'o>(options: &'o EnableOptions, found: Option<&CrdState>) -> Result<&'o DesiredCrd, EnableError> {
     let storage = found.map(CrdState::storage);
     let wanted = options.wanted.iter().find(|wanted| storage.is_none_or(|storage| wanted.storage == storage));
@@ -167,7 +168,7 @@ fn chosen<'o>(options: &'o EnableOptions, found: Option<&CrdState>) -> Result<&'
     })
 }
 
-/// Asks the API server what it would say, and changes nothing: who else applied what, and what we may not do.
+/// Dry runs of all changes, to find conflicts and missing permissions.
 async fn try_out(
     cluster: &Cluster,
     wanted: &DesiredCrd,
@@ -204,7 +205,7 @@ async fn try_out(
         }
     }
     Registering::may(cluster, &options.registered).await?;
-    // Whatever else is wrong is there already; it may be what enabling mends.
+    // Other existing problems are allowed, since `enable` may fix them.
     if let Some(version) = target.served().first() {
         let path = format!("{}?limit=1", target.collection(version));
         let listed = cluster.read(&path, Extent::MetadataOfAll).await;
@@ -217,8 +218,7 @@ async fn try_out(
     Ok(())
 }
 
-/// Where a webhook configuration stands one of whose webhooks is to have the other address, if that may be why it could
-/// not be applied.
+/// The path of a webhook configuration, and the change of address, if that may explain the failed apply.
 async fn leads(
     cluster: &Cluster,
     document: &Value,
@@ -233,14 +233,12 @@ async fn leads(
     Ok(found.and_then(|found| ClientConfigChange::of(&found, document)).map(|leading| (path, leading)))
 }
 
-/// Whether a conflict is with what we wrote ourselves, otherwise than by applying it: what was put back, or what a
-/// migration stores.
+/// True if the conflict is with pointsman itself, by a write other than apply: a restore, or a migration.
 fn is_ours(conflict: &str) -> bool {
     conflict.starts_with(&format!("conflict with \"{MANAGER}\""))
 }
 
-/// Applies all of it; nothing where the CRD is not the one that was found any more. What conflicts was taken over by
-/// word, or was refused before.
+/// Applies all documents; `None` if the CRD changed since it was read. Conflicts were accepted or refused earlier.
 async fn apply(
     cluster: &Cluster,
     wanted: &DesiredCrd,
@@ -270,7 +268,7 @@ async fn apply(
             metadata.insert("resourceVersion".to_owned(), seen.into());
         }
     }
-    // Where there was none, nothing conflicts but what somebody else has made since.
+    // Without an earlier CRD, a conflict is with a new one.
     match cluster.apply(&crd, found.is_some()).await {
         Ok(applied) => {
             say(EnableEvent::Applied { document: title(&crd) });
@@ -278,7 +276,7 @@ async fn apply(
         }
         Err(error) if error.code() == Some(409) => Ok(None),
         Err(error) => match replaced {
-            // It leads elsewhere by now, and nobody has tried that.
+            // The conversion address has changed without a test.
             Some((found, now)) => {
                 let after = put_back(cluster, Some(found), &now, wanted, say).await;
                 Err(EnableError::Unread { reason: error.message(), after })
@@ -288,7 +286,7 @@ async fn apply(
     }
 }
 
-/// Asks everybody. Returns whom.
+/// Tests all endpoints. Returns them.
 async fn test(
     cluster: &Cluster,
     target: &CrdState,
@@ -300,7 +298,7 @@ async fn test(
         return Err(EnableError::Untested("the CRD says nothing of a webhook".to_owned()));
     };
     if stanza.authorities.is_none() {
-        // What cert-manager has written into the CRD that is there.
+        // The authorities that cert-manager injected into the existing CRD.
         let theirs = found.and_then(|found| ClientStanza::of(found.document()));
         stanza.authorities = theirs.and_then(|theirs| theirs.authorities);
     }
@@ -316,13 +314,13 @@ async fn test(
     Ok(asked)
 }
 
-/// Waits until a version is served, and a list of it succeeds; with objects in another version, that converts them.
+/// Waits until a version is served, and a list succeeds, which converts objects of other versions.
 async fn readable(cluster: &Cluster, target: &CrdState, version: &str) -> Result<(), String> {
     let path = format!("{}?limit=10", target.collection(version));
     let began = Stopwatch::start(cluster);
     loop {
         let Err(error) = cluster.read(&path, Extent::MetadataOfAll).await else { return Ok(()) };
-        // 404: not served yet. 500 is what a conversion that fails is called, also by a handler that is on its way out.
+        // 404: not served yet. 500: a failing conversion, possibly by a handler that is being replaced.
         let patience = match error.code() {
             Some(404) => SERVED_WITHIN,
             Some(500) => CONVERTED_WITHIN,
@@ -336,14 +334,14 @@ async fn readable(cluster: &Cluster, target: &CrdState, version: &str) -> Result
     }
 }
 
-/// As [`REPLACED_WITHIN`], and the five seconds that it waits before a new CRD is called established.
+/// [`REPLACED_WITHIN`], and the five seconds before a new CRD counts as established.
 const SERVED_WITHIN: Duration = Duration::from_secs(20);
 
-/// As long as that lasts, whoever reads another version fails.
+/// Clients that read another version fail during this time.
 const CONVERTED_WITHIN: Duration = Duration::from_secs(6);
 const OFTEN: Duration = Duration::from_millis(250);
 
-/// Makes the CRD what it was. Says what became of it.
+/// Restores the CRD. Returns the result as text.
 async fn put_back(
     cluster: &Cluster,
     found: Option<&CrdState>,

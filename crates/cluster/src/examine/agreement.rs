@@ -1,4 +1,4 @@
-//! Documents that lead to one server, compared by the authorities that they trust.
+//! Compares the trusted authorities of documents for the same server.
 
 use x509_cert::Certificate;
 use x509_cert::der::Encode;
@@ -7,15 +7,15 @@ use super::registration_problem::RegisteredFinding;
 use crate::bundle_faults::certificates;
 use crate::conversion::ClientStanza;
 
-/// A document, and where it leads.
+/// A document with its server.
 pub(super) struct TrustedServer {
     /// Kind and name of the document.
     pub(super) title: String,
     pub(super) stanza: ClientStanza,
 }
 
-/// Documents whose authorities cannot sign the certificate that another document wants of the same server. During a
-/// rotation both have an authority in common.
+/// Documents whose authorities cannot sign the certificate that another document requires of the same server. During a
+/// rotation, both share an authority.
 pub(super) fn disagreements(all: &[TrustedServer]) -> Vec<RegisteredFinding> {
     let mut findings: Vec<RegisteredFinding> = Vec::new();
     let read = all.iter().map(|one| (one, certificates(one.stanza.authorities.as_deref().unwrap_or_default())));
@@ -42,7 +42,7 @@ pub(super) fn disagreements(all: &[TrustedServer]) -> Vec<RegisteredFinding> {
     findings
 }
 
-/// Whether one certificate of a server can satisfy both: it is one authority, or one of them has signed the other.
+/// True if one server certificate can satisfy both: the same authority, or one has signed the other.
 fn is_related(one: &Certificate, other: &Certificate) -> bool {
     let (one, other) = (one.tbs_certificate(), other.tbs_certificate());
     let key = |of: &x509_cert::TbsCertificate| of.subject_public_key_info().to_der().ok();

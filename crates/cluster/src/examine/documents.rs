@@ -12,28 +12,28 @@ use crate::conversion::{ClientStanza, WebhookPlace};
 use crate::crd_state::CrdState;
 use crate::status::{declared, findings};
 
-/// What an examination of documents needs to know of the kinds.
+/// Information about kinds, for an examination of documents.
 pub struct DocumentOptions<'o> {
-    /// The name by which commands call the kind of a CRD, which is given as `plural.group`.
+    /// The command line name of a CRD's kind, given `plural.group`.
     pub kind: &'o dyn Fn(&str) -> Option<String>,
-    /// What a CRD says otherwise than the one that its definition was checked against. Empty without a definition.
+    /// The differences between a CRD and its definition; empty without a definition.
     pub drift: &'o dyn Fn(&Value) -> Vec<String>,
     /// Seconds since 1970.
     pub now: u64,
 }
 
-/// What an examination of documents found.
+/// The result of an examination of documents.
 #[derive(Clone, Debug, Default)]
 pub struct ExaminedDocuments {
-    /// What needs a person.
+    /// Findings.
     pub findings: Vec<RegisteredFinding>,
-    /// The documents that were examined. An examination of none proves nothing.
+    /// The number of examined documents. With zero, the result proves nothing.
     pub examined: usize,
 }
 
-/// Examines documents by themselves: every CRD, and each webhook configuration that is pointsman's or leads to the
-/// server of another one. It finds what [`status`](crate::status()) and [`examine`](crate::examine()) find in a
-/// cluster, as far as a document shows it. A bundle that cert-manager is to write may be missing.
+/// Examines documents without a cluster: every CRD, and each webhook configuration that is of pointsman or refers to
+/// the server of another document. Finds the same as [`status`](crate::status()) and [`examine`](crate::examine()) in a
+/// cluster, as far as documents show it. A bundle injected by cert-manager may be missing.
 #[must_use]
 pub fn examine_documents(documents: &[Value], options: &DocumentOptions<'_>) -> ExaminedDocuments {
     let mut examined = ExaminedDocuments::default();
@@ -115,7 +115,7 @@ fn is_of(document: &Value, group: &str) -> bool {
     document.get("apiVersion").and_then(Value::as_str).is_some_and(|version| version.starts_with(group))
 }
 
-/// Whether cert-manager writes the bundle (<https://cert-manager.io/docs/concepts/ca-injector/>).
+/// True if cert-manager injects the bundle (<https://cert-manager.io/docs/concepts/ca-injector/>).
 fn is_injected(document: &Value) -> bool {
     let annotations = document.pointer("/metadata/annotations").and_then(Value::as_object);
     annotations.is_some_and(|all| all.keys().any(|name| name.starts_with("cert-manager.io/inject-")))
@@ -186,7 +186,7 @@ mod tests {
             one(&[converted(bundle)], "CustomResourceDefinition ws.e.com: it");
             one(&[converted(bundle)], words);
             one(&[configuration("pointsman-v", bundle)], words);
-            // One that leads to the same server.
+            // Another configuration for the same server.
             one(&[converted(&good), configuration("other", bundle)], words);
         }
     }

@@ -1,4 +1,4 @@
-//! From the documents to those who answer.
+//! Examines admission documents and their servers.
 
 use std::collections::BTreeSet;
 
@@ -15,27 +15,25 @@ use crate::cluster::Cluster;
 use crate::conversion::{ClientStanza, NoEndpoints, TlsClient, Unconnected, WebhookPlace, endpoints};
 use crate::crd_state::CrdState;
 
-/// What was seen.
+/// The result of an examination.
 #[derive(Clone, Debug, Default)]
 pub struct Examined {
     /// Every webhook configuration and policy of the cluster.
     pub documents: Vec<Value>,
-    /// The Pods that serve ours.
+    /// The Pods of pointsman.
     pub servers: Vec<RunningServer>,
-    /// What of that needs a person.
+    /// Findings.
     pub findings: Vec<RegisteredFinding>,
-    /// What could not be asked, and why.
+    /// Failed checks, with reasons.
     pub unknown: Vec<String>,
 }
 
-/// Looks at what is registered for admission, and at who answers there: whether every endpoint that is ready shows a
-/// certificate that the API server would trust, by every bundle that is published, and how the servers were started.
-/// Whoever has registered it: what leads to a server of ours, or to one that converts one of these CRDs, is about it.
-/// `now` is in seconds since 1970.
+/// Examines the admission documents and their servers: whether every ready endpoint presents a certificate that the API
+/// server trusts, by every published bundle, and how the servers were started. Includes documents of other authors that
+/// refer to a pointsman server, or to a server that converts one of these CRDs. `now` is in seconds since 1970.
 ///
 /// # Errors
-/// A CRD cannot be read, or what is registered cannot be listed. What else cannot be asked is told in
-/// [`Examined::unknown`].
+/// A CRD or the admission documents cannot be read. Other failed checks are in [`Examined::unknown`].
 pub async fn examine(cluster: &Cluster, crds: &[String], now: u64) -> Result<Examined, CallError> {
     let documents = admission_documents(cluster).await?;
     let (mut examined, mut unknown) = (Examined::default(), BTreeSet::new());
@@ -83,7 +81,7 @@ fn service(place: &WebhookPlace) -> Option<(&str, &str)> {
     }
 }
 
-/// Asks everybody behind a stanza for a certificate, trusting what it says.
+/// Connects to all endpoints of a stanza, and verifies their certificates by its bundle.
 async fn trusted(
     cluster: &Cluster,
     one: &AdmissionDocument,
@@ -106,7 +104,7 @@ async fn trusted(
         }
     };
     if stanza.authorities.is_none() {
-        // A public authority may have signed it.
+        // The certificate may be from a public authority.
         unknown.insert(format!(
             "what {} shows: without a caBundle the trust of the API server is not known here",
             stanza.place

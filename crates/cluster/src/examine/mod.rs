@@ -1,4 +1,4 @@
-//! What is registered for admission, who answers there, and how they were started: a look, and nothing is written.
+//! Read-only examination of admission documents, their servers, and how these were started.
 
 mod agreement;
 mod documents;

@@ -1,4 +1,4 @@
-//! How the servers behind a Service were started.
+//! The command lines of the servers of a Service.
 
 use serde_json::Value;
 
@@ -6,16 +6,16 @@ use crate::call_error::CallError;
 use crate::cluster::{Cluster, Extent};
 use crate::pages::{Pages, items};
 
-/// A Pod that serves.
+/// A serving Pod.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct RunningServer {
     /// `namespace/name` of the Pod.
     pub pod: String,
-    /// What its containers are started with.
+    /// The arguments of its containers.
     pub args: Vec<String>,
 }
 
-/// The Pods that a Service leads to, each with its flags; none where it leads elsewhere.
+/// The Pods of a Service with their arguments; empty for an external server.
 pub(super) async fn running(cluster: &Cluster, namespace: &str, name: &str) -> Result<Vec<RunningServer>, CallError> {
     let path = format!("/api/v1/namespaces/{namespace}/services/{name}");
     let Some(service) = cluster.find(&path).await? else { return Ok(Vec::new()) };
@@ -42,7 +42,7 @@ fn args(pod: &Value) -> Vec<String> {
     texts.flatten().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
-/// As kubectl's `--chunk-size`.
+/// Same as the default `--chunk-size` of kubectl.
 const PAGE: u32 = 500;
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
-//! What an examination of documents finds.
+//! Findings about documents.
 
-/// Something about a CRD or a webhook configuration that needs a person.
+/// A problem of a CRD or a webhook configuration.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct RegisteredFinding {
     /// Kind and name.
     pub document: String,
-    /// What does not fit, and what comes of it.
+    /// The problem and its consequence.
     pub problem: String,
-    /// The line to change, or the command that mends it.
+    /// The line to change, or the command that fixes it.
     pub mend: String,
 }

@@ -1,4 +1,4 @@
-//! The webhooks of a configuration, by how the API server calls them.
+//! The `clientConfig`s of a webhook configuration.
 
 use serde_json::Value;
 
@@ -8,14 +8,14 @@ use crate::conversion::ClientStanza;
 
 /// A `clientConfig` of a webhook configuration.
 pub(super) struct WebhookClient<'d> {
-    /// Where it is in the document, such as `webhooks[0]`.
+    /// Its location in the document, such as `webhooks[0]`.
     at: String,
     config: &'d Value,
     pub(super) stanza: ClientStanza,
 }
 
 impl<'d> WebhookClient<'d> {
-    /// Those of a document, each address with each bundle once.
+    /// Those of a document, without duplicates of address and bundle.
     pub(super) fn all(document: &'d Value) -> Vec<Self> {
         let webhooks = document.get("webhooks").and_then(Value::as_array).into_iter().flatten().enumerate();
         let mut all: Vec<Self> = Vec::new();
@@ -38,10 +38,10 @@ impl<'d> WebhookClient<'d> {
         bundle_faults(self.config, now)
     }
 
-    /// A fault as a finding of the document with this title. `rotate` is the command that replaces a bundle, where the
-    /// document is in a cluster. It does not add a bundle.
+    /// A finding about the document with this title. `rotate` is the command that replaces a bundle, for a document in
+    /// a cluster; it cannot add a missing one.
     pub(super) fn finding(&self, title: &str, fault: &BundleFault, rotate: Option<&str>) -> RegisteredFinding {
-        // The words of `pointsman_core::registration::inspect`, which finds a missing bundle as well.
+        // The wording of `pointsman_core::registration::inspect`, which also finds missing bundles.
         let line = || format!("{}.clientConfig.caBundle: {AUTHORITY}", self.at);
         let mend = rotate.filter(|_| *fault != BundleFault::Missing).map_or_else(line, str::to_owned);
         RegisteredFinding { document: title.to_owned(), problem: fault.to_string(), mend }

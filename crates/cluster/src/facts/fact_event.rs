@@ -1,4 +1,4 @@
-//! What is told of facts that are followed.
+//! Events about followed facts.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -8,28 +8,28 @@ use pointsman_core::definition::WatchedFact;
 
 use crate::call_error::CallError;
 
-/// Of which objects, by namespace and name, a fact is true.
+/// For each fact, the objects with which it is true, by namespace and name.
 pub type FactState = Vec<(WatchedFact, Arc<BTreeSet<(String, String)>>)>;
 
-/// Something about facts that are followed.
+/// An event about followed facts.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum FactEvent {
-    /// Everything was read, or something changed: this is known now.
+    /// The current facts, after a list or a change.
     Seen(FactState),
-    /// The API server was heard, and nothing has changed.
+    /// The API server responded without change.
     Heard,
-    /// There are objects, and none of them can be the one that a stage asks for: they are in namespaces and the fact
-    /// names none, or the other way round.
+    /// The observed objects cannot be those of the fact: they are namespaced and the fact has no namespace, or the
+    /// reverse.
     Misplaced {
         /// The fact.
         fact: WatchedFact,
     },
-    /// It could not be read or watched, and is tried again after a pause. What is known stays known meanwhile.
+    /// A list or watch failed, and is retried after a pause. Known facts remain meanwhile.
     Failed {
-        /// What stands in the way.
+        /// The error.
         error: CallError,
-        /// How long it is left alone.
+        /// The pause.
         pause: Duration,
     },
 }

@@ -1,4 +1,4 @@
-//! What was seen of the objects that say facts: of which of them each fact is true.
+//! The observed objects of facts: for each fact, the objects with which it is true.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -8,26 +8,26 @@ use serde_json::Value;
 
 use super::fact_event::FactState;
 
-/// Of which objects each of some facts is true.
+/// For each fact, the objects with which it is true.
 #[derive(Clone, Debug)]
 pub(super) struct Seen {
     facts: FactState,
-    /// One that is looked for where its objects are not.
+    /// A fact whose location contains no objects of its resource.
     stray: Option<WatchedFact>,
 }
 
 impl Seen {
-    /// Of none.
+    /// Without objects.
     pub(super) fn nothing(facts: &[WatchedFact]) -> Self {
         Self { facts: facts.iter().map(|fact| (fact.clone(), Arc::default())).collect(), stray: None }
     }
 
-    /// Takes over an object as it is now. Returns whether that changes anything.
+    /// Records an object. Returns true if a fact changed.
     pub(super) fn saw(&mut self, object: &Value) -> bool {
         self.take(object, |fact| fact.holds(object))
     }
 
-    /// Takes over that an object is gone.
+    /// Records the deletion of an object.
     pub(super) fn lost(&mut self, object: &Value) -> bool {
         self.take(object, |_| false)
     }
@@ -44,7 +44,7 @@ impl Seen {
                 continue;
             }
             changed = true;
-            // Whoever decides holds the ones before: these are copied, and facts seldom change.
+            // Readers hold the previous set: it is copied, and changes are rare.
             let objects = Arc::<BTreeSet<_>>::make_mut(objects);
             if is_true {
                 objects.insert(name.clone())
@@ -55,7 +55,7 @@ impl Seen {
         changed
     }
 
-    /// A fact that no stage can ever find true, by where the objects are that were seen.
+    /// A fact that can never be true, given the locations of observed objects.
     pub(super) fn stray(&self) -> Option<&WatchedFact> {
         self.stray.as_ref()
     }

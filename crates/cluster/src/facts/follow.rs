@@ -1,4 +1,4 @@
-//! Follows the objects that say facts: a list, then a watch from there on, and a list again where that is too old.
+//! Follows the objects of facts: a list, then a watch, and a list again when the watch is too old.
 
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::call_error::CallError;
 use crate::cluster::{Cluster, Extent};
 use crate::pages::{items, next_page};
 
-/// Facts that one watch is enough for: those that the same objects say, in one version of their API.
+/// Groups facts that can share a watch: same objects, same API version.
 #[must_use]
 pub fn with_one_watch(facts: &[WatchedFact]) -> Vec<Vec<WatchedFact>> {
     let mut groups: Vec<Vec<WatchedFact>> = Vec::new();
@@ -28,9 +28,8 @@ pub fn with_one_watch(facts: &[WatchedFact]) -> Vec<Vec<WatchedFact>> {
     groups
 }
 
-/// Follows facts of one resource for ever, with get, list and watch of that resource and nothing else; only its
-/// metadata is asked for where that says everything. `tell` hears what is known, and what stands in the way. Where
-/// there is no such resource, nothing of it is true, until there is one.
+/// Follows facts of one resource forever, with get, list and watch of that resource alone. Requests only metadata if
+/// sufficient. Reports facts and errors by the callback. While the resource does not exist, its facts are false.
 pub async fn follow_facts(cluster: &Cluster, facts: &[WatchedFact], tell: &mut dyn FnMut(FactEvent)) {
     let (mut pause, mut known) = (Duration::ZERO, None);
     loop {
@@ -50,7 +49,7 @@ pub async fn follow_facts(cluster: &Cluster, facts: &[WatchedFact], tell: &mut d
                 if is_gone {
                     tell(FactEvent::Seen(Seen::nothing(facts).facts()));
                 }
-                // A connection that broke says nothing of what was known: the watch goes on from there.
+                // A lost connection does not invalidate known facts: the watch continues.
                 if !error.passes() {
                     known = None;
                 }
@@ -61,22 +60,22 @@ pub async fn follow_facts(cluster: &Cluster, facts: &[WatchedFact], tell: &mut d
     }
 }
 
-/// What is known of a collection, and from where on it is watched.
+/// The known facts of a collection, and the watch position.
 struct KnownObjects {
     collection: String,
     seen: Seen,
     version: String,
 }
 
-/// How a watch ended that did not fail.
+/// The end of a watch without error.
 enum WatchEnd {
-    /// Its time was over: another one goes on.
+    /// Its time limit passed: another watch follows.
     Over,
-    /// It was too old, or said something that only a list can tell apart.
+    /// It was too old, or sent an event that requires a list.
     Old,
 }
 
-/// What is known, read anew where nothing is.
+/// The known state, listed if there is none.
 async fn read<'k>(
     cluster: &Cluster,
     facts: &[WatchedFact],
@@ -99,7 +98,7 @@ async fn read<'k>(
     Ok(known.insert(now))
 }
 
-/// Watches from what is known on, and keeps that up to date.
+/// Watches from the known state, and updates it.
 async fn watch(
     cluster: &Cluster,
     facts: &[WatchedFact],
@@ -118,7 +117,7 @@ async fn watch(
             Some("ADDED" | "MODIFIED") => seen.saw(object),
             Some("DELETED") => seen.lost(object),
             Some("BOOKMARK") => false,
-            // Whatever it is, a list says what is so.
+            // For any other event, a list gives the state.
             _ => {
                 end = WatchEnd::Old;
                 return ControlFlow::Break(());
@@ -141,7 +140,7 @@ async fn watch(
     }
 }
 
-/// Says where objects were seen that no stage can ever ask for.
+/// Reports objects in locations that no mutation uses.
 fn tell_of_strays(seen: &Seen, tell: &mut dyn FnMut(FactEvent)) {
     if let Some(fact) = seen.stray() {
         tell(FactEvent::Misplaced { fact: fact.clone() });
@@ -152,7 +151,7 @@ fn of_metadata(facts: &[WatchedFact]) -> bool {
     facts.iter().all(WatchedFact::is_of_metadata)
 }
 
-/// Reads every object, and from which version on it can be watched.
+/// Lists every object. Returns the facts and the resourceVersion for the watch.
 async fn list(cluster: &Cluster, facts: &[WatchedFact], collection: &str) -> Result<(Seen, String), CallError> {
     let (extent, limit) = match of_metadata(facts) {
         true => (Extent::MetadataOfAll, METADATA),
@@ -165,7 +164,7 @@ async fn list(cluster: &Cluster, facts: &[WatchedFact], collection: &str) -> Res
         for object in items(&page) {
             seen.saw(object);
         }
-        // Every page is of one moment, which the first one names.
+        // All pages have the revision of the first one.
         let version = || page.pointer("/metadata/resourceVersion").and_then(Value::as_str).map(str::to_owned);
         first = first.or_else(version);
         next = next_page(&page);
@@ -175,7 +174,7 @@ async fn list(cluster: &Cluster, facts: &[WatchedFact], collection: &str) -> Res
     }
 }
 
-/// Where the objects are, in the version that is said or that the API server prefers: a path to which a query is added.
+/// The path of the objects, in the given or the preferred version; the caller appends a query.
 async fn collection(cluster: &Cluster, fact: &WatchedFact) -> Result<String, CallError> {
     let (group, plural) = (&fact.resource.group, &fact.resource.plural);
     let version = match (&fact.version, group.as_str()) {
@@ -198,21 +197,21 @@ async fn collection(cluster: &Cluster, fact: &WatchedFact) -> Result<String, Cal
     })
 }
 
-/// Objects of a page, of which metadata is read.
+/// Objects per page with metadata only.
 const METADATA: u32 = 100;
 
-/// Objects of a page, of which everything is read. One may have 1.5 MiB, as etcd takes it.
+/// Objects per page with whole objects. One may have 1.5 MiB, the limit of etcd.
 const OBJECTS: u32 = 20;
 
-/// Bytes of a page at most.
+/// Maximum bytes of a page.
 const PAGE: usize = 48 << 20;
 
-/// Bytes of an event of a watch at most.
+/// Maximum bytes of a watch event.
 const LINE: usize = 8 << 20;
 
-/// How long an API server is to keep a watch open. Its own choice is between 30 and 60 minutes; a connection that died
-/// unheard would be noticed as late as that.
+/// Time limit of a watch. The API server's default is between 30 and 60 minutes; a silently broken connection would be
+/// detected that late.
 const WATCH: Duration = Duration::from_secs(240);
 
-/// How much later than that is too late.
+/// Additional time before the watch counts as broken.
 const LATE: Duration = Duration::from_secs(20);

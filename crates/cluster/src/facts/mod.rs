@@ -1,4 +1,4 @@
-//! Facts that stages hang on: the objects that say them are listed once and watched from there on.
+//! Facts that mutations depend on: their objects are listed once, then watched.
 
 mod fact_event;
 mod fact_state;

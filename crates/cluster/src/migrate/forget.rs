@@ -1,4 +1,4 @@
-//! Taking away what was kept for a version that nobody is offered any more, and nothing is stored in.
+//! Removes kept data of a version that is neither served nor stored.
 
 use super::options::{ForgetOptions, Forgotten, MigrateError, MigrateEvent};
 use super::pass::{RewriteRun, Speed};
@@ -8,14 +8,14 @@ use crate::cluster::Cluster;
 use crate::crd_state::CrdState;
 use crate::stop_signal::until_stopped;
 
-/// Takes the annotation that keeps what only one version could say off every object, once nobody can ask for that
-/// version and nothing is stored in it. `name` is `plural.group`; `stop` is asked whether to end early.
+/// Removes the kept annotation of a version from every object, once that version is neither served nor stored. `name`
+/// is `plural.group`; `stop` returns true to end early.
 ///
-/// Each write says what it has seen, so that nobody else's is lost, and objects without the annotation are not written.
-/// It can be killed at any point and run again.
+/// Each write has preconditions, so no concurrent write is lost, and objects without the annotation are skipped. The
+/// process can be killed at any time and run again.
 ///
 /// # Errors
-/// [`MigrateError`]. Objects that could not be written are no error: they are among [`Forgotten::objects`].
+/// [`MigrateError`]. Objects that could not be written are no error: they are in [`Forgotten::objects`].
 pub async fn forget(
     cluster: &Cluster,
     name: &str,
@@ -58,7 +58,7 @@ async fn steps(
     Ok(())
 }
 
-/// Whether nobody can ask for the version, or for one that is reached through it.
+/// Checks that the version is unused, along with versions converted through it.
 fn check(crd: &CrdState, options: &ForgetOptions<'_>) -> Result<(), MigrateError> {
     let (name, version, storage) = (crd.name(), options.version.clone(), crd.storage().to_owned());
     let (served, stored) = (crd.served(), crd.stored_versions());

@@ -1,21 +1,22 @@
-//! What a migration leaves on the CRD, so that the next run knows what is done already.
+//! The progress annotation of a migration on the CRD, for the next run.
 
 use serde_json::{Value, json};
 
 use crate::crd_state::CrdState;
 
-/// From when on everybody has written the storage version.
+/// The resourceVersion since which every client writes the storage version.
 ///
-/// An object whose resourceVersion is not older needs no rewriting, whoever wrote it and however often a run was
-/// killed. So nothing else has to be remembered: no continue token, no list of what is done.
+/// Objects with a newer resourceVersion need no rewrite, regardless of the writer and of interrupted runs. So no other
+/// state is needed: no continue token, no list of finished objects.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Mark {
-    /// Of the CRD: one that is made again, or restored from a file, has an annotation that was true of another.
+    /// The uid of the CRD: the annotation is invalid on a recreated or restored CRD.
     uid: String,
-    /// The generation of the CRD: after any change of its spec nobody knows in which version others have written.
+    /// The generation of the CRD: after a change of its spec, versions written by other clients are unknown.
     generation: u64,
     storage: String,
-    /// A resourceVersion of the collection. They are comparable within a resource (KEP-5504; etcd's revision before).
+    /// A resourceVersion of the collection. These are comparable within a resource (KEP-5504; previously etcd's
+    /// revision).
     since: u64,
 }
 
@@ -25,7 +26,7 @@ impl Mark {
         Some(Self { uid, generation: crd.generation(), storage, since: since.parse().ok()? })
     }
 
-    /// The one that an earlier run left, where it still says something.
+    /// The valid annotation of an earlier run.
     pub(crate) fn of(crd: &CrdState) -> Option<Self> {
         let value: Value = serde_json::from_str(crd.annotation(ANNOTATION)?).ok()?;
         let number = |name: &str| value.get(name).and_then(Value::as_u64);
@@ -36,12 +37,12 @@ impl Mark {
         ((mark.uid.as_str(), mark.generation, mark.storage.as_str()) == now).then_some(mark)
     }
 
-    /// Whether an object with this resourceVersion was written since.
+    /// True if an object with this resourceVersion was written since.
     pub(crate) fn covers(&self, resource_version: &str) -> bool {
         resource_version.parse::<u64>().is_ok_and(|version| version > self.since)
     }
 
-    /// A merge patch of the CRD that leaves it.
+    /// A merge patch of the CRD that adds it.
     pub(super) fn patch(&self) -> Value {
         let Self { uid, generation, storage, since } = self;
         let mark = json!({"uid": uid, "generation": generation, "storage": storage, "since": since});
@@ -49,7 +50,7 @@ impl Mark {
     }
 }
 
-/// A merge patch of the CRD that takes it away.
+/// A merge patch of the CRD that removes it.
 pub(super) fn unmark() -> Value {
     annotate(Value::Null)
 }
@@ -58,7 +59,7 @@ fn annotate(value: Value) -> Value {
     json!({"metadata": {"annotations": {ANNOTATION: value}}})
 }
 
-/// Of the CRD.
+/// On the CRD.
 pub(super) const ANNOTATION: &str = "pointsman.dev/rewriting";
 
 #[cfg(test)]

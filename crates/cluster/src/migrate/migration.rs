@@ -1,4 +1,4 @@
-//! A migration from its first look at the CRD to `storedVersions`.
+//! A migration from the first read of the CRD to `storedVersions`.
 
 use pointsman_core::did_you_mean;
 use serde_json::{Value, json};
@@ -19,17 +19,17 @@ use crate::retry_budget::RetryBudget;
 use crate::stop_signal::until_stopped;
 use crate::superset::says;
 
-/// Rewrites every object of a CRD that is stored in another version than the storage version, and says so in the CRD's
-/// `status.storedVersions`, so that the other versions need not be served, or known, any longer. `name` is
-/// `plural.group`; `stop` is asked whether to end early.
+/// Writes every object of a CRD that is stored in another version than the storage version, and updates
+/// `status.storedVersions` of the CRD. Afterwards the other versions may be removed. `name` is `plural.group`; `stop`
+/// returns true to end early.
 ///
-/// It can be killed at any point and run again: what an earlier run has written is not written again. Where nothing is
-/// to be done, that costs one GET. `storedVersions` is changed only after everything was listed once more and nothing
-/// old was seen, and only if the CRD's spec did not change meanwhile.
+/// The process can be killed at any time and run again: written objects are skipped, and a complete migration costs one
+/// GET. `storedVersions` changes only after another complete list without old objects, and only if the CRD spec is
+/// unchanged.
 ///
 /// # Errors
-/// [`MigrateError`]. Objects that could not be written are no error: they are among [`Migrated::objects`], and
-/// `storedVersions` stays as it is.
+/// [`MigrateError`]. Objects that could not be written are no error: they are in [`Migrated::objects`], and
+/// `storedVersions` stays unchanged.
 pub async fn migrate(
     cluster: &Cluster,
     name: &str,
@@ -58,7 +58,8 @@ async fn steps(
     check(&crd, &to)?;
     migrated.stored_before = stored(&crd);
     (migrated.storage, migrated.stored) = (to.clone(), migrated.stored_before.clone());
-    // Where an earlier run has left its mark, it was not through, whatever the list says: others write that, too.
+    // With the annotation of an earlier run, the migration is incomplete even if `storedVersions` disagrees: other
+    // clients write that list too.
     let is_marked = crd.annotation(ANNOTATION).is_some() && crd.is_converted();
     let through = crd.storage() == to && migrated.is_complete() && !is_marked;
     if options.dry_run {
@@ -73,7 +74,7 @@ async fn steps(
         crd = flip(cluster, crd, &to, options, say).await?;
     }
     let (crd, mark) = marked(cluster, crd, options, say).await?;
-    // Every API server stores the new version now.
+    // Every API server uses the new storage version now.
     delete_old_policies(cluster, &crd, say).await;
     let was_delegated = delegated(cluster, &crd, options.means, say).await?;
     let speed = Speed { page: options.page, max_in_flight: options.max_in_flight };
@@ -82,7 +83,7 @@ async fn steps(
     run.conversion.clone_from(&options.conversion);
     let ended = run.rounds().await;
     let (is_done, began) = (ended.is_ok() && !run.objects.interrupted && run.objects.failures.is_empty(), run.crd);
-    // What ended it goes first: the versions that somebody took off the list are put back in either case.
+    // The first error is returned; versions that another client removed from the list are restored in either case.
     let stored = match (is_done, was_delegated) {
         (true, _) => trim(cluster, &began, say).await,
         (false, true) => untrim(cluster, &began, &migrated.stored_before, say).await,
@@ -97,7 +98,7 @@ fn stored(crd: &CrdState) -> Vec<String> {
     crd.stored_versions().into_iter().map(str::to_owned).collect()
 }
 
-/// Whether objects can be read and written at this version, and become what they should.
+/// Checks that objects can be read, converted and written in this version.
 fn check(crd: &CrdState, to: &str) -> Result<(), MigrateError> {
     let (name, known) = (crd.name(), crd.versions());
     if !known.contains(&to) {
@@ -116,13 +117,12 @@ fn check(crd: &CrdState, to: &str) -> Result<(), MigrateError> {
     Ok(())
 }
 
-/// How many objects there are, by a page of them.
+/// The number of objects, from one page.
 fn count(list: &Value) -> u64 {
     items(list).count() as u64 + behind(list).unwrap_or_default()
 }
 
-/// Stores another version from now on. What guards it comes first. Where somebody else changes the CRD at the same
-/// time, it is looked at again.
+/// Changes the storage version, after applying its policy. Retries after a concurrent change of the CRD.
 async fn flip(
     cluster: &Cluster,
     mut crd: CrdState,
@@ -142,7 +142,7 @@ async fn flip(
                 say(MigrateEvent::Flipped { from, to: to.to_owned() });
                 return Ok(CrdState::new(changed)?);
             }
-            // What is tested was not so any more.
+            // A precondition failed.
             Err(error) if matches!(error.code(), Some(409 | 422)) => {}
             Err(error) => return Err(error.into()),
         }
@@ -155,8 +155,8 @@ async fn flip(
     Err(MigrateError::Changed { crd: crd.name() })
 }
 
-/// Applies a policy. Where somebody else has applied what it says, such as what was printed, it is there: in the eyes
-/// of server-side apply that is a conflict, since the API server has filled in what neither of them says.
+/// Applies a policy. An equal policy of another field manager is accepted: server-side apply reports a conflict there,
+/// because of defaulted fields.
 async fn guarded(cluster: &Cluster, document: &Value, say: &mut dyn FnMut(MigrateEvent)) -> Result<(), MigrateError> {
     let Err(error) = patiently(say, async || cluster.apply(document, false).await).await else { return Ok(()) };
     if error.conflicts().is_empty() {
@@ -167,7 +167,7 @@ async fn guarded(cluster: &Cluster, document: &Value, say: &mut dyn FnMut(Migrat
     if says(&there, document) { Ok(()) } else { Err(MigrateError::of_policy(error, document)) }
 }
 
-/// The patch that does it, only where the versions stand where they stood and somebody converts.
+/// The patch that changes the storage version, with preconditions on the versions and the conversion strategy.
 fn flipped(crd: &CrdState, to: &str) -> Value {
     let mut patch = Vec::new();
     if crd.is_converted() {
@@ -184,7 +184,7 @@ fn flipped(crd: &CrdState, to: &str) -> Value {
     Value::Array(patch)
 }
 
-/// Since when everybody writes the storage version: as an earlier run has found out, or from now on.
+/// The resourceVersion since which all clients write the storage version: from an earlier run, or as of now.
 async fn marked(
     cluster: &Cluster,
     crd: CrdState,
@@ -207,12 +207,12 @@ async fn marked(
     let patch = mark.patch();
     let leave = async || cluster.patch(&crd.path(), PatchForm::Merge, &patch, Extent::Objects).await;
     let crd = CrdState::new(patiently(say, leave).await?)?;
-    // Its spec may have changed while we waited: then the mark says nothing, and everything is written.
+    // If the spec changed during the wait, the annotation is invalid, and everything is written.
     let mark = Mark::of(&crd);
     Ok((crd, mark))
 }
 
-/// The beginning of a list at a version, also while a webhook or the API server is away for a moment.
+/// The beginning of a list in a version, with retries during outages of webhooks and the API server.
 async fn first_of(
     cluster: &Cluster,
     crd: &CrdState,
@@ -227,7 +227,7 @@ async fn first_of(
     pages.with_patience(&RetryBudget::default()).page(None, &mut waits).await
 }
 
-/// Takes the other versions off the list, if the CRD is still the one that was begun with.
+/// Removes the other versions from `storedVersions`, if the CRD is unchanged.
 async fn trim(
     cluster: &Cluster,
     began: &CrdState,
@@ -238,7 +238,7 @@ async fn trim(
     Ok(stored)
 }
 
-/// Puts those on it again that somebody has taken off it before everything was written.
+/// Restores versions that were removed from `storedVersions` before everything was written.
 async fn untrim(
     cluster: &Cluster,
     began: &CrdState,
@@ -253,7 +253,7 @@ async fn untrim(
     Ok(set_stored(cluster, began, &all, say).await?.1)
 }
 
-/// Sets `storedVersions`, if the CRD is still the one that was begun with. Returns it as it was seen, and the list.
+/// Sets `storedVersions`, if the CRD is unchanged. Returns the CRD as read, and the list.
 async fn set_stored(
     cluster: &Cluster,
     began: &CrdState,
@@ -273,7 +273,7 @@ async fn set_stored(
         let set = async || cluster.patch(&path, PatchForm::Merge, &patch, Extent::Metadata).await;
         match patiently(say, set).await {
             Ok(_) => return Ok((crd, stored)),
-            // A condition was written in between.
+            // A concurrent write of a condition.
             Err(CallError::Refused { code: 409, .. }) => {}
             Err(error) => return Err(error.into()),
         }
@@ -281,7 +281,7 @@ async fn set_stored(
     Err(MigrateError::Changed { crd: name })
 }
 
-/// Takes the mark away, where an earlier run, or this one, has left it.
+/// Removes the progress annotation.
 async fn forget(cluster: &Cluster, crd: &CrdState, say: &mut dyn FnMut(MigrateEvent)) -> Result<(), MigrateError> {
     if crd.annotation(ANNOTATION).is_some() {
         let take = async || cluster.patch(&crd.path(), PatchForm::Merge, &unmark(), Extent::Metadata).await;

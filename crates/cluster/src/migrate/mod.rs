@@ -1,4 +1,4 @@
-//! Rewriting what is stored, so that all of it is in the storage version.
+//! Storage migration: stores all objects in the storage version.
 
 mod forget;
 mod mark;

@@ -1,8 +1,8 @@
-//! The patch that writes one object, by which no field manager loses what it owns.
+//! The patch that writes one object and preserves field ownership.
 //!
-//! At each write the API server converts the object to the versions that its managedFields name. Where that fails, a
-//! merge patch, a JSON patch and a PUT lose all entries in silence (kubernetes#136919, until 1.37). Server-side apply
-//! fails instead, and stores nothing. A patch whose entries are all of the version of the request needs no conversion.
+//! At each write the API server converts the object to the versions in its managedFields. If that fails, merge patch,
+//! JSON patch and PUT silently lose all entries (kubernetes#136919, until 1.37). Server-side apply fails instead, and
+//! stores nothing. A patch with entries of the request's version alone needs no conversion.
 
 use pointsman_core::pointer_token;
 use serde_json::{Value, json};
@@ -12,12 +12,12 @@ use crate::cluster::PatchForm;
 use crate::crd_state::CrdState;
 use crate::ownership::{LAST_APPLIED, ObjectConversion, is_managed, last_applied_version, references_anew, translated};
 
-/// Stores an object anew, as it is.
+/// Stores an object again, unchanged.
 ///
-/// A server-side apply of no field, as Kubernetes' own migrator sends it (`storageversionmigrator`). It adds no entry,
-/// since it owns nothing. An object of another uid, or one that is gone, is a conflict, and so it creates nothing. It
-/// would give an object without entries one, `before-first-apply`: such an object is written by an empty merge patch,
-/// and only as it was seen. Where it is of the storage version already, nothing is written at all.
+/// A server-side apply without fields, as in Kubernetes' own migrator (`storageversionmigrator`). It adds no entry,
+/// since it owns nothing, and creates nothing: a different or missing uid is a conflict. On an object without entries
+/// it would add `before-first-apply`; such an object gets an empty merge patch with a resourceVersion instead. If the
+/// object is in the storage version already, the write is a no-op.
 pub(super) fn stored_anew(listed: &Listed, is_managed: bool, crd: &CrdState) -> (PatchForm, Value) {
     if !is_managed {
         return (PatchForm::Merge, json!({"metadata": {"uid": listed.uid, "resourceVersion": listed.version}}));
@@ -30,16 +30,15 @@ pub(super) fn stored_anew(listed: &Listed, is_managed: bool, crd: &CrdState) -> 
     (PatchForm::Apply, json!({"apiVersion": api_version, "kind": crd.kind(), "metadata": metadata}))
 }
 
-/// Takes an annotation off an object that names no other version, if it still says what it said and nobody has written
-/// the object since.
+/// Removes an annotation from an object without references to other versions, if annotation and object are unchanged.
 pub(super) fn without(listed: &Listed, kept: Option<&(String, String)>) -> Value {
     let mut patch = vec![as_seen(&listed.version)];
     patch.extend(kept.into_iter().flat_map(|(key, text)| removal(key, text)));
     Value::Array(patch)
 }
 
-/// Translates what names another version: entries of managedFields, what client-side apply has noted, and references to
-/// owners of the same kind.
+/// Translates references to other versions: managedFields entries, the client-side apply annotation, and owner
+/// references of the same kind.
 pub(super) fn translation(
     listed: &Listed,
     object: &Value,
@@ -54,7 +53,7 @@ pub(super) fn translation(
     if is_managed(object) {
         let mut entries = translated(object, crd, conversion);
         if entries.is_empty() {
-            // An empty list would say that they are to be made anew.
+            // An empty list would reset managedFields.
             entries.push(json!({}));
         }
         patch.push(json!({"op": "replace", "path": "/metadata/managedFields", "value": entries}));
@@ -67,14 +66,14 @@ pub(super) fn translation(
     Value::Array(patch)
 }
 
-/// What client-side apply has noted, as it would have noted it of the storage version.
+/// The client-side apply annotation, translated to the storage version.
 fn applied_anew(object: &Value, crd: &CrdState, conversion: Option<&ObjectConversion>) -> Option<String> {
     let noted = last_applied_version(object, crd.group()).filter(|version| version != crd.storage())?;
     let text = object.pointer("/metadata/annotations")?.get(LAST_APPLIED)?.as_str()?;
     let applied: Value = serde_json::from_str(text).ok()?;
     let mut anew = match conversion {
         Some(conversion) => conversion.convert_part(&applied, crd.storage())?,
-        // Without a definition nobody knows what its fields are called.
+        // Without a definition, field names cannot be translated.
         None if crd.has_one_schema(&[&noted, crd.storage()]) => {
             let mut applied = applied;
             let version = format!("{}/{}", crd.group(), crd.storage());
@@ -83,7 +82,7 @@ fn applied_anew(object: &Value, crd: &CrdState, conversion: Option<&ObjectConver
         }
         None => return None,
     };
-    // What is kept is nothing that anybody has applied.
+    // Kept annotations are never applied by clients.
     if let Some(annotations) = anew.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut) {
         annotations.retain(|name, _| !name.starts_with(crate::annotations::KEPT));
     }
@@ -95,7 +94,7 @@ fn removal(key: &str, text: &str) -> [Value; 2] {
     [json!({"op": "test", "path": place, "value": text}), json!({"op": "remove", "path": place})]
 }
 
-/// Nobody has written it since, or the API server answers with a conflict.
+/// A precondition: the object is unchanged, otherwise the API server returns a conflict.
 fn as_seen(version: &str) -> Value {
     json!({"op": "replace", "path": "/metadata/resourceVersion", "value": version})
 }

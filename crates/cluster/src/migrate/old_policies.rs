@@ -1,7 +1,7 @@
-//! Policies of a version that is stored no more.
+//! Policies of versions that are no longer stored.
 //!
-//! The policy of the stored version has the API server convert every write to that version. Once another version is
-//! stored, it protects nothing, and a webhook that is down refuses writes that need no conversion.
+//! The policy of the storage version makes the API server convert every write to that version. After a change of
+//! storage version it protects nothing, and an unreachable webhook then refuses writes that need no conversion.
 
 use serde_json::Value;
 
@@ -11,8 +11,8 @@ use crate::call_error::CallError;
 use crate::cluster::Cluster;
 use crate::crd_state::CrdState;
 
-/// Deletes the policies of versions that the CRD does not store, and what binds them. One that pointsman did not print
-/// stays. One that may not be deleted is said, and stays: the objects are stored as they should all the same.
+/// Deletes the policies of versions that the CRD does not store, with their bindings. Keeps policies not printed by
+/// pointsman. A failed deletion is reported and ignored: objects are stored correctly regardless.
 pub(super) async fn delete_old_policies(cluster: &Cluster, crd: &CrdState, say: &mut dyn FnMut(MigrateEvent)) {
     let storage = crd.storage();
     for version in crd.versions().into_iter().filter(|version| *version != storage) {
@@ -29,7 +29,7 @@ pub(super) async fn delete_old_policies(cluster: &Cluster, crd: &CrdState, say: 
     }
 }
 
-/// Returns whether there was one of ours.
+/// Returns true if a policy of pointsman existed.
 async fn delete(cluster: &Cluster, path: &str, say: &mut dyn FnMut(MigrateEvent)) -> Result<bool, CallError> {
     let Some(there) = patiently(say, async || cluster.find(path).await).await? else { return Ok(false) };
     let by = there.pointer("/metadata/labels/app.kubernetes.io~1managed-by").and_then(Value::as_str);
@@ -39,12 +39,12 @@ async fn delete(cluster: &Cluster, path: &str, say: &mut dyn FnMut(MigrateEvent)
     patiently(say, async || cluster.delete(path).await).await
 }
 
-/// What binds a policy goes first: without its policy it would refuse everything.
+/// Bindings first: a binding without policy refuses everything.
 const KINDS: [(&str, &str); 2] = [
     ("ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings"),
     ("ValidatingAdmissionPolicy", "validatingadmissionpolicies"),
 ];
 const GROUP: &str = "/apis/admissionregistration.k8s.io/v1";
 
-/// What the names of such policies begin with (`crates/core/src/registration/incomplete.rs`).
+/// Name prefix of such policies (`crates/core/src/registration/incomplete.rs`).
 pub(crate) const POLICY: &str = "pointsman-incomplete.";

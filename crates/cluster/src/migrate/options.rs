@@ -1,4 +1,4 @@
-//! What rewriting is asked, what it says on the way, and what came of it.
+//! Options, progress events, results and errors of `migrate`.
 
 use std::time::Duration;
 
@@ -8,37 +8,37 @@ use crate::call_error::CallError;
 use crate::cluster::title;
 use crate::ownership::ObjectConversion;
 
-/// How a kind is migrated.
+/// Options of `migrate`.
 #[derive(Clone, Debug)]
 pub struct MigrateOptions {
-    /// The version to store; without one, the version that is the storage version already.
+    /// The storage version to set; the current one if `None`.
     pub to: Option<String>,
-    /// What must be in the cluster before another version is stored: it is applied where [`Self::to`] changes it.
+    /// Documents that are required before a change of storage version: applied if [`Self::to`] changes it.
     pub before: Vec<Value>,
-    /// What says how fields are called in another version, where the kind is known.
+    /// Translates field names of other versions, for a known kind.
     pub conversion: Option<ObjectConversion>,
-    /// Objects that are listed at a time.
+    /// Objects per page.
     pub page: u32,
-    /// Writes under way at a time, at most; fewer while the API server is slow.
+    /// Maximum number of concurrent writes; fewer while the API server is slow.
     pub max_in_flight: u16,
-    /// How long API servers may take to hear of another storage version.
+    /// Time for API servers to receive a change of storage version.
     pub settle: Duration,
-    /// Who writes.
+    /// The writer.
     pub means: MigrationStrategy,
-    /// Change nothing, and say what would be done.
+    /// Report only, without changes.
     pub dry_run: bool,
 }
 
-/// Who rewrites the objects.
+/// The writer of objects.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum MigrationStrategy {
-    /// We do, by as many writes at a time as the API server takes.
+    /// pointsman, with as many concurrent writes as the API server handles.
     #[default]
     Loop,
-    /// The cluster, by a `StorageVersionMigration`, at its own speed. What it leaves is ours.
+    /// The cluster, with a `StorageVersionMigration` at its own speed. pointsman writes the rest.
     StorageVersionMigration,
-    /// The cluster where it can, we where it cannot.
+    /// The cluster if possible, otherwise pointsman.
     Auto,
 }
 
@@ -49,187 +49,187 @@ impl Default for MigrateOptions {
     }
 }
 
-/// What kubectl lists at a time (`--chunk-size`), and what the API server's own migrator does.
+/// Same as kubectl (`--chunk-size`) and the API server's own migrator.
 const PAGE: u32 = 500;
 
-/// An API server allows a client of low priority about this many without queueing.
+/// An API server allows a client of low priority about this many requests without queueing.
 const MAX_IN_FLIGHT: u16 = 8;
 
-/// An API server hears of a CRD by a watch, and replaces its handlers within the second; five is what it allows its
-/// own replicas before a new CRD is called established (`apiextensions-apiserver`, `establishing_controller.go`).
+/// An API server receives a CRD change by a watch, and replaces its handlers within a second. It allows five seconds
+/// for its replicas before a new CRD counts as established (`apiextensions-apiserver`, `establishing_controller.go`).
 const SETTLE: Duration = Duration::from_secs(10);
 
-/// What is forgotten, and how.
+/// Options of `migrate --forget`.
 pub struct ForgetOptions<'o> {
-    /// The version whose annotations go.
+    /// The version of the annotations to remove.
     pub version: String,
-    /// The versions of the kind, oldest first: to one behind it the way leads through it.
+    /// The versions of the kind, oldest first, which are converted in sequence.
     pub order: Vec<String>,
-    /// Whether a text is what we keep. What is not is somebody else's.
+    /// True for a kept annotation of pointsman; others are foreign.
     pub is_ours: &'o dyn Fn(&str) -> bool,
-    /// What says how fields of the version are called in the one that is stored.
+    /// Translates field names of the version to the storage version.
     pub conversion: Option<ObjectConversion>,
-    /// Objects that are listed at a time.
+    /// Objects per page.
     pub page: u32,
-    /// Writes under way at a time, at most.
+    /// Maximum number of concurrent writes.
     pub max_in_flight: u16,
-    /// Change nothing, and say what would be done.
+    /// Report only, without changes.
     pub dry_run: bool,
 }
 
-/// What a migration, or forgetting, says on the way.
+/// Progress of a migration.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum MigrateEvent {
-    /// Another version is stored from now on.
+    /// The storage version was changed.
     Flipped {
-        /// The version that was stored.
+        /// The earlier storage version.
         from: String,
-        /// The version that is.
+        /// The new storage version.
         to: String,
     },
-    /// A policy of a version that is stored no more is deleted.
+    /// A policy of a version that is no longer stored was deleted.
     Deleted {
         /// Kind and name.
         document: String,
     },
-    /// Such a policy stays.
+    /// Such a policy remains.
     Left {
         /// Kind and name.
         document: String,
-        /// Why it could not be deleted.
+        /// The error of the deletion.
         error: CallError,
     },
-    /// Waits until every API server has heard of it.
+    /// Waits until every API server has received the change.
     Settling(Duration),
-    /// Goes on where an earlier run ended.
+    /// Continues an earlier run.
     GoesOn,
-    /// The cluster rewrites the objects.
+    /// The cluster writes the objects.
     Delegated {
-        /// Of the `StorageVersionMigration`.
+        /// The name of the `StorageVersionMigration`.
         name: String,
     },
-    /// The cluster did not come to a good end, and what is left is done here.
+    /// The migration by the cluster failed; pointsman writes the rest.
     TakenBack {
-        /// What was seen.
+        /// The finding.
         reason: String,
     },
-    /// A page was dealt with.
+    /// A page was processed.
     Page {
-        /// Objects that were written so far.
+        /// Objects written so far.
         written: u64,
-        /// Objects that were as they should be already.
+        /// Objects already in the desired state.
         passed_over: u64,
-        /// Objects that could not be written.
+        /// Objects with failed writes.
         failed: u64,
-        /// Objects behind this page, where the API server says so.
+        /// Remaining objects, if in the response.
         remaining: Option<u64>,
-        /// Writes under way at a time.
+        /// Concurrent writes.
         max_in_flight: u16,
     },
-    /// The API server is busy or away; the same call is tried again.
+    /// The API server is overloaded or down; the call is retried.
     Trying {
-        /// What it said.
+        /// The error.
         error: CallError,
-        /// After this long.
+        /// The pause.
         pause: Duration,
     },
-    /// Everything was listed; now it is listed once more, to see whether something old is left.
+    /// All objects were listed; a second pass checks for remaining old ones.
     Looking,
 }
 
-/// What came of a migration.
+/// The result of a migration.
 #[derive(Clone, Debug, Default)]
 pub struct Migrated {
     /// The CRD's name.
     pub crd: String,
-    /// The version that is to be stored; empty where it was stopped before that was known.
+    /// The target storage version; empty if stopped before it was known.
     pub storage: String,
-    /// `status.storedVersions` at the beginning.
+    /// `status.storedVersions` at the start.
     pub stored_before: Vec<String>,
-    /// The same at the end.
+    /// `status.storedVersions` at the end.
     pub stored: Vec<String>,
-    /// What was done.
+    /// The objects.
     pub objects: RewrittenObjects,
 }
 
 impl Migrated {
-    /// Whether everything that is stored is in the storage version.
+    /// True if all objects are stored in the storage version.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.stored.iter().eq([&self.storage])
     }
 }
 
-/// What came of forgetting.
+/// The result of `migrate --forget`.
 #[derive(Clone, Debug, Default)]
 pub struct Forgotten {
     /// The CRD's name.
     pub crd: String,
     /// The version.
     pub version: String,
-    /// Objects with an annotation of that name that is none of ours.
+    /// Objects with a foreign annotation of that name.
     pub foreign: u64,
-    /// What was done.
+    /// The objects.
     pub objects: RewrittenObjects,
 }
 
-/// What was done to the objects of a kind.
+/// Numbers of objects by outcome.
 #[derive(Clone, Debug, Default)]
 pub struct RewrittenObjects {
-    /// Objects that were written by this run, or by somebody else just before it came to them.
+    /// Objects written by this run, or by another client just before.
     pub written: u64,
-    /// Objects that were as they should be already.
+    /// Objects already in the desired state.
     pub passed_over: u64,
-    /// Objects that were deleted before they could be written.
+    /// Objects deleted before their write.
     pub gone: u64,
-    /// Writes that did not come to pass, since others wrote the same object at the same time; each is seen again.
+    /// Writes that conflicted with other writers; the next pass observes these objects again.
     pub raced: u64,
-    /// Objects that are left: those that would be written, in a dry run; where it was interrupted, those not reached.
+    /// Remaining objects: pending writes in a dry run, or unprocessed ones after an interruption.
     pub left: Option<u64>,
-    /// Objects that could not be written.
+    /// Objects with failed writes.
     pub failures: Vec<FailedWrite>,
-    /// Whether somebody asked it to stop.
+    /// True if stopped on request.
     pub interrupted: bool,
 }
 
 impl RewrittenObjects {
-    /// All objects that were seen.
+    /// All observed objects.
     #[must_use]
     pub fn seen(&self) -> u64 {
         self.written + self.passed_over + self.gone + self.failures.len() as u64
     }
 }
 
-/// An object that could not be written.
+/// An object with a failed write.
 #[derive(Clone, Debug)]
 pub struct FailedWrite {
-    /// Its namespace, where it has one.
+    /// Its namespace, if namespaced.
     pub namespace: Option<String>,
     /// Its name.
     pub name: String,
-    /// What the API server said.
+    /// The API server's message.
     pub reason: String,
 }
 
-/// Why a migration, or forgetting, did not come to its end.
+/// An error of a migration.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MigrateError {
-    /// A call failed, and would fail again.
+    /// A call failed permanently.
     #[error(transparent)]
     Call(#[from] CallError),
-    /// There is no such version.
+    /// The version does not exist.
     #[error("{crd} has no version {version}; it has {known}")]
     NoVersion {
         /// The CRD.
         crd: String,
-        /// What was asked for.
+        /// The requested version.
         version: String,
-        /// What there is.
+        /// Existing versions.
         known: String,
     },
-    /// A version that nobody is offered cannot be read, and so not be rewritten.
+    /// The version is not served, so objects cannot be read and written in it.
     #[error("{crd} does not serve {version}: serve it while objects are rewritten")]
     NotServed {
         /// The CRD.
@@ -237,7 +237,7 @@ pub enum MigrateError {
         /// The version.
         version: String,
     },
-    /// Nothing converts.
+    /// No conversion webhook is set.
     #[error(
         "{crd} has {stored} stored and no webhook that converts: rewriting would only put another version on objects, \
          and fields would be lost. Enable the conversion first: pointsman enable"
@@ -248,15 +248,15 @@ pub enum MigrateError {
         /// The versions.
         stored: String,
     },
-    /// The cluster cannot rewrite objects by itself.
+    /// The cluster lacks StorageVersionMigration.
     #[error(
         "{address} offers no StorageVersionMigration, which is on by default from Kubernetes 1.37: --means=loop does without"
     )]
     NoMigrator {
-        /// Of the API server.
+        /// Address of the API server.
         address: String,
     },
-    /// Somebody may still read what is to be forgotten.
+    /// The version to forget is still served.
     #[error(
         "nothing was changed: {crd} serves {version}: whoever reads it there would miss what is kept for it. First: \
          pointsman disable, or pointsman crd --served"
@@ -267,7 +267,7 @@ pub enum MigrateError {
         /// The version.
         version: String,
     },
-    /// It may be needed to read what is stored.
+    /// The version to forget may still be stored.
     #[error(
         "nothing was changed: {crd} may have objects stored as {version}, and going back to it takes what is kept for it. \
          First: pointsman migrate {crd}"
@@ -278,7 +278,7 @@ pub enum MigrateError {
         /// The version.
         version: String,
     },
-    /// What is kept for it is part of what a version behind it says.
+    /// Another used version is converted through the one to forget.
     #[error(
         "nothing was changed: the way from {storage} to {behind} leads through {version}, and {behind} is still served or \
          stored. First let go of {behind} as well"
@@ -286,12 +286,12 @@ pub enum MigrateError {
     OnTheWay {
         /// The version.
         version: String,
-        /// The one that is stored.
+        /// The storage version.
         storage: String,
-        /// The one behind it.
+        /// The other version.
         behind: String,
     },
-    /// A policy is another one.
+    /// A required policy differs.
     #[error(
         "nothing is stored in another version yet: somebody else says otherwise of {document} ({conflicts}). It is to be \
          as pointsman crd prints it: delete it, or apply what is printed with kubectl apply --server-side \
@@ -300,10 +300,10 @@ pub enum MigrateError {
     Policy {
         /// Kind and name.
         document: String,
-        /// Who, and which fields.
+        /// The field managers and fields.
         conflicts: String,
     },
-    /// The CRD was changed while objects were rewritten.
+    /// The CRD was changed during the migration.
     #[error(
         "{crd} was changed, or made again, by somebody else while objects were rewritten: nothing was written after that, \
          and storedVersions was left as it is. Look at what it is now, and run this again"
@@ -312,17 +312,17 @@ pub enum MigrateError {
         /// The CRD.
         crd: String,
     },
-    /// One write after the other fails.
+    /// Consecutive writes fail.
     #[error(
         "the last {count} writes failed, the last one with: {last}. Nothing is lost; mend that, and run this again"
     )]
     AllFail {
-        /// How many in a row.
+        /// The number of consecutive failures.
         count: u16,
-        /// What the API server said.
+        /// The API server's message.
         last: String,
     },
-    /// Others write faster than we do.
+    /// Other clients write objects faster than the migration.
     #[error(
         "objects of {crd} were not as they should be after all were looked at {rounds} times: who writes them, and through \
          which API server?"
@@ -330,13 +330,13 @@ pub enum MigrateError {
     NeverEnds {
         /// The CRD.
         crd: String,
-        /// How often.
+        /// The number of passes.
         rounds: u16,
     },
 }
 
 impl MigrateError {
-    /// Why a policy could not be applied.
+    /// The error of a policy apply.
     pub(super) fn of_policy(error: CallError, document: &Value) -> Self {
         if error.conflicts().is_empty() {
             return error.into();
@@ -344,7 +344,7 @@ impl MigrateError {
         Self::Policy { document: title(document), conflicts: error.conflicts().join(", ") }
     }
 
-    /// The call that failed, where it is one.
+    /// The failed call, if any.
     #[must_use]
     pub fn call(&self) -> Option<&CallError> {
         match self {

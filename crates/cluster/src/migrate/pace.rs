@@ -1,29 +1,29 @@
-//! How many writes are under way at a time: as many as the API server takes without becoming slower.
+//! Adapts the number of concurrent writes to the speed of the API server.
 
 use std::time::Duration;
 
-/// Additive increase, multiplicative decrease (Chiu and Jain, 1989), by what a write takes.
+/// Additive increase, multiplicative decrease (Chiu and Jain, 1989), by write duration.
 #[derive(Clone, Debug)]
 pub(super) struct Pace {
     max_in_flight: f64,
     most: f64,
-    /// What a write took when it was quick, in seconds. Goes up slowly, since a quiet minute says little of the next.
+    /// The duration of a fast write, in seconds. Rises slowly, since a quiet minute predicts little.
     quick: f64,
 }
 
 impl Pace {
-    /// Begins with one.
+    /// Starts with one.
     pub(super) fn new(most: u16) -> Self {
         Self { max_in_flight: 1.0, most: f64::from(most.max(1)), quick: f64::INFINITY }
     }
 
-    /// How many may be under way.
+    /// The allowed number of concurrent writes.
     pub(super) fn max_in_flight(&self) -> usize {
         // Between 1 and 65535.
         self.max_in_flight as usize
     }
 
-    /// A write took so long.
+    /// Records the duration of a write.
     pub(super) fn took(&mut self, time: Duration) {
         let time = time.as_secs_f64();
         self.quick = if time < self.quick { time } else { self.quick + (time - self.quick) * RISE };
@@ -34,20 +34,20 @@ impl Pace {
         }
     }
 
-    /// The API server wants to be left alone.
+    /// Records an overloaded API server.
     pub(super) fn refused(&mut self) {
         self.max_in_flight = (self.max_in_flight / 2.0).max(1.0);
     }
 }
 
-/// The share of a difference that moves what is called quick: some ten thousand writes, so that our own load does not
-/// pass for the server's usual pace.
+/// Rise of the fast duration per write: it adapts over some ten thousand writes, so that the migration's own load does
+/// not count as normal.
 const RISE: f64 = 0.00002;
 
-/// How many times as long as a quick write is slow.
+/// Factor over the fast duration that counts as slow.
 const SLOWER: f64 = 3.0;
 
-/// Differences below this are noise of the network.
+/// Smaller differences are network noise.
 const UNFELT: f64 = 0.005;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! One look at everything that is stored, and a write of whatever is not as it should be.
+//! One pass over all objects, which writes those that differ from the target.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -17,7 +17,7 @@ use crate::ownership::ObjectConversion;
 use crate::pages::{PageSize, Pages, behind, items, next_page};
 use crate::retry_budget::RetryBudget;
 
-/// What all passes of a run share.
+/// Shared state of all passes of a run.
 pub(crate) struct RewriteRun<'r> {
     cluster: &'r Cluster,
     pub(super) crd: CrdState,
@@ -25,38 +25,38 @@ pub(crate) struct RewriteRun<'r> {
     page: PageSize,
     pace: Pace,
     patience: RetryBudget,
-    /// Write nothing, and count what would be written.
+    /// Count instead of writing.
     pub(crate) dry_run: bool,
-    /// What converts parts of objects, where the kind is known.
+    /// Converts parts of objects, for a known kind.
     pub(crate) conversion: Option<ObjectConversion>,
-    /// What it comes to.
+    /// The result.
     pub(super) objects: &'r mut RewrittenObjects,
-    /// Whether everything was listed once.
+    /// True after a complete list.
     counted: bool,
-    /// Writes that failed one after the other.
+    /// Consecutive failed writes.
     in_a_row: u16,
-    /// When the CRD was last looked at.
+    /// The last check of the CRD.
     looked: Option<Instant>,
     say: &'r mut dyn FnMut(MigrateEvent),
     stop: &'r dyn Fn() -> bool,
 }
 
-/// How a pass ended.
+/// The end of a pass.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Ended {
-    /// Nothing was seen that is not known to be as it should.
+    /// All objects match the target.
     Clean,
-    /// Something was not: what was written, or what somebody else wrote at the same time.
+    /// Some objects were written by this pass or concurrently.
     Wrote,
-    /// Somebody asked to stop.
+    /// Stopped on request.
     Interrupted,
 }
 
-/// How fast it goes.
+/// The pace of a run.
 pub(crate) struct Speed {
-    /// Objects that are listed at a time.
+    /// Objects per page.
     pub(crate) page: u32,
-    /// Writes under way at a time, at most.
+    /// Maximum number of concurrent writes.
     pub(crate) max_in_flight: u16,
 }
 
@@ -91,7 +91,7 @@ impl<'r> RewriteRun<'r> {
         }
     }
 
-    /// Looks at everything until nothing is left to write, or something cannot be written.
+    /// Repeats passes until no write is pending, or a write fails.
     pub(crate) async fn rounds(&mut self) -> Result<(), MigrateError> {
         for _ in 0..ROUNDS {
             match self.pass().await? {
@@ -105,16 +105,16 @@ impl<'r> RewriteRun<'r> {
         Err(MigrateError::NeverEnds { crd: self.crd.name(), rounds: ROUNDS })
     }
 
-    /// Looks at everything once.
+    /// One pass.
     async fn pass(&mut self) -> Result<Ended, MigrateError> {
         let mut next: Option<String> = None;
         let mut ended = Ended::Clean;
         self.aim.begin();
-        // What failed before may have been mended.
+        // Earlier failures may be fixed.
         self.objects.failures.clear();
         loop {
             let Some(list) = self.list(next.as_deref()).await? else {
-                // The list cannot go on, so that nobody knows what was not seen of it.
+                // The list cannot continue, so the rest is unknown.
                 return Ok(Ended::Wrote);
             };
             let all = items(&list).count();
@@ -153,8 +153,7 @@ impl<'r> RewriteRun<'r> {
         (self.say)(MigrateEvent::Page { written, passed_over, failed, remaining, max_in_flight });
     }
 
-    /// One page, at the storage version: what is stored in another one is converted on the way. Nothing where a list
-    /// cannot go on.
+    /// One page in the storage version, which converts objects of other versions. `None` if a list cannot continue.
     async fn list(&mut self, next: Option<&str>) -> Result<Option<Value>, MigrateError> {
         let collection = self.crd.collection(self.crd.storage());
         let pages = Pages::new(self.cluster, collection, Extent::MetadataOfAll, self.page.clone());
@@ -175,8 +174,8 @@ impl<'r> RewriteRun<'r> {
         }
     }
 
-    /// Writes these, a few at a time. Returns how many were not reached, because somebody asked to stop, and whether
-    /// any of them was not as it should be.
+    /// Writes these objects concurrently. Returns the number of unwritten objects after a stop, and whether any object
+    /// differed from the target.
     async fn write_all(&mut self, old: Vec<Listed>) -> Result<(u64, bool), MigrateError> {
         let (mut waiting, mut under_way, mut changed) = (old.into_iter(), JoinSet::new(), false);
         let writer = MigrationWriter {
@@ -209,7 +208,7 @@ impl<'r> RewriteRun<'r> {
                     changed |= written != Written::Same;
                     self.note(listed, written)?;
                 }
-                // A task that panics is a bug of ours, and its object is seen again in the next pass.
+                // A panicked task is a bug; the next pass observes its object.
                 Ok(Some(Err(_))) => changed = true,
                 Err(_) => {}
             }
@@ -247,8 +246,8 @@ impl<'r> RewriteRun<'r> {
         }
     }
 
-    /// Checks that the CRD is the one that the migration began with, unless that was checked a moment ago. Without the
-    /// conversion, writes would put another version on objects, and fields would be lost.
+    /// Checks that the CRD is unchanged, unless checked recently. Without the conversion, writes would relabel objects,
+    /// and fields would be lost.
     async fn look(&mut self) -> Result<(), MigrateError> {
         if self.looked.is_some_and(|looked| looked.elapsed() < LOOK) {
             return Ok(());
@@ -260,7 +259,7 @@ impl<'r> RewriteRun<'r> {
                 let generation = now.pointer("/metadata/generation").and_then(Value::as_u64);
                 (uid, generation) == (Some(self.crd.uid()), Some(self.crd.generation()))
             }
-            // Who is away or busy changes nothing either.
+            // Without a response, the CRD counts as unchanged.
             Err(error) => error.code() != Some(404),
         };
         if !same {
@@ -271,12 +270,12 @@ impl<'r> RewriteRun<'r> {
     }
 }
 
-/// The first writes, the second looks; more are needed where an API server has not heard of the storage version, or
-/// others write the same objects.
+/// The first pass writes, the second checks. More are needed if an API server receives the storage version late, or
+/// other clients write the same objects.
 const ROUNDS: u16 = 10;
 
-/// Nobody wants to see the same failure for each of twenty thousand objects.
+/// Limit of equal failures, instead of twenty thousand reports.
 const ALL: u16 = 50;
 
-/// An API server takes about as long to hear of a change of the CRD.
+/// About the time in which an API server receives a change of the CRD.
 const LOOK: Duration = Duration::from_millis(100);

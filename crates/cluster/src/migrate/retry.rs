@@ -1,4 +1,4 @@
-//! Calls about the CRD itself, also while the API server is away for a moment.
+//! Calls about the CRD, with retries during outages.
 
 use tokio::time::sleep;
 
@@ -6,7 +6,7 @@ use super::options::MigrateEvent;
 use crate::call_error::CallError;
 use crate::retry_budget::RetryBudget;
 
-/// Makes a call again until it is answered, for as long as trouble that passes is waited for. That is said.
+/// Repeats a call during temporary errors, up to the time limit. Reports each retry.
 pub(super) async fn patiently<T>(
     say: &mut dyn FnMut(MigrateEvent),
     mut call: impl AsyncFnMut() -> Result<T, CallError>,

@@ -1,10 +1,9 @@
-//! Rewriting by the cluster itself: Kubernetes' StorageVersionMigration (KEP-4192).
+//! Migration by the cluster: Kubernetes' StorageVersionMigration (KEP-4192).
 //!
-//! Its controller writes every object, without regard to how busy the API server is, says nothing on the way, and at
-//! the first object that cannot be written it gives up, and still takes the old versions off `storedVersions` (seen in
-//! 1.36.3, `migrationrunner.go`, `finishCRDMigration`). So whatever comes of it, everything is looked at afterwards by
-//! our own loop, which writes what is left, names what cannot be written, and has `storedVersions` say so. Where it
-//! does not begin, that loop does it all.
+//! Its controller ignores the load of the API server and reports no progress. At the first object that cannot be
+//! written it gives up, and still removes old versions from `storedVersions` (observed in 1.36.3, `migrationrunner.go`,
+//! `finishCRDMigration`). So pointsman checks all objects afterwards, writes the rest, reports failures, and sets
+//! `storedVersions`. If the controller does not start, pointsman does everything.
 
 use std::time::{Duration, Instant};
 
@@ -18,7 +17,7 @@ use crate::cluster::Cluster;
 use crate::crd_state::CrdState;
 use crate::retry_budget::RetryBudget;
 
-/// Has the cluster rewrite the objects of a CRD, where it can and is meant to. Returns whether it has tried.
+/// Delegates the migration of a CRD to the cluster, if possible and requested. Returns true if attempted.
 pub(super) async fn delegated(
     cluster: &Cluster,
     crd: &CrdState,
@@ -41,7 +40,7 @@ pub(super) async fn delegated(
     delegation.begin(&collection, &version, say).await?;
     say(MigrateEvent::Delegated { name: name(crd) });
     let ended = delegation.ended(say).await;
-    // Whatever came of it, what is left is ours to do, and nobody else's.
+    // Removes the migration in any case: pointsman writes the rest.
     patiently(say, async || delegation.take_back().await).await?;
     if let Some(reason) = ended? {
         say(MigrateEvent::TakenBack { reason });
@@ -49,7 +48,7 @@ pub(super) async fn delegated(
     Ok(true)
 }
 
-/// The version in which the API server offers it; nothing where it does not.
+/// The API version in which it is served; `None` if unavailable.
 async fn offered(cluster: &Cluster) -> Result<Option<String>, CallError> {
     let Some(group) = cluster.find(&format!("/apis/{GROUP}")).await? else { return Ok(None) };
     let versions = group.get("versions").and_then(Value::as_array).into_iter().flatten();
@@ -57,12 +56,12 @@ async fn offered(cluster: &Cluster) -> Result<Option<String>, CallError> {
     Ok(names.find(|name| KNOWN.contains(name)).map(str::to_owned))
 }
 
-/// Its own name for a CRD, so that a run that goes on finds it again.
+/// A fixed name per CRD, so that a later run finds it.
 fn name(crd: &CrdState) -> String {
     format!("pointsman.{}", crd.name())
 }
 
-/// One migration by the cluster.
+/// A migration by the cluster.
 struct Delegation<'d> {
     cluster: &'d Cluster,
     crd: &'d CrdState,
@@ -70,7 +69,7 @@ struct Delegation<'d> {
 }
 
 impl Delegation<'_> {
-    /// Makes it, unless an earlier run has and it goes on.
+    /// Creates it, unless one of an earlier run is active.
     async fn begin(
         &self,
         collection: &str,
@@ -79,7 +78,7 @@ impl Delegation<'_> {
     ) -> Result<(), MigrateError> {
         match patiently(say, async || self.cluster.find(&self.path).await).await? {
             Some(there) if !has(&there, "Succeeded") && !has(&there, "Failed") => return Ok(()),
-            // It was about what was stored then.
+            // It applied to the earlier stored objects.
             Some(_) => patiently(say, async || self.take_back().await).await?,
             None => {}
         }
@@ -89,13 +88,13 @@ impl Delegation<'_> {
             "metadata": {"name": name(self.crd)}, "spec": {"resource": resource},
         });
         match patiently(say, async || self.cluster.post(collection, &document).await).await {
-            // Another run was quicker, or we ourselves, unheard.
+            // Another run created it, or an earlier request without received response.
             Err(error) if error.code() == Some(409) => Ok(()),
             made => Ok(made.map(drop)?),
         }
     }
 
-    /// Waits for its end. Returns why it did not come to a good one.
+    /// Waits for its end. Returns the reason of a failure.
     async fn ended(&self, say: &mut dyn FnMut(MigrateEvent)) -> Result<Option<String>, MigrateError> {
         let (patience, began, mut tried) = (RetryBudget::default(), Instant::now(), false);
         loop {
@@ -126,12 +125,12 @@ impl Delegation<'_> {
         }
     }
 
-    /// Whether it was begun. Who cannot be asked is asked again.
+    /// True if it is running. Without a response, it counts as running.
     async fn is_running(&self) -> bool {
         self.cluster.get(&self.path).await.map_or(true, |now| has(&now, "Running"))
     }
 
-    /// How it ended, once it has: well, or why not. The CRD has to be the one that was begun with.
+    /// Its result, if finished: success, or the reason of failure. The CRD must be unchanged.
     async fn look(&self) -> Result<Option<Option<String>>, MigrateError> {
         let crd = CrdState::fetch(self.cluster, &self.crd.name()).await?;
         if (crd.uid(), crd.generation()) != (self.crd.uid(), self.crd.generation()) {
@@ -149,7 +148,7 @@ impl Delegation<'_> {
         })
     }
 
-    /// Waits until the controller has written the CRD's status, after which it lets go of both.
+    /// Waits until the controller has written the CRD status, its last action.
     async fn tidied_up(&self) {
         let began = Instant::now();
         while began.elapsed() < TIDIED_WITHIN {
@@ -174,12 +173,12 @@ fn is(condition: &Value, kind: &str) -> bool {
     (text("type"), text("status")) == (Some(kind), Some("True"))
 }
 
-/// Whether a migration has such a condition.
+/// True if a migration has this condition.
 fn has(migration: &Value, kind: &str) -> bool {
     conditions(migration).any(|condition| is(condition, kind))
 }
 
-/// Why it failed.
+/// The reason of a failure.
 fn message(migration: &Value) -> String {
     let failed = conditions(migration).find(|condition| is(condition, "Failed"));
     let said = failed.and_then(|condition| condition.get("message")?.as_str());
@@ -189,15 +188,15 @@ fn message(migration: &Value) -> String {
 const GROUP: &str = "storagemigration.k8s.io";
 const PLURAL: &str = "storageversionmigrations";
 
-/// Those in which a resource is named without a version.
+/// Versions whose resource field has no version.
 const KNOWN: [&str; 2] = ["v1", "v1beta1"];
 
-/// Its controller first waits for the garbage collector's cache to be as new as the migration, which without a write of
-/// the kind may be never; and it may not run at all.
+/// Its controller first waits until the garbage collector's cache is as new as the migration, possibly forever without
+/// a write of the kind. It may also be disabled.
 const BEGINS_WITHIN: Duration = Duration::from_secs(30);
 const OFTEN: Duration = Duration::from_millis(500);
 
-/// It does so at once; where it has gone just then, nobody waits for ever.
+/// Usually immediate; limits the wait for a controller that stopped.
 const TIDIED_WITHIN: Duration = Duration::from_secs(10);
 
 #[cfg(test)]

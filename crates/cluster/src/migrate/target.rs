@@ -1,4 +1,4 @@
-//! What a run is to come to: which objects it writes, and what of them.
+//! The target of a run: the objects to write, and their changes.
 
 use std::collections::HashSet;
 
@@ -8,52 +8,52 @@ use super::mark::Mark;
 use crate::crd_state::CrdState;
 use crate::ownership::{entry_versions, is_managed, last_applied_version, owner_versions};
 
-/// What all objects are to be in the end.
+/// The desired state of all objects.
 pub(crate) enum MigrationTarget<'a> {
-    /// In the storage version.
+    /// Stored in the storage version.
     Stored {
-        /// Since when everybody has written that version, where it is known.
+        /// The resourceVersion since which all clients write that version, if known.
         mark: Option<Mark>,
-        /// Objects that a write left as they were, since they were stored in the right version already, by uid and
-        /// resourceVersion: about 100 bytes each.
+        /// Objects whose write was a no-op, so already in the storage version, by uid and resourceVersion: about 100
+        /// bytes each.
         touched: HashSet<String>,
     },
-    /// Without anything that names one version.
+    /// Without references to a version.
     Forgotten {
         /// The version.
         version: String,
-        /// The annotation that keeps what only that version could say.
+        /// The kept annotation of that version.
         key: String,
-        /// Whether a text is what we keep.
+        /// True for a kept annotation of pointsman.
         is_ours: &'a dyn Fn(&str) -> bool,
-        /// Objects with an annotation of that name that is somebody else's.
+        /// Objects with a foreign annotation of that name.
         foreign: u64,
     },
-    /// With all that field managers own written down in the storage version.
+    /// With all field ownership recorded in the storage version.
     Owned,
-    /// Without an owner reference to the kind at another version than the one that is stored.
+    /// Without owner references to the kind in another version than the storage version.
     Referred,
 }
 
 impl<'a> MigrationTarget<'a> {
-    /// Everything in the storage version.
+    /// All objects in the storage version.
     pub(super) fn stored(mark: Option<Mark>) -> Self {
         Self::Stored { mark, touched: HashSet::new() }
     }
 
-    /// Nothing kept for this version, under this annotation.
+    /// No object with this kept annotation of this version.
     pub(super) fn forgotten(version: &str, key: String, is_ours: &'a dyn Fn(&str) -> bool) -> Self {
         Self::Forgotten { version: version.to_owned(), key, is_ours, foreign: 0 }
     }
 
-    /// Everything is looked at, from the first object on.
+    /// Starts a pass.
     pub(super) fn begin(&mut self) {
         if let Self::Forgotten { foreign, .. } = self {
             *foreign = 0;
         }
     }
 
-    /// An object of a page, and how it is to be written; nothing where it is known to be as it should.
+    /// An object of a page with its change; `None` if it is in the desired state.
     pub(super) fn listed(&mut self, item: &Value, crd: &CrdState) -> Option<Listed> {
         let (group, kind, storage) = (crd.group(), crd.kind(), crd.storage());
         let text = |name: &str| item.get("metadata")?.get(name)?.as_str().map(str::to_owned);
@@ -67,7 +67,7 @@ impl<'a> MigrationTarget<'a> {
             }
             Self::Forgotten { version, key, is_ours, foreign } => {
                 let kept = annotation(item, key);
-                // Somebody has emptied it, to be rid of what it held.
+                // An emptied annotation is removed too.
                 let ours = kept.filter(|kept| kept.is_empty() || is_ours(kept));
                 *foreign += u64::from(kept.is_some() && ours.is_none());
                 let is_owned = owner_versions(item, group, kind).contains(&version.as_str());
@@ -87,7 +87,7 @@ impl<'a> MigrationTarget<'a> {
         Some(Listed { namespace: text("namespace"), name: text("name")?, uid, version, change: change? })
     }
 
-    /// Objects of which the last look has shown that what they have is somebody else's.
+    /// Objects with a foreign annotation, by the last pass.
     pub(super) fn foreign(&self) -> u64 {
         match self {
             Self::Stored { .. } | Self::Owned | Self::Referred => 0,
@@ -95,7 +95,7 @@ impl<'a> MigrationTarget<'a> {
         }
     }
 
-    /// A write left an object as it was.
+    /// Records a no-op write.
     pub(super) fn was_so(&mut self, listed: &Listed) {
         if let Self::Stored { touched, .. } = self {
             touched.insert(seen_as(&listed.uid, &listed.version));
@@ -103,7 +103,7 @@ impl<'a> MigrationTarget<'a> {
     }
 }
 
-/// An object that is to be written.
+/// An object to write.
 #[derive(Clone, Debug)]
 pub(super) struct Listed {
     pub(super) namespace: Option<String>,
@@ -114,25 +114,25 @@ pub(super) struct Listed {
     pub(super) change: ObjectChange,
 }
 
-/// What becomes of an object.
+/// The change of an object.
 #[derive(Clone, Debug)]
 pub(super) enum ObjectChange {
-    /// Nothing: it is only to be stored anew.
+    /// None: only stores the object again.
     AsItIs {
-        /// Whether field managers own fields of it.
+        /// True if field managers own fields.
         is_managed: bool,
     },
-    /// What names another version is translated to the storage version.
+    /// Translates references to other versions to the storage version.
     Translated {
-        /// An annotation that goes, if that still says what it said.
+        /// An annotation to remove if unchanged.
         kept: Option<(String, String)>,
-        /// Whether the whole object has to be read for it.
+        /// True if the whole object must be read.
         needs_object: bool,
     },
 }
 
 impl ObjectChange {
-    /// Why an object that was answered is not what it should be.
+    /// The reason why a written object differs from the desired state.
     pub(super) fn is_undone_in(&self, answer: &Value) -> Option<&'static str> {
         match self {
             Self::Translated { kept: Some((key, _)), .. } if annotation(answer, key).is_some() => Some(PUT_BACK),
@@ -140,7 +140,7 @@ impl ObjectChange {
         }
     }
 
-    /// Whether somebody else has changed what the patch relies on, as the object is now.
+    /// True if another client has invalidated the patch's preconditions.
     pub(super) fn is_overtaken_in(&self, now: &Value) -> bool {
         match self {
             Self::Translated { kept: Some((key, text)), .. } => annotation(now, key) != Some(text),
@@ -157,6 +157,6 @@ fn seen_as(uid: &str, version: &str) -> String {
     format!("{uid} {version}")
 }
 
-/// `/mutate` does, for whoever could not see what an annotation holds.
+/// `/mutate` restores an annotation for clients that cannot see its content.
 const PUT_BACK: &str =
     "an admission webhook puts it back: take /mutate away first, as pointsman disable --admission does";

@@ -15,22 +15,22 @@ use crate::ownership::ObjectConversion;
 use crate::pages::items;
 use crate::retry_budget::RetryBudget;
 
-/// What came of a write.
+/// The outcome of a write.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Written {
-    /// It is stored anew.
+    /// Stored again.
     Rewritten,
-    /// It was as it should be, and was left as it was.
+    /// Already in the desired state, unchanged.
     Same,
-    /// It was deleted. Made anew, it was stored in the storage version.
+    /// Deleted. A recreated object is in the storage version.
     Gone,
-    /// It was written by others at the same time. The next look at everything sees what it is now.
+    /// Conflict with another writer. The next pass observes the result.
     Raced,
-    /// Why it could not be written.
+    /// Failed, with the reason.
     Failed(String),
 }
 
-/// What all writes of a run share.
+/// Shared state of all writes of a run.
 #[derive(Clone)]
 pub(super) struct MigrationWriter {
     pub(super) cluster: Cluster,
@@ -40,8 +40,7 @@ pub(super) struct MigrationWriter {
 }
 
 impl MigrationWriter {
-    /// Writes an object, and tries again while that may help. Returns how long it took, where it succeeded or failed at
-    /// once.
+    /// Writes an object, with retries. Returns the duration of a first attempt.
     pub(super) async fn write(&self, listed: &Listed) -> (Written, Option<Duration>) {
         let mut tried = false;
         loop {
@@ -69,7 +68,7 @@ impl MigrationWriter {
         }
     }
 
-    /// The write itself. Returns the object, or nothing where there is none.
+    /// The write. Returns the object, or `None` if it does not exist.
     async fn ask(&self, listed: &Listed) -> Result<Option<Value>, CallError> {
         let (form, patch) = match &listed.change {
             ObjectChange::AsItIs { is_managed } => stored_anew(listed, *is_managed, &self.crd),
@@ -77,8 +76,8 @@ impl MigrationWriter {
             ObjectChange::Translated { .. } => return self.translate(listed).await,
         };
         match self.patch(listed, form, &patch).await {
-            // The API server cannot tell who owns what: an entry names a version that it knows no more, or a field that
-            // its schema has not. Translated, it can.
+            // The API server cannot compute field ownership: an entry refers to an unknown version or field. After a
+            // translation it can.
             Err(error) if form as u8 == PatchForm::Apply as u8 && is_about_ownership(&error) => {
                 self.translate(listed).await
             }
@@ -95,7 +94,7 @@ impl MigrationWriter {
         self.patch(listed, PatchForm::Json, &patch).await.map(Some)
     }
 
-    /// All of the object. It is listed, so that the right to list is enough.
+    /// The whole object, by a list: the permission to list is sufficient.
     async fn read(&self, listed: &Listed) -> Result<Option<Value>, CallError> {
         let crd = &self.crd;
         let collection = match listed.namespace.as_deref() {
@@ -124,7 +123,7 @@ impl MigrationWriter {
         self.crd.object(self.crd.storage(), listed.namespace.as_deref(), &listed.name)
     }
 
-    /// What a conflict means: somebody has written the object, or deleted it.
+    /// The outcome of a conflict: another client wrote or deleted the object.
     async fn overtaken(&self, listed: &Listed) -> Written {
         match self.cluster.read(&self.path(listed), Extent::Metadata).await {
             Err(gone) if gone.code() == Some(404) => Written::Gone,
@@ -132,8 +131,8 @@ impl MigrationWriter {
         }
     }
 
-    /// Why an object could not be written. The API server does not say which operation of a patch has failed, so
-    /// whether what it relies on is still there is asked.
+    /// The outcome of a refused write. The API server's error does not identify the failed operation, so the object is
+    /// read to check preconditions.
     async fn refused(&self, listed: &Listed, error: &CallError) -> Written {
         let message = error.message();
         let reason = error.hint().map_or_else(|| message.clone(), |hint| format!("{message}: {hint}"));
@@ -154,10 +153,10 @@ fn judged(listed: &Listed, answer: &Value) -> Written {
     if version == Some(&listed.version) { Written::Same } else { Written::Rewritten }
 }
 
-/// Whether the API server could not tell who owns what. It has no code of its own for that.
+/// True if the API server could not compute field ownership, for which no specific code exists.
 fn is_about_ownership(error: &CallError) -> bool {
     error.code() == Some(500) && !error.passes()
 }
 
-/// The field manager of these writes. It owns nothing: what it applies has no field.
+/// The field manager of these writes. It owns nothing, since it applies no fields.
 const MANAGER: &str = "pointsman-migrate";

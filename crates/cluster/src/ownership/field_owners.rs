@@ -6,12 +6,12 @@ use super::field_set::{existing, extract, fields_of, union, with_paths_of};
 use super::object_conversion::ObjectConversion;
 use crate::crd_state::CrdState;
 
-/// Whether any field manager owns a field of an object.
+/// True if a field manager owns a field of an object.
 pub(crate) fn is_managed(object: &Value) -> bool {
     entries(object).next().is_some()
 }
 
-/// The versions of a group that field managers of an object wrote in, each once.
+/// The versions of a group in managedFields entries, without duplicates.
 pub(crate) fn entry_versions<'o>(object: &'o Value, group: &str) -> Vec<&'o str> {
     let version = |entry: &'o Value| entry.get("apiVersion")?.as_str()?.strip_prefix(group)?.strip_prefix('/');
     let mut versions: Vec<&str> = entries(object).filter_map(version).collect();
@@ -20,14 +20,14 @@ pub(crate) fn entry_versions<'o>(object: &'o Value, group: &str) -> Vec<&'o str>
     versions
 }
 
-/// The entries of an object with all of them in the version that is stored, in which the object is given. An entry owns
-/// what it owned, by the names of that version: the part of the object that it names is converted as a partial object,
-/// as the API server converts what is applied. Where nothing converts, names that both versions have stay.
+/// The entries of an object, translated to the storage version, in which the object is given. Each entry keeps its
+/// ownership under the names of that version: its part of the object is converted as a partial object, as in
+/// server-side apply. Without a conversion, names common to both versions are kept.
 pub(crate) fn translated(object: &Value, crd: &CrdState, conversion: Option<&ObjectConversion>) -> Vec<Value> {
     let mut all: Vec<Value> = Vec::new();
     for entry in entries(object) {
         let Some(entry) = translated_entry(entry, object, crd, conversion) else { continue };
-        // Updates of one manager in two versions were two entries, and are one.
+        // Entries of one manager in two versions become one.
         match all.iter_mut().find(|other| identity(other) == identity(&entry)) {
             Some(other) => {
                 if let (Some(set), Some(more)) = (other.get_mut(FIELDS), entry.get(FIELDS)) {
@@ -60,7 +60,7 @@ fn translated_entry(
     Some(entry)
 }
 
-/// What the fields of a set are called in the stored version.
+/// The fields of a set, translated to the storage version.
 fn converted_set(
     set: &Value,
     object: &Value,
@@ -81,14 +81,14 @@ fn converted_set(
     after.as_object_mut()?.retain(|name, _| !matches!(name.as_str(), "apiVersion" | "kind" | "metadata"));
     let mut fields = fields_of(&after, crd.schema(crd.storage()));
     with_paths_of(&mut fields, set);
-    // Metadata are those of every version.
+    // Metadata are the same in every version.
     if let (Some(fields), Some(metadata)) = (fields.as_object_mut(), set.get(METADATA)) {
         fields.insert(METADATA.to_owned(), metadata.clone());
     }
     Some(fields)
 }
 
-/// What tells entries apart. Server-side apply has one for all versions.
+/// The identity of an entry. Server-side apply has one entry for all versions.
 fn identity(entry: &Value) -> [Option<&Value>; 4] {
     let is_apply = entry.get("operation").is_some_and(|operation| operation == "Apply");
     let version = entry.get("apiVersion").filter(|_| !is_apply);
@@ -162,7 +162,7 @@ mod tests {
             "f:metadata": {"f:labels": {"f:x": {}}}, "f:spec": {".": {}, "f:host": {}, "f:port": {}},
         });
         assert_eq!(all[0]["fieldsV1"], renamed);
-        // Without a definition, names that both versions have stay.
+        // Without a definition, common names are kept.
         let plain = translated(&object, &crd(), None);
         assert_eq!(plain[0]["fieldsV1"]["f:spec"], json!({".": {}}));
     }
@@ -187,7 +187,7 @@ mod tests {
         assert_eq!(all[0]["fieldsV1"], json!({"f:spec": {"f:host": {}, "f:port": {}, "f:replicas": {}}}));
     }
 
-    /// The newer version adds a field with a value. No manager of the older version wrote it.
+    /// The newer version adds a defaulted field, which no manager of the older version wrote.
     #[test]
     fn filled_value_gets_no_owner() {
         let version = |name: &str, fields: Value| {

@@ -1,9 +1,9 @@
-//! Sets of fields as `fieldsV1` writes them (`sigs.k8s.io/structured-merge-diff`, `fieldpath/serialize.go`): `f:` is a
+//! Field sets in the format of `fieldsV1` (`sigs.k8s.io/structured-merge-diff`, `fieldpath/serialize.go`): `f:` is a
 //! field, `k:` the keys of a list item, `v:` the value of a set item, `i:` an index, and `.` the path itself.
 
 use serde_json::{Map, Value, json};
 
-/// The part of a value that a set names. Keys of list items come along, without which an item has no identity.
+/// The part of a value in a set. Includes keys of list items, which identify them.
 pub(super) fn extract(value: &Value, set: &Value) -> Option<Value> {
     let members = members(set);
     if !members.keys().any(|name| name != SELF) {
@@ -34,7 +34,7 @@ pub(super) fn extract(value: &Value, set: &Value) -> Option<Value> {
     }
 }
 
-/// All fields of a value, in the notation of its schema.
+/// All fields of a value, in the format for its schema.
 pub(super) fn fields_of(value: &Value, schema: Option<&Value>) -> Value {
     let says = |name: &str| schema.and_then(|schema| schema.get(name)).and_then(Value::as_str);
     let inner = |name: &str| schema.and_then(|schema| schema.get(name));
@@ -64,7 +64,7 @@ pub(super) fn fields_of(value: &Value, schema: Option<&Value>) -> Value {
     }
 }
 
-/// The fields of a set that a value has. `.` of the set that was translated into it stays where its path is there.
+/// The fields of a set that exist in a value. `.` of the translated set stays if its path exists.
 pub(super) fn existing(set: &Value, value: &Value) -> Option<Value> {
     let members = members(set);
     if members.is_empty() {
@@ -87,7 +87,7 @@ pub(super) fn existing(set: &Value, value: &Value) -> Option<Value> {
     (!there.is_empty()).then_some(Value::Object(there))
 }
 
-/// Adds the paths that a set names by themselves, where the other one has them as well.
+/// Adds `.` of paths that both sets contain.
 pub(super) fn with_paths_of(set: &mut Value, other: &Value) {
     let Some(members) = set.as_object_mut() else { return };
     let is_inner = members.keys().any(|name| name != SELF);
@@ -102,12 +102,12 @@ pub(super) fn with_paths_of(set: &mut Value, other: &Value) {
     }
 }
 
-/// What either of two sets names.
+/// The union of two sets.
 pub(super) fn union(set: &mut Value, other: &Value) {
     let Some(members) = set.as_object_mut() else { return };
     for (name, other) in self::members(other) {
         match members.get_mut(&name) {
-            // A path with nothing inside is a leaf, and stays one beside what is inside.
+            // A path without content is a leaf, and stays one next to its content.
             Some(set) => {
                 let is_leaf = self::members(set).is_empty() != self::members(&other).is_empty();
                 union(set, &other);
@@ -120,7 +120,7 @@ pub(super) fn union(set: &mut Value, other: &Value) {
     }
 }
 
-/// Whether a member names this item of a list.
+/// True if a member refers to this list item.
 fn is_item(member: &str, at: usize, item: &Value) -> bool {
     if let Some(keys) = keys(member) {
         return keys.iter().all(|(name, value)| item.get(name).is_none_or(|key| key == value) && item.is_object());
@@ -132,12 +132,12 @@ fn is_item(member: &str, at: usize, item: &Value) -> bool {
     }
 }
 
-/// The keys that a member names an item by.
+/// The keys of an item in a member.
 fn keys(member: &str) -> Option<Map<String, Value>> {
     serde_json::from_str(member.strip_prefix("k:")?).ok()
 }
 
-/// How an item is named by its keys, of which the API server sorts the names. A key that is absent has its default.
+/// The `k:` member of an item, with keys sorted as in the API server. A missing key has its default.
 fn key_of(item: &Value, keys: &[&str], schema: Option<&Value>) -> String {
     let default = |name: &str| schema?.get("properties")?.get(name)?.get("default");
     let mut keys: Vec<&str> = keys.to_vec();

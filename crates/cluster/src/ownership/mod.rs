@@ -1,8 +1,8 @@
-//! Field ownership: which field manager owns which fields, and in which version of the API it is written down.
+//! Field ownership: the field managers of fields, and the API version of each record.
 //!
-//! An entry of `metadata.managedFields` names a version. The API server converts the object to that version at each
-//! write. It refuses server-side apply, or drops all entries, where it cannot (kubernetes#136919, until 1.37). So an
-//! entry of a version that goes is translated to the version that stays.
+//! An entry of `metadata.managedFields` has a version, to which the API server converts the object at each write. If it
+//! cannot, it refuses server-side apply, or drops all entries (kubernetes#136919, until 1.37). So entries of a removed
+//! version are translated to the remaining one.
 
 mod field_owners;
 mod field_set;

@@ -1,4 +1,4 @@
-//! What converts an object of a kind whose definition is known, without a cluster.
+//! Converts objects of a known kind without a cluster.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,12 +9,12 @@ use crate::annotations::KEPT;
 
 type Convert = dyn Fn(&Value, &str) -> Option<Value> + Send + Sync;
 
-/// Converts an object, or a part of one, to another version, as the webhook does. Nothing where it cannot.
+/// Converts an object, or a part of one, to another version like the webhook. Returns `None` on failure.
 #[derive(Clone)]
 pub struct ObjectConversion(Arc<Convert>);
 
 impl ObjectConversion {
-    /// By this function of an object and a version such as `v1`.
+    /// With this function of object and version, such as `v1`.
     pub fn new(convert: impl Fn(&Value, &str) -> Option<Value> + Send + Sync + 'static) -> Self {
         Self(Arc::new(convert))
     }
@@ -23,8 +23,8 @@ impl ObjectConversion {
         (self.0)(object, version)
     }
 
-    /// The same of fields that a client wrote, without the rest of their object: a part gets no values that operations
-    /// or the schema fill in. The result may have annotations of kept fields.
+    /// Converts the fields that a client wrote, without the rest of the object: a part gets no defaults from operations
+    /// or the schema. The result may have kept annotations.
     pub(crate) fn convert_part(&self, part: &Value, version: &str) -> Option<Value> {
         let mut part = part.clone();
         let metadata = part.as_object_mut()?.entry("metadata").or_insert_with(|| json!({})).as_object_mut()?;
@@ -43,5 +43,5 @@ impl fmt::Debug for ObjectConversion {
     }
 }
 
-/// The annotation of an object that lacks required fields, as server-side apply makes one.
+/// The annotation of an object without required fields, as created by server-side apply.
 const SPARSE: &str = r#"{"sparse":true}"#;

@@ -1,11 +1,11 @@
 //! Owner references of objects to owners of their own kind.
 //!
-//! The garbage collector finds an owner at the version that a reference names. Where that version is gone, it keeps the
+//! The garbage collector queries an owner in the version of the reference. If that version was removed, it keeps the
 //! object after its owner. Objects of other kinds are not listed here.
 
 use serde_json::{Value, json};
 
-/// The versions at which an object refers to owners of this group and kind, each once.
+/// The versions in owner references to this group and kind, without duplicates.
 pub(crate) fn owner_versions<'o>(object: &'o Value, group: &str, kind: &str) -> Vec<&'o str> {
     let mut versions: Vec<&str> = references(object).filter_map(|(_, one)| version_of(one, group, kind)).collect();
     versions.sort_unstable();
@@ -13,7 +13,7 @@ pub(crate) fn owner_versions<'o>(object: &'o Value, group: &str, kind: &str) -> 
     versions
 }
 
-/// Members of a JSON patch by which references to other versions of this kind name this one.
+/// JSON patch operations that change references at other versions of this kind to this version.
 pub(crate) fn references_anew(object: &Value, group: &str, kind: &str, version: &str) -> Vec<Value> {
     let others =
         references(object).filter(|(_, one)| version_of(one, group, kind).is_some_and(|found| found != version));

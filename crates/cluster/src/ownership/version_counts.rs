@@ -1,4 +1,4 @@
-//! How many objects name a version of their own kind, and where.
+//! Counts of objects that refer to versions of their own kind, by place.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::field_owners::entry_versions;
 use super::owner_references::owner_versions;
 
-/// Objects that name a version of their kind, by that version.
+/// Objects that refer to a version of their kind, by version.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct VersionCounts {
     /// In an entry of `metadata.managedFields`.
@@ -32,7 +32,7 @@ impl VersionCounts {
         }
     }
 
-    /// What names a version, in words, such as `managedFields of 2`. Empty where nothing does.
+    /// The places that refer to a version, such as `managedFields of 2`; empty if none.
     #[must_use]
     pub fn words(&self, version: &str) -> String {
         let places = [
@@ -44,7 +44,7 @@ impl VersionCounts {
         counted.collect::<Vec<_>>().join(", ")
     }
 
-    /// The same, without versions that stay.
+    /// Without the given versions.
     #[must_use]
     pub(crate) fn without(mut self, stay: &[&str]) -> Self {
         self.managed.retain(|version, _| !stay.contains(&version.as_str()));
@@ -54,7 +54,7 @@ impl VersionCounts {
     }
 }
 
-/// The version that client-side apply has noted.
+/// The version in the client-side apply annotation.
 pub(crate) fn last_applied_version(object: &Value, group: &str) -> Option<String> {
     let text = object.pointer("/metadata/annotations")?.get(LAST_APPLIED)?.as_str()?;
     let applied: Value = serde_json::from_str(text).ok()?;
@@ -62,5 +62,5 @@ pub(crate) fn last_applied_version(object: &Value, group: &str) -> Option<String
     Some(version.to_owned())
 }
 
-/// The annotation by which `kubectl apply` knows which fields left a manifest.
+/// The annotation by which `kubectl apply` detects fields removed from a manifest.
 pub(crate) const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";

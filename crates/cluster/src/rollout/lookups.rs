@@ -87,7 +87,7 @@ pub(super) struct Compiled<'k> {
     pub(super) mutated: &'k [MutatedKind],
 }
 
-/// Looks up Jobs and other objects that determine the next steps. A failed lookup blocks its object.
+/// Reads Jobs and other objects that determine the next steps. A failed lookup blocks its object.
 ///
 /// # Errors
 /// The API server is temporarily unavailable.

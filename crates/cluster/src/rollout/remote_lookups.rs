@@ -1,5 +1,5 @@
-//! What is looked up beside the passes of a rollout: in other clusters, and of objects that have not begun. Nobody
-//! waits for an answer that does not come, and nobody is asked again before 30 s are over.
+//! Lookups in the background of a rollout: in other clusters, and for objects that have not begun. A slow response
+//! blocks nothing, and each lookup is repeated after 30 s at the earliest.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -19,25 +19,25 @@ use super::writes_elsewhere::WritesElsewhere;
 use crate::cluster::Cluster;
 use crate::pages::next_page;
 
-/// Other clusters, and what was heard last.
+/// Other clusters, and the last results.
 pub(super) struct RemoteLookups {
     clusters: OtherClusters,
     heard: BTreeMap<String, HeardThere>,
     asking: JoinSet<(String, HeardThere)>,
-    /// What is asked now, by the number of the question.
+    /// Lookups in progress, by id.
     asked: BTreeMap<String, AskedThere>,
     last: u64,
     room: Arc<Semaphore>,
     writes: WritesElsewhere,
 }
 
-/// A question that is under way.
+/// A lookup in progress.
 struct AskedThere {
     number: u64,
     of: Option<OtherCluster>,
 }
 
-/// An answer, or why there is none.
+/// A result, or an error.
 struct HeardThere {
     number: u64,
     answers: LookupResults,
@@ -60,8 +60,8 @@ impl Default for RemoteLookups {
 }
 
 impl RemoteLookups {
-    /// Asks what was not asked within the last 30 s, and tells what is known. Waits for so long at most for what was
-    /// never answered. What nobody asks any more is forgotten, and connections that nobody needs any more are closed.
+    /// Starts lookups whose results are older than 30 s, and returns the known results. Waits up to `patience` for
+    /// results that are still missing. Drops unneeded results and connections.
     pub(super) async fn tell(
         &mut self,
         cluster: &Cluster,
@@ -93,12 +93,12 @@ impl RemoteLookups {
         }
     }
 
-    /// Forgets what was heard of these: it was asked anew, by others.
+    /// Drops results of these lookups: newer ones exist elsewhere.
     pub(super) fn forget(&mut self, questions: &[LookupRequest]) {
         questions.iter().for_each(|question| drop(self.heard.remove(&question.id())));
     }
 
-    /// Does what a step asks for in another cluster: it deletes an object, as it was seen.
+    /// Performs a step's write in another cluster: deletes an object if unchanged.
     pub(super) async fn write(&mut self, of: &OtherCluster, write: &ObjectWrite, options: &Value) -> WriteOutcome {
         let Some(cluster) = self.clusters.known(of) else { return WriteOutcome::Stale };
         let landed = self.writes.delete(cluster, of, write, options).await;
@@ -106,7 +106,7 @@ impl RemoteLookups {
         landed
     }
 
-    /// Whatever came of a write, what was heard of its cluster is of before.
+    /// Drops results from a cluster after a write, whatever its outcome.
     fn forget_written(&mut self) {
         for of in self.writes.ended() {
             self.heard.retain(|_, heard| heard.of.as_ref() != Some(&of));
@@ -132,19 +132,19 @@ impl RemoteLookups {
         });
     }
 
-    /// Waits until something is known of each.
+    /// Waits until each lookup has a result.
     async fn hear(&mut self, ids: &[String]) {
         while ids.iter().any(|id| !self.heard.contains_key(id)) {
             match self.asking.join_next().await {
                 Some(Ok(heard)) => self.note(heard),
-                // Whose question broke is not known: all are asked again.
+                // The panicked lookup is unknown: all are repeated.
                 Some(Err(_)) => self.asked.clear(),
                 None => return,
             }
         }
     }
 
-    /// What has come meanwhile.
+    /// Collects finished lookups.
     fn collect(&mut self) {
         while let Some(heard) = self.asking.try_join_next() {
             match heard {
@@ -155,7 +155,7 @@ impl RemoteLookups {
     }
 
     fn note(&mut self, (id, heard): (String, HeardThere)) {
-        // One that is asked no more, or anew, was asked before something was written.
+        // A result of an older lookup may predate a write.
         if self.asked.get(&id).is_some_and(|asked| asked.number == heard.number) {
             self.asked.remove(&id);
             self.heard.insert(id, heard);
@@ -163,8 +163,7 @@ impl RemoteLookups {
     }
 }
 
-/// Looks something up, a page of it after the other. Nobody waits here: there are others to ask, and all are asked
-/// again.
+/// Performs a lookup, page by page. Without retries: the next pass repeats it, and other lookups wait.
 async fn look(
     own: &Cluster,
     clusters: &OtherClusters,
@@ -185,7 +184,7 @@ async fn look(
         LookupTarget::Labelled(labels) if !labels.is_empty() => {
             format!("&labelSelector={}", quoted_in_address(labels))
         }
-        // What else there is, is asked within a pass.
+        // Other targets are read within a pass.
         _ => String::new(),
     };
     let mut next = String::new();
@@ -198,14 +197,14 @@ async fn look(
     }
 }
 
-/// How long an answer counts: another cluster is not asked more often.
+/// Time for which a result counts: the minimum interval of lookups in another cluster.
 const AGAIN: Duration = Duration::from_secs(30);
 
-/// How long a whole look may take: the nodes of 5,000 are 25 pages, each of which has ten seconds.
+/// Time limit of a lookup: the nodes of a cluster of 5,000 are 25 pages, with ten seconds each.
 const WHOLE: Duration = Duration::from_secs(300);
 
-/// How many are asked at a time. Each that hangs takes a place for ten seconds.
+/// Concurrent lookups. One without response occupies a slot for ten seconds.
 const AT_ONCE: usize = 16;
 
-/// Objects of a page: a Node has some 10 KiB.
+/// Objects per page: a Node has about 10 KiB.
 const PAGE: u32 = 200;

@@ -135,7 +135,7 @@ impl<'a> RunningRollouts<'a> {
         self.running.push((name_of(document), run));
     }
 
-    /// Skips a rollout; calls `say` at the first time.
+    /// Skips a rollout; reports this at the first time.
     fn leave(&mut self, document: &Value, say: impl FnOnce()) {
         if !self.known.contains_key(text(document, "/metadata/uid")) {
             say();

@@ -200,7 +200,7 @@ enum AfterWrite {
     Nothing,
     /// More work may be due at once.
     More,
-    /// The write opened a gap. The write that closes it comes next, before anything that may block.
+    /// The write opened a gap. The write that closes it follows, before anything that may block.
     CloseGap,
 }
 
@@ -1021,18 +1021,17 @@ fn questions(
     (now, slowly)
 }
 
-/// How often it is planned, at most: what was heard within a second is decided upon together, by one write of the
-/// status.
+/// Shortest interval of plans: changes within a second share one status write.
 pub(super) const LOOK: Duration = Duration::from_secs(1);
 
-/// How often at least: whoever is not heard of for 15 s has lost the rollout.
+/// Longest interval: a holder without renewal for 15 s loses the rollout.
 const SELDOM: Duration = Duration::from_secs(5);
 
-/// What has arrived by now is heard within this.
+/// Time to process events that have already arrived.
 const GLANCE: Duration = Duration::from_millis(10);
 
-/// How often a rollout that was refused is looked at again.
+/// Retry interval for a refused rollout.
 pub(super) const AGAIN: Duration = Duration::from_secs(30);
 
-/// How long whoever is away is left alone at most, where it says how long.
+/// Maximum pause for `Retry-After`.
 const LONGEST: Duration = Duration::from_secs(15);

@@ -1,4 +1,4 @@
-//! Which versions run, as the objects of a cluster say.
+//! The running versions in a cluster.
 
 use pointsman_core::definition::Kind;
 use pointsman_core::rollout::{LookupResults, RunningVersions};
@@ -9,7 +9,7 @@ use super::lookups::{Compiled, look_up_more};
 use crate::cluster::Cluster;
 use crate::pages::items;
 
-/// Looks at every object of a kind, and at others that say which versions run of them. Nothing is written.
+/// Reads every object of a kind, and other objects that contain their running versions. Writes nothing.
 ///
 /// # Errors
 /// [`RolloutError`].

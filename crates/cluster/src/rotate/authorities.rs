@@ -1,11 +1,11 @@
-//! Certificates of authorities, as a `caBundle` holds them.
+//! Authority certificates of a `caBundle`.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 
-/// A PEM text, and the certificates in it.
+/// A PEM text with its certificates.
 #[derive(Clone, Debug)]
 pub(super) struct Authorities {
     pem: Vec<u8>,
@@ -13,14 +13,14 @@ pub(super) struct Authorities {
 }
 
 impl Authorities {
-    /// Reads a PEM text; nothing where it has no certificate, or one that cannot be read.
+    /// Parses a PEM text; `None` without certificates, or if one is invalid.
     pub(super) fn of(pem: &[u8]) -> Option<Self> {
         let certificates: Vec<CertificateDer<'static>> =
             CertificateDer::pem_slice_iter(pem).collect::<Result<_, _>>().ok()?;
         (!certificates.is_empty()).then(|| Self { pem: pem.to_vec(), certificates })
     }
 
-    /// What an API server takes out of a bundle: every certificate that can be read. There may be none.
+    /// Parses a bundle like an API server: all readable certificates, possibly none.
     pub(super) fn in_bundle(pem: &[u8]) -> Self {
         if let Some(all) = Self::of(pem) {
             return all;
@@ -34,12 +34,12 @@ impl Authorities {
         Self { pem: certificates.iter().map(again).collect::<String>().into_bytes(), certificates }
     }
 
-    /// Whether all of those are among these.
+    /// True if all of `those` are contained.
     pub(super) fn hold(&self, those: &Self) -> bool {
         those.certificates.iter().all(|certificate| self.certificates.contains(certificate))
     }
 
-    /// All of these, and then all of those.
+    /// The union: these first, then `those`.
     pub(super) fn and(&self, those: &Self) -> Self {
         if self.certificates.is_empty() {
             return those.clone();
@@ -48,7 +48,7 @@ impl Authorities {
         Self { pem, certificates: [&self.certificates[..], &those.certificates[..]].concat() }
     }
 
-    /// As a `caBundle` says it.
+    /// As `caBundle` value.
     pub(super) fn bundle(&self) -> String {
         STANDARD.encode(&self.pem)
     }
@@ -58,7 +58,7 @@ impl Authorities {
     }
 }
 
-/// What a certificate begins with.
+/// The first line of a certificate.
 const BEGIN: &str = "-----BEGIN CERTIFICATE-----";
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! Another authority for the servers, without a failed call: what the API server trusts and what the servers show never
-//! change at the same moment, so that for a while both authorities are trusted.
+//! Rotates the authority of the servers without failed calls: trust and certificates change at different times, so both
+//! authorities are trusted for a while.
 
 mod authorities;
 mod options;

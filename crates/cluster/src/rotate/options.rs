@@ -8,44 +8,43 @@ use serde_json::Value;
 use crate::call_error::CallError;
 use crate::dry_run::DryRun;
 
-/// How an authority is changed.
+/// Options of `rotate-ca`.
 #[derive(Clone, Debug)]
 pub struct RotateOptions {
-    /// A `clientConfig`: whose authority it is, and in its `caBundle` who is to be trusted in the end. Its path and the
-    /// port of its Service do not matter.
+    /// A `clientConfig`: the server, and in its `caBundle` the new authorities. Path and port are ignored.
     pub client: Value,
-    /// `host:port` to ask, instead of those that the Service leads to.
+    /// `host:port` to test, instead of the Service's endpoints.
     pub endpoints: Vec<String>,
-    /// Write bundles also where cert-manager does, and have it do so no more.
+    /// Write bundles that cert-manager injects as well, and remove its annotation.
     pub take_over: bool,
-    /// How long to wait until every endpoint shows a certificate of the new authority.
+    /// Time to wait until every endpoint uses a certificate of the new authority.
     pub wait: Duration,
-    /// How long API servers may take to hear of a bundle.
+    /// Time for API servers to receive a bundle.
     pub settle: Duration,
-    /// Change nothing.
+    /// Dry run mode.
     pub dry_run: Option<DryRun>,
 }
 
-/// A document that says whom the API server trusts for this server.
+/// A document with the trusted authorities of this server.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Trusting {
     /// Kind and name.
     pub document: String,
-    /// Whether it is a CRD: a change of one has the API server build its caches of the kind anew.
+    /// True for a CRD: a change makes the API server rebuild its caches of the kind.
     pub is_crd: bool,
 }
 
-/// Something that is to be done.
+/// A step of `rotate-ca`.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum RotateStep {
-    /// The new authority is trusted beside what is trusted already.
+    /// Trusts the new authority in addition.
     Publish(Trusting),
-    /// Every endpoint is asked for a certificate of the new authority, for as long as this.
+    /// Tests every endpoint for a certificate of the new authority, for up to this time.
     Prove(Duration),
-    /// The new authority alone is trusted.
+    /// Trusts only the new authority.
     Drop(Trusting),
-    /// What was trusted before is trusted again, since it is needed.
+    /// Trusts the earlier authorities again, since they are needed.
     Restore(Trusting),
 }
 
@@ -63,79 +62,79 @@ impl fmt::Display for RotateStep {
     }
 }
 
-/// What a change of authority says on the way.
+/// Progress of `rotate-ca`.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum RotateEvent {
-    /// What is going to be done, in order.
+    /// The planned steps, in order.
     Plan(Vec<RotateStep>),
     /// A document was changed.
     Done(RotateStep),
-    /// The API server accepts the change of a document in a dry run.
+    /// The API server accepts a change as dry run.
     Accepted(RotateStep),
-    /// Waits until every API server knows.
+    /// Waits until every API server has received the change.
     Settling(Duration),
-    /// An endpoint shows a certificate of the new authority.
+    /// An endpoint uses a certificate of the new authority.
     Shows {
         /// `host:port`.
         endpoint: String,
     },
-    /// An endpoint does not yet; it is asked again.
+    /// An endpoint does not yet; the test is repeated.
     Waiting {
-        /// What is in the way.
+        /// The problem.
         reason: String,
     },
 }
 
-/// What came of it.
+/// The result of `rotate-ca`.
 #[derive(Clone, Debug, Default)]
 pub struct Rotated {
-    /// What was to be done.
+    /// The planned steps.
     pub steps: Vec<RotateStep>,
-    /// The documents that say whom the API server trusts.
+    /// The documents with trusted authorities.
     pub documents: Vec<String>,
-    /// The endpoints that show a certificate of the new authority.
+    /// The endpoints with a certificate of the new authority.
     pub endpoints: Vec<String>,
-    /// How often a CRD was changed.
+    /// The number of CRD changes.
     pub crd_changes: u32,
 }
 
-/// Why an authority was not changed.
+/// An error of `rotate-ca`.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RotateError {
     /// A call failed.
     #[error("{error}{}", after(.done))]
     Call {
-        /// The call.
+        /// The error.
         error: CallError,
-        /// What was changed before.
+        /// Earlier changes.
         done: Vec<RotateStep>,
     },
-    /// Something would fail, or be taken from somebody.
+    /// The rotation would cause failures, or the bundle belongs to another client.
     #[error("nothing was changed: {0}")]
     Refused(String),
-    /// Not everybody shows a certificate of the new authority.
+    /// An endpoint lacks a certificate of the new authority.
     #[error("{reason}. {}. {next}, and run the same command again", trusted(*.both))]
     Unproven {
-        /// Who, and what is in the way.
+        /// The endpoint, and the problem.
         reason: String,
-        /// Whether the old authority is trusted beside the new one.
+        /// True if both authorities are trusted.
         both: bool,
-        /// What somebody has to do.
+        /// The remedy.
         next: &'static str,
     },
-    /// The old authority was needed after all.
+    /// The old authority is still needed.
     #[error("{reason}; {after}")]
     Needed {
-        /// What was seen.
+        /// The finding.
         reason: String,
-        /// What became of the bundles.
+        /// The state of the bundles.
         after: String,
     },
 }
 
-/// What comes of it that a server does not show a certificate of the new authority.
+/// The consequence for a server without a certificate of the new authority.
 fn trusted(both: bool) -> &'static str {
     if both {
         "Both authorities are trusted, so that no call fails"
@@ -144,7 +143,7 @@ fn trusted(both: bool) -> &'static str {
     }
 }
 
-/// What was done before a call failed.
+/// The steps before a failed call.
 fn after(done: &[RotateStep]) -> String {
     let done: Vec<String> = done.iter().map(ToString::to_string).collect();
     match done.is_empty() {
@@ -154,7 +153,7 @@ fn after(done: &[RotateStep]) -> String {
 }
 
 impl RotateError {
-    /// The call that failed, where it is one.
+    /// The failed call, if any.
     #[must_use]
     pub fn call(&self) -> Option<&CallError> {
         match self {

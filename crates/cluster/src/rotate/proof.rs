@@ -1,4 +1,4 @@
-//! The proof that everybody shows a certificate of the new authority.
+//! Proof that every endpoint uses a certificate of the new authority.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,18 +8,17 @@ use super::trust_documents::TrustingDocument;
 use crate::cluster::Cluster;
 use crate::conversion::{ClientStanza, NoEndpoints, SelfTest, TlsClient, Unconnected, WebhookPlace, endpoints};
 
-/// Whom to ask, and what for.
+/// The endpoints to test, and the expected authority.
 pub(super) struct Proof<'p> {
     pub(super) cluster: &'p Cluster,
-    /// `host:port`, instead of those that the Service leads to.
+    /// `host:port`, instead of the Service's endpoints.
     pub(super) endpoints: &'p [String],
     pub(super) found: &'p [TrustingDocument],
     pub(super) wanted: &'p Authorities,
 }
 
 impl Proof<'_> {
-    /// Asks everybody that is ready now, as an API server would that trusts the new authority alone. Returns who was
-    /// asked.
+    /// Tests all ready endpoints, like an API server that trusts only the new authority. Returns the endpoints.
     pub(super) async fn ask(&self) -> Result<Vec<String>, RotateError> {
         let (mut ready, mut shown) = (BTreeMap::new(), BTreeSet::new());
         for one in self.found {
@@ -53,7 +52,7 @@ impl Proof<'_> {
         })
     }
 
-    /// Whether an endpoint shows a certificate of the new authority.
+    /// Checks that an endpoint uses a certificate of the new authority.
     async fn shows(&self, client: &TlsClient, endpoint: &str, stanza: &ClientStanza) -> Result<(), RotateError> {
         let Err(error) = client.connect(endpoint).await else { return Ok(()) };
         let problem = format!("{endpoint}: {error}");

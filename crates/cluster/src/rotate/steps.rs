@@ -16,14 +16,14 @@ use crate::crd_state::{CrdState, REPLACED_WITHIN};
 use crate::dry_run::DryRun;
 use crate::stopwatch::Stopwatch;
 
-/// Has the API server trust another authority for a server: beside the one that it trusts until then, and alone once
-/// every endpoint that is ready has shown a certificate of it. Where one has not, both stay trusted, and nothing fails.
-/// What is changed is every CRD and webhook configuration that leads to the server.
+/// Rotates the authority of a server: adds the new one, and drops the old one after every ready endpoint has presented
+/// a certificate of the new one. Otherwise both stay trusted, and no call fails. Changes every CRD and webhook
+/// configuration of the server.
 ///
-/// It can be killed at any point and run again: what is done is found done.
+/// The process can be killed at any time and run again: finished steps are detected.
 ///
 /// # Errors
-/// [`RotateError`]: what was in the way, and what was changed.
+/// [`RotateError`]: the obstacle, and the changes made.
 pub async fn rotate(
     cluster: &Cluster,
     options: &RotateOptions,
@@ -47,7 +47,7 @@ pub async fn rotate(
     match options.dry_run {
         Some(DryRun::Client) => return Ok(rotated),
         Some(DryRun::Server) => return run.try_all(say).await.map(|()| rotated),
-        // Nobody wants to hear in the middle that something is forbidden.
+        // Missing permissions are reported before the first change.
         None => run.try_all(&mut |_| {}).await?,
     }
     match run.steps(say).await {
@@ -60,7 +60,7 @@ pub async fn rotate(
     }
 }
 
-/// Why nothing must be changed.
+/// The reason to refuse any change.
 fn refusal(found: &[TrustingDocument], to: &WebhookPlace, take_over: bool) -> Option<String> {
     if found.is_empty() {
         return Some(format!("no CRD and no webhook configuration of this cluster leads to {to}"));
@@ -75,7 +75,7 @@ fn refusal(found: &[TrustingDocument], to: &WebhookPlace, take_over: bool) -> Op
     })
 }
 
-/// Whether what is looked at in the end can be looked at: nobody wants to hear then that it is forbidden.
+/// Checks the permissions of the final test.
 async fn may_look(cluster: &Cluster, found: &[TrustingDocument]) -> Result<(), CallError> {
     for one in found.iter().filter(|one| one.named.is_crd) {
         let crd = CrdState::new(cluster.get(&one.path).await?)?;
@@ -89,7 +89,7 @@ async fn may_look(cluster: &Cluster, found: &[TrustingDocument]) -> Result<(), C
     Ok(())
 }
 
-/// What there is to do. What is done already is not in it, but everybody is always asked.
+/// The pending steps. The test of the endpoints is always included.
 fn plan(found: &[TrustingDocument], wanted: &Authorities, wait: Duration) -> Vec<RotateStep> {
     let published = found.iter().filter(|one| one.injected.is_some() || !one.trusts(wanted));
     let dropped = found.iter().filter(|one| one.trusts_others(wanted));
@@ -97,7 +97,7 @@ fn plan(found: &[TrustingDocument], wanted: &Authorities, wait: Duration) -> Vec
     publish.chain([RotateStep::Prove(wait)]).chain(dropped.map(|one| RotateStep::Drop(one.named.clone()))).collect()
 }
 
-/// A run, and what it was begun with.
+/// A run with its input.
 struct RotateRun<'r> {
     cluster: &'r Cluster,
     options: &'r RotateOptions,
@@ -109,7 +109,7 @@ struct RotateRun<'r> {
 }
 
 impl RotateRun<'_> {
-    /// What the API server would say of each change, as things stand.
+    /// Sends each change as dry run.
     async fn try_all(&self, say: &mut dyn FnMut(RotateEvent)) -> Result<(), RotateError> {
         for one in &self.found {
             if self.change(one, DRY, &|now| self.published(now)).await? {
@@ -119,12 +119,12 @@ impl RotateRun<'_> {
         Ok(())
     }
 
-    /// The patch by which a document trusts the new authority beside what it trusts, where it does not yet.
+    /// The patch that adds the new authority to a document, if missing.
     fn published(&self, now: &TrustingDocument) -> Option<Value> {
         (now.injected.is_some() || !now.trusts(&self.wanted)).then(|| now.with(&self.wanted))
     }
 
-    /// All of them. Returns who was asked.
+    /// All steps. Returns the tested endpoints.
     async fn steps(&mut self, say: &mut dyn FnMut(RotateEvent)) -> Result<Vec<String>, RotateError> {
         for one in self.found.clone() {
             let changed = self.change(&one, "", &|now| self.published(now)).await?;
@@ -151,8 +151,8 @@ impl RotateRun<'_> {
         }
     }
 
-    /// Changes a document as it is now, whatever else of it others have changed; not where there is nothing to change.
-    /// Returns whether it was changed meanwhile: by this, or by whoever was quicker, who may be ourselves, unheard.
+    /// Changes the current document, regardless of other changes; skips a no-op. Returns true if it was changed by this
+    /// process or concurrently, including an earlier request without received response.
     async fn change(
         &self,
         one: &TrustingDocument,
@@ -184,7 +184,7 @@ impl RotateRun<'_> {
         }
     }
 
-    /// Asks everybody, again and again for so long, until all show a certificate of the new authority.
+    /// Tests all endpoints repeatedly until they pass, or the time is over.
     async fn prove(&self, say: &mut dyn FnMut(RotateEvent)) -> Result<Vec<String>, RotateError> {
         let (began, mut said) = (Instant::now(), String::new());
         loop {
@@ -210,7 +210,7 @@ impl RotateRun<'_> {
         Proof { cluster, endpoints, found, wanted }
     }
 
-    /// Whether the API server reaches everybody, with the new authority alone. Returns who was asked.
+    /// Checks that the API server reaches all endpoints with the new authority alone. Returns the endpoints.
     async fn works(&self) -> Result<Vec<String>, String> {
         sleep(REPLACED_WITHIN).await;
         let endpoints = self.proof().ask().await.map_err(|error| match error {
@@ -226,7 +226,7 @@ impl RotateRun<'_> {
         Ok(endpoints)
     }
 
-    /// Trusts again what was trusted before. Says what became of that.
+    /// Trusts the earlier authorities again. Returns the result as text.
     async fn put_back(&mut self, say: &mut dyn FnMut(RotateEvent)) -> String {
         for one in self.found.clone() {
             let Some(old) = one.all() else { continue };
@@ -240,7 +240,7 @@ impl RotateRun<'_> {
     }
 }
 
-/// Whether a version can be read, as far as that is up to the webhook.
+/// Checks that a version is readable, as far as it depends on the webhook.
 async fn converts(cluster: &Cluster, crd: &CrdState, version: &str) -> Result<(), String> {
     let (began, path) = (Stopwatch::start(cluster), format!("{}?limit=10", crd.collection(version)));
     loop {
@@ -249,14 +249,14 @@ async fn converts(cluster: &Cluster, crd: &CrdState, version: &str) -> Result<()
                 return Err(format!("{version} of {} cannot be read: {}", crd.name(), error.message()));
             }
             Err(error) if error.is_of_a_webhook() => sleep(OFTEN).await,
-            // What else is wrong is no matter of authorities.
+            // Other errors are unrelated to authorities.
             _ => return Ok(()),
         }
     }
 }
 
-/// Whoever waits for a person or a Deployment need not know sooner.
+/// Test interval; the wait is for people or Deployments.
 const OFTEN: Duration = Duration::from_secs(1);
 
-/// Controllers of the API server write a CRD's conditions, a few at most.
+/// Controllers of the API server write the CRD's conditions, a few at most.
 const TRIES: u16 = 10;

@@ -1,4 +1,4 @@
-//! The documents that say whom the API server trusts for a server: CRDs, and webhook configurations.
+//! Documents with the trusted authorities of a server: CRDs and webhook configurations.
 
 use pointsman_core::pointer_token;
 use serde_json::{Value, json};
@@ -11,21 +11,21 @@ use crate::conversion::{ClientStanza, Probe, WebhookPlace};
 use crate::crd_state::CRDS;
 use crate::pages::{Pages, items};
 
-/// A document, and what of it is about this server.
+/// A document, and its parts about this server.
 #[derive(Clone, Debug)]
 pub(super) struct TrustingDocument {
     pub(super) named: Trusting,
     pub(super) path: String,
     resource_version: String,
-    /// What writes its bundles, where that is not us.
+    /// The annotation of another injector of its bundles.
     pub(super) injected: Option<&'static str>,
-    /// What a CRD's server is asked: nothing at all, which every server can convert.
+    /// The test request for a CRD's server: without objects, which every server can convert.
     pub(super) probe: Option<Probe>,
-    /// Its `clientConfig`s, as JSON pointers, with what each of them says.
+    /// Its `clientConfig`s by JSON pointer.
     stanzas: Vec<(String, ClientStanza)>,
 }
 
-/// Every document that leads to this server, whatever the port and the path. CRDs last: a change of them costs most.
+/// Every document for this server, at any port and path. CRDs are last, since their changes are expensive.
 pub(super) async fn trusting(cluster: &Cluster, to: &WebhookPlace) -> Result<Vec<TrustingDocument>, CallError> {
     let mut found = Vec::new();
     for (kind, collection) in [
@@ -63,7 +63,7 @@ impl TrustingDocument {
         })
     }
 
-    /// The same document as it is now, if it still leads there.
+    /// The current document, if it still refers to the server.
     pub(super) async fn again(&self, cluster: &Cluster, to: &WebhookPlace) -> Result<Option<Self>, CallError> {
         let document = cluster.get(&self.path).await?;
         let (collection, _) = self.path.rsplit_once('/').unwrap_or_default();
@@ -71,12 +71,12 @@ impl TrustingDocument {
         Ok(Self::of(kind, collection, &document, to))
     }
 
-    /// What its stanzas say.
+    /// Its parsed `clientConfig`s.
     pub(super) fn stanzas(&self) -> impl Iterator<Item = &ClientStanza> {
         self.stanzas.iter().map(|(_, stanza)| stanza)
     }
 
-    /// Why its bundles cannot be changed.
+    /// The reason why its bundles cannot be changed.
     pub(super) fn problem(&self) -> Option<String> {
         self.stanzas().any(|stanza| stanza.authorities.is_none()).then(|| {
             format!(
@@ -87,17 +87,17 @@ impl TrustingDocument {
         })
     }
 
-    /// Whether each bundle holds all of these.
+    /// True if each bundle contains all of these.
     pub(super) fn trusts(&self, wanted: &Authorities) -> bool {
         self.bundles().all(|bundle| bundle.hold(wanted))
     }
 
-    /// Whether some bundle holds others than these.
+    /// True if a bundle contains others.
     pub(super) fn trusts_others(&self, wanted: &Authorities) -> bool {
         self.bundles().any(|bundle| !wanted.hold(&bundle))
     }
 
-    /// Everything that its bundles hold, each beside what those of others do.
+    /// The union of its bundles.
     pub(super) fn all(&self) -> Option<Authorities> {
         self.bundles().reduce(|all, bundle| if all.hold(&bundle) { all } else { all.and(&bundle) })
     }
@@ -106,12 +106,12 @@ impl TrustingDocument {
         self.stanzas().filter_map(|stanza| stanza.authorities.as_deref().map(Authorities::in_bundle))
     }
 
-    /// A JSON patch that trusts these beside what is trusted already. Nothing is written over what was not seen.
+    /// A JSON patch that adds these to the trusted authorities, with a precondition on the document.
     pub(super) fn with(&self, wanted: &Authorities) -> Value {
         self.patch(|now| if now.hold(wanted) { now } else { now.and(wanted) })
     }
 
-    /// A JSON patch that trusts these alone.
+    /// A JSON patch that trusts only these.
     pub(super) fn only(&self, wanted: &Authorities) -> Value {
         self.patch(|_| wanted.clone())
     }
@@ -136,7 +136,7 @@ fn nothing(group: &str, version: &str) -> Probe {
     Probe { to: version.to_owned(), review, converted: json!([]) }
 }
 
-/// Where the `clientConfig`s of a document are.
+/// JSON pointers of the `clientConfig`s.
 fn pointers(document: &Value) -> Vec<String> {
     let webhooks = document.get("webhooks").and_then(Value::as_array).map_or(0, Vec::len);
     let conversion = "/spec/conversion/webhook/clientConfig".to_owned();
@@ -145,11 +145,11 @@ fn pointers(document: &Value) -> Vec<String> {
 
 const ADMISSION: &str = "/apis/admissionregistration.k8s.io/v1";
 
-/// By which cert-manager's injector writes a bundle (<https://cert-manager.io/docs/concepts/ca-injector/>).
+/// The annotations by which cert-manager injects a bundle (<https://cert-manager.io/docs/concepts/ca-injector/>).
 const INJECTED: [&str; 3] =
     ["cert-manager.io/inject-ca-from", "cert-manager.io/inject-ca-from-secret", "cert-manager.io/inject-apiserver-ca"];
 
-/// CRDs have up to a megabyte.
+/// CRDs have up to a megabyte each.
 const PAGE: u32 = 20;
 
 #[cfg(test)]
@@ -205,7 +205,7 @@ mod tests {
         let service = json!({"namespace": "n", "name": "us"});
         let problem = |config: Value| crd(config).unwrap().problem().unwrap_or_default();
         assert!(problem(json!({"service": service})).contains("has no caBundle"));
-        // Nobody is trusted by it: it can only become better.
+        // An invalid bundle trusts no server: any change is an improvement.
         let garbage = crd(json!({"service": service, "caBundle": "AAAA"})).unwrap();
         let new = Authorities::of(authority("new").as_bytes()).unwrap();
         assert_eq!((garbage.problem(), garbage.trusts(&new)), (None, false));

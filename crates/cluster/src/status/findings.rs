@@ -1,11 +1,11 @@
-//! What of all that is seen needs a person, each with the command that mends it.
+//! Findings about a kind's status, each with the command that fixes it.
 
 use super::kind_status::{KindStatus, StatusFinding};
 use crate::annotations::LET_GO;
 use crate::bundle_faults::BundleFault;
 use crate::call_error::{RIGHTS, is_about_rights};
 
-/// `kind` is what commands call it, `now` seconds since 1970.
+/// `kind` is its command line name, `now` is in seconds since 1970.
 pub(crate) fn findings(seen: &KindStatus, kind: &str, now: u64) -> Vec<StatusFinding> {
     let mut found = Vec::from_iter(conversion(seen, kind));
     found.extend(stored(seen, kind));
@@ -60,7 +60,7 @@ fn stored(seen: &KindStatus, kind: &str) -> Option<StatusFinding> {
     })
 }
 
-/// Objects that name a version that is not served: the API server cannot tell who owns their fields.
+/// Objects that refer to an unserved version: the API server cannot compute their field ownership.
 fn named(seen: &KindStatus, kind: &str) -> Vec<StatusFinding> {
     let is_gone = |version: &&String| !seen.served.contains(version) && !seen.stored.contains(version);
     let managed = seen.objects.named.managed.iter().filter(|(version, _)| is_gone(version));
@@ -92,7 +92,7 @@ fn named(seen: &KindStatus, kind: &str) -> Vec<StatusFinding> {
     found
 }
 
-/// Faults of the bundle by which the API server trusts the server that converts.
+/// Faults of the bundle for the conversion server.
 fn trust(seen: &KindStatus, kind: &str) -> Vec<StatusFinding> {
     let mend = match seen.bundle.iter().any(BundleFault::is_unusable) {
         true => format!("docs/rotate.md; then pointsman enable {kind} --ca-file FILE …"),
@@ -104,7 +104,7 @@ fn trust(seen: &KindStatus, kind: &str) -> Vec<StatusFinding> {
 
 fn answers(seen: &KindStatus, kind: &str, now: u64) -> Vec<StatusFinding> {
     let mut found = Vec::new();
-    // The fault of the bundle is a finding of its own.
+    // A bundle fault is a finding of its own.
     let is_unusable = seen.authorities.is_empty() || seen.bundle.iter().any(BundleFault::is_unusable);
     let look = "kubectl get pods,endpointslices -l app.kubernetes.io/name=pointsman -A; docs/running.md, First checks";
     if let Some(reason) = seen.no_endpoints.as_ref().filter(|_| !is_unusable) {
@@ -126,15 +126,15 @@ fn answers(seen: &KindStatus, kind: &str, now: u64) -> Vec<StatusFinding> {
     found
 }
 
-/// What mends it that something could not be asked.
+/// The remedy of a failed call.
 fn rights_or(message: &str, otherwise: &str) -> String {
     if is_about_rights(message) { RIGHTS.to_owned() } else { otherwise.to_owned() }
 }
 
-/// Days: the alert on it is at seven as well.
+/// Days: same as in the alert.
 const LEAF: u64 = 7;
 
-/// Differences that are told in one finding.
+/// Differences listed in one finding.
 const SHOWN: usize = 5;
 
 #[cfg(test)]
@@ -180,7 +180,7 @@ mod tests {
     #[test]
     fn healthy_state_has_no_finding() {
         assert_eq!(said(|_| {}), [""; 0]);
-        // From a laptop no Pod can be reached.
+        // Pods are unreachable from a laptop.
         let unreached = |seen: &mut KindStatus| {
             seen.endpoints[0].reached = false;
             seen.endpoints[0].certificate = Err("no route".to_owned());

@@ -1,4 +1,4 @@
-//! What a look at a kind is asked, and what it sees.
+//! Options and result of `status` for a kind.
 
 use std::collections::BTreeMap;
 
@@ -13,83 +13,82 @@ use crate::crd_state::CrdState;
 use crate::migrate::Mark;
 use crate::ownership::VersionCounts;
 
-/// What is looked at, and how.
+/// Options of `status`.
 pub struct StatusOptions<'o> {
     /// The CRD's name: `plural.group`.
     pub name: String,
-    /// What the commands that mend something call the kind.
+    /// The command line name of the kind.
     pub kind: String,
-    /// The label that says which controller version manages an object.
+    /// The controller-version label.
     pub version_label: String,
-    /// `host:port` to ask, instead of those that the Service leads to.
+    /// `host:port` to connect, instead of the Service's endpoints.
     pub endpoints: Vec<String>,
-    /// Whom to ask for their last errors.
+    /// The source of last errors.
     pub errors: &'o AskedErrors,
-    /// What a CRD says otherwise than the one that the definition was checked against.
+    /// The differences between a CRD and its definition.
     pub drift: &'o dyn Fn(&Value) -> Vec<String>,
-    /// Objects that are listed at a time.
+    /// Objects per page.
     pub page: u32,
     /// Seconds since 1970.
     pub now: u64,
 }
 
-/// How a kind stands.
+/// The status of a kind.
 #[derive(Clone, Debug, Default)]
 pub struct KindStatus {
     /// The CRD.
     pub crd: String,
-    /// Whom the API server calls to convert; nobody where it only relabels.
+    /// The conversion server; `None` with strategy None.
     pub converted_by: Option<String>,
-    /// Whether all versions that are served or stored have one schema, so that nothing has to be converted.
+    /// True if all served and stored versions have the same schema, so that no conversion is needed.
     pub one_schema: bool,
-    /// Whether a way out was begun, and not ended.
+    /// True after an interrupted disable.
     pub disabling: bool,
-    /// Whether the CRD says that its conversion may be taken away.
+    /// True if an annotation allows to remove the conversion.
     pub let_go: bool,
-    /// The versions that are served.
+    /// Served versions.
     pub served: Vec<String>,
-    /// The version that is stored from now on.
+    /// The storage version.
     pub storage: String,
-    /// The versions that objects may be stored in, as the CRD says.
+    /// Versions of stored objects, by the CRD.
     pub stored: Vec<String>,
-    /// What is there.
+    /// Object counts.
     pub objects: ObjectCounts,
-    /// Versions that are served and cannot be listed, with what the API server says.
+    /// Served versions that cannot be listed, with the API server's message.
     pub unread: BTreeMap<String, String>,
-    /// When the authorities end that the API server is told to trust.
+    /// Expiry of the authorities that the API server trusts.
     pub authorities: Vec<CertificateEnd>,
     /// Faults of the `caBundle` in the CRD.
     pub bundle: Vec<BundleFault>,
-    /// Those who answer, as far as they can be asked from here.
+    /// Endpoints, as far as reachable.
     pub endpoints: Vec<EndpointStatus>,
-    /// What they say that went wrong.
+    /// Their last errors.
     pub errors: ReportedErrors,
-    /// Why it is not known who answers.
+    /// The reason why endpoints are unknown.
     pub no_endpoints: Option<String>,
-    /// What the CRD says otherwise than the one that the definition was checked against.
+    /// Differences between the CRD and its definition.
     pub drift: Vec<String>,
-    /// What needs a person.
+    /// Findings.
     pub findings: Vec<StatusFinding>,
 }
 
-/// Objects, counted by what can be seen of them. In which version one is stored cannot be seen.
+/// Object counts by observable properties. The stored version of an object is not observable.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct ObjectCounts {
-    /// All of them.
+    /// All objects.
     pub all: u64,
-    /// Those that were written since the version is stored that is stored now. Known only while a migration is under
-    /// way.
+    /// Objects written since the change of storage version. Known only during a migration.
     pub written_since: Option<u64>,
-    /// By the label that says which controller version manages them; the empty one for those without.
+    /// By controller-version label; empty text without label.
     pub by_controller: BTreeMap<String, u64>,
-    /// Those with an annotation that keeps what only another version can say, by that version.
+    /// Objects with a kept annotation, by its version.
     pub kept: BTreeMap<String, u64>,
-    /// Those that name a version in managedFields, in what client-side apply has noted, or in an owner reference.
+    /// Objects that refer to a version in managedFields, the client-side apply annotation, or an owner reference.
     pub named: VersionCounts,
 }
 
 impl ObjectCounts {
-    /// Counts one more object of a CRD.
+    /// Counts an object of a CRD.
     pub(super) fn add(&mut self, item: &Value, mark: Option<&Mark>, label: &str, crd: &CrdState) {
         self.all += 1;
         self.named.add(item, crd.group(), crd.kind());
@@ -106,22 +105,22 @@ impl ObjectCounts {
     }
 }
 
-/// What an endpoint shows.
+/// The status of an endpoint.
 #[derive(Clone, Debug)]
 pub struct EndpointStatus {
     /// `host:port`.
     pub endpoint: String,
-    /// When its certificate ends, which the API server would trust; or why it would not.
+    /// Expiry of its certificate, or the reason why the API server would not trust it.
     pub certificate: Result<CertificateEnd, String>,
-    /// Whether it could be asked from here at all.
+    /// True if it was reachable from here.
     pub reached: bool,
 }
 
-/// Something that needs a person.
+/// A finding.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct StatusFinding {
-    /// What does not fit, and what comes of it.
+    /// The problem and its consequence.
     pub problem: String,
-    /// The command that mends it, or where it is written.
+    /// The command or document that fixes it.
     pub mend: String,
 }

@@ -1,4 +1,4 @@
-//! The part of the status of a kind that its CRD declares.
+//! The part of a kind's status that its CRD declares.
 
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
@@ -11,8 +11,8 @@ use crate::conversion::{ClientStanza, client_config};
 use crate::crd_state::CrdState;
 use crate::disable::leads_nowhere;
 
-/// Reads a CRD, of a cluster or of a file. `drift` is what the CRD says otherwise than its definition, `now` is in
-/// seconds since 1970.
+/// Evaluates a CRD of a cluster or a file. `drift` contains differences from its definition, `now` is in seconds since
+/// 1970.
 pub(crate) fn declared(crd: &CrdState, drift: Vec<String>, now: u64) -> KindStatus {
     let texts = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect::<Vec<_>>();
     let stanza = ClientStanza::of(crd.document()).filter(|_| crd.is_converted());
@@ -21,7 +21,7 @@ pub(crate) fn declared(crd: &CrdState, drift: Vec<String>, now: u64) -> KindStat
     let config = client_config(crd.document()).filter(|_| trusting.is_some());
     let mut stored = texts(crd.stored_versions());
     if stored.is_empty() {
-        // The API server has not seen it yet.
+        // The API server has not processed it yet.
         stored.push(crd.storage().to_owned());
     }
     KindStatus {

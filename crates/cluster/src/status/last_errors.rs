@@ -1,4 +1,4 @@
-//! Asking those who answer for their last errors, at their admin ports.
+//! Reads the last errors of servers at their admin ports.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -20,18 +20,18 @@ use crate::call_error::{CallError, RIGHTS, is_about_rights};
 use crate::cluster::Cluster;
 use crate::conversion::Replica;
 
-/// Who is asked for the last errors, which only an admin port tells.
+/// The admin ports to read.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum AdminPorts {
-    /// Nobody.
+    /// None.
     Nobody,
-    /// The Pods that the Service leads to, at this port, by the API server's proxy.
+    /// Those of the Service's Pods, at this port, through the API server's proxy.
     OfPods(u16),
     /// These, as `host:port`, directly.
     These(Vec<String>),
 }
 
-/// Whom to ask for their last errors, and what they have told: of one look at several kinds, each is asked once.
+/// The admin ports, and their responses: each is read once for several kinds.
 #[derive(Debug)]
 pub struct AskedErrors {
     ports: AdminPorts,
@@ -39,13 +39,13 @@ pub struct AskedErrors {
 }
 
 impl AskedErrors {
-    /// Nobody was asked yet.
+    /// Without responses.
     #[must_use]
     pub fn new(ports: AdminPorts) -> Self {
         Self { ports, told: RefCell::default() }
     }
 
-    /// Those who can be asked, each with the path by which the API server asks, if it does.
+    /// The readable endpoints, each with its path in the API server's proxy, if used.
     fn whom(&self, replicas: &[Replica]) -> Vec<(String, Option<String>)> {
         match &self.ports {
             AdminPorts::Nobody => Vec::new(),
@@ -57,7 +57,7 @@ impl AskedErrors {
         }
     }
 
-    /// Asks those who were not, all at once: where a firewall is in the way, each takes its time.
+    /// Reads all unread endpoints concurrently: behind a firewall, each takes the full timeout.
     async fn ask(&self, cluster: &Cluster, whom: &[(String, Option<String>)]) {
         let mut asking = JoinSet::new();
         for (endpoint, path) in whom.iter().filter(|(endpoint, _)| !self.told.borrow().contains_key(endpoint)).cloned()
@@ -77,8 +77,8 @@ impl AskedErrors {
     }
 }
 
-/// What everybody tells, or of whom it is not known, and why. `kind` is as its definition names it: errors of others
-/// are left out.
+/// All reports, and endpoints without report. `kind` is spelled as in its definition: errors of other kinds are
+/// excluded.
 pub(super) async fn last_errors(
     cluster: &Cluster,
     asked: &AskedErrors,
@@ -99,7 +99,7 @@ pub(super) async fn last_errors(
     let mut may_not = None;
     for (endpoint, _) in &whom {
         match told.get(endpoint) {
-            // It is the same for all of them.
+            // Permissions are the same for all endpoints.
             Some(Err(reason)) if is_about_rights(reason) => may_not = Some(format!("{}; {RIGHTS}", plain(reason))),
             Some(told) => seen.take(endpoint, kind, told.as_ref()),
             None => {}
@@ -118,7 +118,7 @@ fn reason(error: &CallError) -> String {
     }
 }
 
-/// What `host:port` tells, which is plain HTTP.
+/// Reads `host:port` over plain HTTP.
 async fn ask(address: &str) -> Result<Value, String> {
     let late = |_| Err(format!("no answer within {} s", PATIENCE.as_secs()));
     timeout(PATIENCE, fetch(address)).await.unwrap_or_else(late)
@@ -128,7 +128,7 @@ async fn fetch(address: &str) -> Result<Value, String> {
     let stream = TcpStream::connect(address).await.map_err(|error| error.to_string())?;
     let text = |error: hyper::Error| error.to_string();
     let (mut sender, connection) = handshake(TokioIo::new(stream)).await.map_err(text)?;
-    // Dropped with this, however it ends: whoever watches asks again and again.
+    // Dropped at the end in any case, since `--watch` reads repeatedly.
     let mut connections = JoinSet::new();
     connections.spawn(connection);
     let request = Request::get("/errors").header(HOST, address).body(Empty::<Bytes>::new());
@@ -145,10 +145,10 @@ async fn fetch(address: &str) -> Result<Value, String> {
     }
 }
 
-/// Ten times what a server remembers.
+/// Ten times the memory of a server.
 const LARGEST: usize = 1 << 20;
 
 const OLDER: &str = "it tells no errors: its pointsman is older than this one, or the Pod has just gone";
 
-/// Somebody waits, and can do without the answer.
+/// Short, since the command is interactive and the result optional.
 const PATIENCE: Duration = Duration::from_secs(3);

@@ -1,4 +1,4 @@
-//! How a kind stands in a cluster, and what of that needs a person.
+//! The status of a kind in a cluster, and findings about it.
 
 mod certificate_end;
 mod findings;

@@ -1,4 +1,4 @@
-//! The last errors of those who answer, as they tell them.
+//! The last errors of servers, as reported by their admin ports.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -6,46 +6,46 @@ use std::time::Duration;
 use serde_json::Value;
 use x509_cert::der::DateTime;
 
-/// The last errors of those who answer, about this kind, or about none that they know.
+/// The last errors of servers about this kind, or about an unknown kind.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct ReportedErrors {
-    /// Who told them, as `host:port`, and which version of pointsman that is.
+    /// The reporting servers as `host:port`, with their pointsman versions.
     pub told_by: BTreeMap<String, String>,
-    /// The last one first.
+    /// Latest first.
     pub errors: Vec<ReportedError>,
-    /// Of whom they are not known, and why.
+    /// Servers without report, with reasons.
     pub unknown: Vec<String>,
 }
 
-/// An error that somebody remembers. Nothing of an object but its name and a field is in it.
+/// An error in a server's memory. Contains only the name and a field of an object.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct ReportedError {
-    /// Who, as `host:port`.
+    /// The server, as `host:port`.
     pub endpoint: String,
     /// `convert`, `mutate`, `validate` or `other`.
     pub webhook: String,
-    /// The kind, as its definition names it.
+    /// The kind, as spelled in its definition.
     pub kind: Option<String>,
-    /// The version that an object came in.
+    /// The source version of the object.
     pub from: Option<String>,
-    /// The version that was asked for.
+    /// The requested version.
     pub to: Option<String>,
     /// The object, as `namespace/name`.
     pub object: Option<String>,
-    /// The field that stood in the way.
+    /// The field with the problem.
     pub path: Option<String>,
-    /// What was answered.
+    /// The message in the response.
     pub reason: String,
-    /// How often.
+    /// The number of occurrences.
     pub times: u64,
-    /// When it was first so, in RFC 3339.
+    /// First occurrence, in RFC 3339.
     pub first: String,
-    /// When it was last so, in RFC 3339.
+    /// Last occurrence, in RFC 3339.
     pub last: String,
 }
 
 impl ReportedErrors {
-    /// Adds what an endpoint tells.
+    /// Adds the report of an endpoint.
     pub(super) fn take(&mut self, endpoint: &str, kind: &str, told: Result<&Value, &String>) {
         let listed = told.map_err(|reason| plain(reason)).and_then(|told| {
             let version = told.get("version").and_then(Value::as_str);
@@ -65,7 +65,7 @@ impl ReportedErrors {
     }
 }
 
-/// One of them. Whoever listens there may be somebody else.
+/// One error. The listener may be another program.
 fn reported(endpoint: &str, one: &Value) -> Option<ReportedError> {
     let text = |name: &str| one.get(name).and_then(Value::as_str).map(plain);
     let time = |name: &str| {
@@ -87,21 +87,21 @@ fn reported(endpoint: &str, one: &Value) -> Option<ReportedError> {
     })
 }
 
-/// Text of whoever answered: one line of it, and not too long.
+/// Untrusted text: reduced to one line of limited length.
 pub(super) fn plain(text: &str) -> String {
     text.chars().take(LONGEST).map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
-/// Why an answer is of no use.
+/// The error of an unusable response.
 pub(super) const NO_LIST: &str = "what answers tells no list of errors; is that the admin port?";
 
-/// What a server calls a kind that it does not know.
+/// A server's name for an unknown kind.
 const UNKNOWN: &str = "unknown";
 
-/// Of one endpoint. A server remembers fewer.
+/// Per endpoint. A server keeps fewer.
 const MOST: usize = 64;
 
-/// In characters. A server cuts its own shorter.
+/// In characters. A server truncates to fewer.
 const LONGEST: usize = 2000;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Looking at a kind: nothing is written.
+//! Reads the status of a kind, without writes.
 
 use super::certificate_end::CertificateEnd;
 use super::findings::findings;
@@ -12,10 +12,10 @@ use crate::crd_state::CrdState;
 use crate::migrate::Mark;
 use crate::pages::{Pages, items};
 
-/// Looks at a kind: the CRD, every served version, every object's metadata, and everybody who answers.
+/// Reads the status of a kind: the CRD, every served version, the metadata of every object, and all endpoints.
 ///
 /// # Errors
-/// There is no such CRD, or it cannot be read. What can be asked only in part is told in [`KindStatus::findings`].
+/// The CRD does not exist or cannot be read. Other failed reads are in [`KindStatus::findings`].
 pub async fn status(cluster: &Cluster, options: &StatusOptions<'_>) -> Result<KindStatus, CallError> {
     let crd = CrdState::fetch(cluster, &options.name).await?;
     let mut seen = declared(&crd, (options.drift)(crd.document()), options.now);
@@ -34,7 +34,7 @@ pub async fn status(cluster: &Cluster, options: &StatusOptions<'_>) -> Result<Ki
     Ok(seen)
 }
 
-/// Lists a version: all objects are counted at one of them, and of the others it is enough that some can be read.
+/// Lists a version: one version is counted completely, for others a few objects are sufficient.
 async fn read(
     cluster: &Cluster,
     crd: &CrdState,
@@ -52,7 +52,7 @@ async fn read(
     Pages::new(cluster, collection, Extent::MetadataOfAll, options.page).all(&mut |_, _| {}, &mut count).await
 }
 
-/// Asks everybody for a certificate, trusting what the API server trusts, and for the last errors.
+/// Verifies the certificates of all endpoints with the trust settings of the API server, and reads their last errors.
 async fn ask(cluster: &Cluster, stanza: &ClientStanza, options: &StatusOptions<'_>, seen: &mut KindStatus) {
     let named = |address: &String| Replica { address: address.clone(), pod: None };
     let found = match options.endpoints.is_empty() {
@@ -81,5 +81,5 @@ async fn ask(cluster: &Cluster, stanza: &ClientStanza, options: &StatusOptions<'
     }
 }
 
-/// How many objects show that a version can be read.
+/// The number of objects that prove a version readable.
 const SAMPLE: u32 = 10;

@@ -1,5 +1,5 @@
-//! Asks servers that are no API server, by one GET each. No redirect is followed, no proxy is used, nothing is sent
-//! that says who asks, and nothing is asked twice.
+//! HTTP requests to servers other than the API server: one GET each, without redirects, proxies, credentials or
+//! retries.
 
 mod system_roots;
 #[cfg(test)]

@@ -1,10 +1,9 @@
-//! Whom this machine trusts.
+//! The trusted authorities of this machine.
 
 use rustls::RootCertStore;
 use rustls_native_certs::load_native_certs;
 
-/// The authorities of this machine, or those that `SSL_CERT_FILE` and `SSL_CERT_DIR` name. What is no authority among
-/// them is left out, as everybody does.
+/// The authorities of this machine, or of `SSL_CERT_FILE` and `SSL_CERT_DIR`. Skips invalid certificates, as is common.
 pub(super) fn system_roots() -> Result<RootCertStore, String> {
     let found = load_native_certs();
     let mut roots = RootCertStore::empty();

@@ -1,4 +1,4 @@
-//! One question to one server.
+//! A single HTTP request to a server.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -22,30 +22,30 @@ use super::system_roots::system_roots;
 use crate::error_chain::chain;
 use crate::tls_connector::tls_connector;
 
-/// Asks servers, each over a connection of its own.
+/// Sends HTTP requests, each on its own connection.
 #[derive(Clone, Default)]
 pub(crate) struct WebClient {
-    /// Made where TLS is first spoken: whoever asks over plain HTTP needs no authorities.
+    /// Created at the first TLS connection: plain HTTP needs no authorities.
     tls: Arc<OnceLock<TlsConnector>>,
 }
 
-/// What of an answer is looked at.
+/// The requested part of a response.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum BodyWanted {
-    /// All of it.
+    /// Status and body.
     All,
-    /// The status: nothing else is read.
+    /// Only the status; the body is not read.
     Nothing,
 }
 
 impl WebClient {
-    /// One that trusts these authorities.
+    /// With these authorities.
     #[cfg(test)]
     pub(super) fn trusting(roots: rustls::RootCertStore) -> Self {
         Self { tls: Arc::new(OnceLock::from(tls_connector(roots).unwrap())) }
     }
 
-    /// Asks once. What came, whatever its status is; or why nothing did, in words that do not name the address.
+    /// Sends one request. Returns the response with any status, or an error text without the address.
     pub(crate) async fn get(&self, address: &HttpAddress, wanted: BodyWanted) -> Result<ProbeResult, String> {
         let late = |_| Err(format!("no answer within {} s", PATIENCE.as_secs()));
         timeout(PATIENCE, self.connect_and_ask(address, wanted)).await.unwrap_or_else(late)
@@ -63,7 +63,7 @@ impl WebClient {
         ask(stream.map_err(|error| format!("TLS: {}", chain(&error)))?, address, wanted).await
     }
 
-    /// What has failed once is tried again: a file of authorities may be mounted late.
+    /// Retries after a failure: a file of authorities may be mounted late.
     fn tls(&self) -> Result<&TlsConnector, String> {
         if let Some(known) = self.tls.get() {
             return Ok(known);
@@ -79,7 +79,7 @@ where
 {
     let text = |error: hyper::Error| format!("what answers does not speak HTTP as it should: {}", chain(&error));
     let (mut sender, connection) = handshake(TokioIo::new(stream)).await.map_err(text)?;
-    // Dropped with this, however it ends.
+    // Dropped at the end in any case.
     let mut connections = JoinSet::new();
     connections.spawn(connection);
     let request = Request::get(address.target())
@@ -102,11 +102,10 @@ where
     }
 }
 
-/// From the name of the host to the last byte. A look at checks comes every 5 s (`rollout/lookups.rs`), and all are
-/// asked at once: one that hangs holds up no more than the pause between two looks, and a Lease lasts three times as
-/// long. A probe of a kubelet waits 1 s.
+/// Limit from name resolution to the last byte. Checks run concurrently every 5 s (`rollout/lookups.rs`), so a slow one
+/// delays only the next run, and a Lease lasts three times as long. A kubelet probe waits 1 s.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A sample with 30 labels has some 2 KiB, so that this is what 500 of them have: whoever forgot a `sum` is told how
-/// many there are. It is held as long as it is read, once for each check.
+/// A sample with 30 labels has about 2 KiB, so this fits 500: the error for a query without `sum` contains their
+/// number. Used once per check while reading.
 const LARGEST: usize = 1 << 20;

@@ -1,13 +1,13 @@
-//! The name that was meant.
+//! Suggestions for misspelt names.
 
-/// `, did you mean "x"?` where one of the names that are known is nearer than all others to the one that was typed: two
-/// slips of the fingers at most, and one in a short word, as short words are near to one another. Nothing otherwise.
+/// Returns `, did you mean "x"?` if one known name is closer than all others to the typed name: at most two edits,
+/// fewer in short words, which are close to one another. Empty otherwise.
 #[must_use]
 pub fn did_you_mean<'n>(typed: &str, known: impl IntoIterator<Item = &'n str>) -> String {
     meant_within(typed, known, SLIPS.min(typed.chars().count() / 2))
 }
 
-/// The same where so many slips are allowed.
+/// Like `did_you_mean`, with another maximum number of edits.
 pub(crate) fn meant_within<'n>(typed: &str, known: impl IntoIterator<Item = &'n str>, far: usize) -> String {
     let slips = |name: &str| strsim::osa_distance(typed, name);
     let mut near: Vec<(usize, &str)> = known.into_iter().map(|name| (slips(name), name)).collect();
@@ -23,7 +23,7 @@ pub(crate) fn meant_within<'n>(typed: &str, known: impl IntoIterator<Item = &'n 
     }
 }
 
-/// Of the fingers: beyond that it is another word.
+/// The maximum number of edits.
 const SLIPS: usize = 2;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Durations as Go's `time.ParseDuration` takes them: for us, and for the API server's regular expressions.
+//! Durations in the syntax of Go's `time.ParseDuration`, and as a regular expression for the API server.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use std::time::Duration;
 #[error("not a duration: use forms such as 500ms, 20s, 1m30s")]
 pub struct BadDuration;
 
-/// The same as [`is_duration`], for CEL's `matches`.
+/// The regular expression of [`is_duration`], for CEL's `matches`.
 pub(crate) const DURATION: &str = r"^[+-]?(0|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$";
 
 /// `1h30m`, `1.5s`, `-1ms`, `0`.
@@ -15,8 +15,8 @@ pub(crate) fn is_duration(text: &str) -> bool {
     read(text.strip_prefix(['-', '+']).unwrap_or(text), |_| ())
 }
 
-/// Parses a duration in Go's spelling (`1m30s`, `500ms`, `0`), which flags and the `?timeout=` of an API server use.
-/// Negative durations do not exist here.
+/// Parses a duration in Go's syntax (`1m30s`, `500ms`, `0`), as in flags and the `?timeout=` of an API server. Rejects
+/// negative durations.
 ///
 /// # Errors
 /// [`BadDuration`].
@@ -29,7 +29,7 @@ pub fn parse_duration(text: &str) -> Result<Duration, BadDuration> {
     total.filter(|_| is_duration).ok_or(BadDuration)
 }
 
-/// Whether a text is a duration without a sign. Its parts are handed on as seconds.
+/// Returns whether a text is a duration without a sign. Passes its parts to `part` in seconds.
 fn read(text: &str, mut part: impl FnMut(f64)) -> bool {
     let mut rest = text;
     while !rest.is_empty() {
@@ -45,7 +45,7 @@ fn read(text: &str, mut part: impl FnMut(f64)) -> bool {
     !text.is_empty()
 }
 
-/// Units and their lengths in seconds; the longer before those that they begin with.
+/// Units and their lengths in seconds. A longer unit precedes its prefixes.
 const UNITS: [(&str, f64); 8] =
     [("ns", 1e-9), ("us", 1e-6), ("µs", 1e-6), ("μs", 1e-6), ("ms", 1e-3), ("s", 1.0), ("m", 60.0), ("h", 3600.0)];
 

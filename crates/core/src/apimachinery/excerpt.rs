@@ -1,6 +1,6 @@
-//! Text from outside, in messages and logs.
+//! External text in messages and logs.
 
-/// The text, short and without control characters.
+/// Shortens a text and replaces control characters.
 pub(crate) fn excerpt(text: &str) -> String {
     let mut rest = text.chars().map(|c| if c.is_control() { ' ' } else { c });
     let mut short: String = rest.by_ref().take(LENGTH).collect();
@@ -10,5 +10,5 @@ pub(crate) fn excerpt(text: &str) -> String {
     short
 }
 
-/// In characters: enough for a person, small enough for a log.
+/// The maximum number of characters: enough for a person, small enough for a log.
 const LENGTH: usize = 400;

@@ -1,4 +1,4 @@
-//! What is wrong with a field, in Kubernetes' own words.
+//! Field errors in the format of Kubernetes.
 //!
 //! Source: `apimachinery pkg/util/validation/field/errors.go`.
 
@@ -7,34 +7,34 @@ use std::fmt;
 use super::excerpt::excerpt;
 use crate::json::Json;
 
-/// One thing that is wrong with one field.
+/// An error of one field.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct FieldError {
-    /// The field, as the request's version spells it.
+    /// The field in the version of the request.
     pub path: String,
-    /// What kind of wrong.
+    /// The kind of error.
     pub reason: Reason,
-    /// The value, where it says something.
+    /// The value, if relevant.
     pub value: Option<String>,
-    /// What would be right.
+    /// The rule for a valid value.
     pub detail: String,
 }
 
-/// The kinds of wrong.
+/// The kinds of errors.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Reason {
-    /// The change is not allowed, whatever the value.
+    /// The change is forbidden for any value.
     Forbidden,
-    /// The value is not allowed.
+    /// The value is invalid.
     Invalid,
-    /// There is no value, and there must be one.
+    /// A required value is absent.
     Required,
 }
 
 impl Reason {
-    /// The name of the reason in a status' causes.
+    /// The name of the reason in the causes of a status.
     #[must_use]
     pub fn cause(self) -> &'static str {
         match self {
@@ -63,7 +63,7 @@ impl FieldError {
         Self { path: path.to_string(), reason: Reason::Required, value: None, detail: detail.into() }
     }
 
-    /// The error without the field, as it stands in a status' causes.
+    /// The error without the field, as in the causes of a status.
     #[must_use]
     pub fn body(&self) -> String {
         match (self.reason, &self.value) {

@@ -1,5 +1,4 @@
-//! What Kubernetes itself says of names, fields, labels, errors, durations and sizes (`k8s.io/apimachinery`), once for
-//! every room.
+//! Conventions of Kubernetes for names, fields, labels, errors, durations and sizes (`k8s.io/apimachinery`).
 
 mod did_you_mean;
 mod duration;

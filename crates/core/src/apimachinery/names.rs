@@ -1,6 +1,6 @@
-//! Names, keys and values that the API server takes (`apimachinery pkg/util/validation/validation.go`).
+//! Valid names, keys and values (`apimachinery pkg/util/validation/validation.go`).
 
-/// Whether this is a key of a label or an annotation: a name, with or without a DNS subdomain before it
+/// Returns whether a text is a valid key of a label or an annotation: a name with an optional DNS subdomain
 /// (`IsQualifiedName`).
 pub(crate) fn is_qualified_name(key: &str) -> bool {
     let (prefix, name) = match key.split_once('/') {
@@ -10,7 +10,7 @@ pub(crate) fn is_qualified_name(key: &str) -> bool {
     prefix.is_none_or(is_dns_subdomain) && !name.is_empty() && is_label_value(name)
 }
 
-/// Whether this can be the value of a label (`IsValidLabelValue`).
+/// Returns whether a text is a valid label value (`IsValidLabelValue`).
 pub(crate) fn is_label_value(text: &str) -> bool {
     text.len() <= 63
         && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_'))
@@ -18,17 +18,18 @@ pub(crate) fn is_label_value(text: &str) -> bool {
         && !text.ends_with(['.', '-', '_'])
 }
 
-/// Whether a Service can be called so (RFC 1035): newer API servers let it begin with a digit, older ones do not.
+/// Returns whether a text is a valid Service name (RFC 1035). Newer API servers allow a leading digit, older ones do
+/// not.
 pub(crate) fn is_service_name(text: &str) -> bool {
     is_dns_label(text) && text.starts_with(|first: char| first.is_ascii_lowercase())
 }
 
-/// One part of a DNS name, such as the name of a namespace (RFC 1123).
+/// A label of a DNS name, such as the name of a namespace (RFC 1123).
 pub(crate) fn is_dns_label(text: &str) -> bool {
     text.len() <= 63 && !text.contains('.') && is_dns_subdomain(text)
 }
 
-/// Whether this can be the name of most objects (`IsDNS1123Subdomain`).
+/// Returns whether a text is a valid name for most objects (`IsDNS1123Subdomain`).
 pub(crate) fn is_dns_subdomain(text: &str) -> bool {
     let label = |label: &str| {
         !label.is_empty()

@@ -1,11 +1,11 @@
-//! How an object is named to people.
+//! Names of objects in messages.
 
 use std::fmt;
 
 use super::excerpt::excerpt;
 use crate::json::Json;
 
-/// An object's name and namespace, as they stand in its metadata: shown as `namespace/name`.
+/// Name and namespace of an object, displayed as `namespace/name`.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct ObjectName {
     namespace: Option<String>,
@@ -13,7 +13,7 @@ pub(crate) struct ObjectName {
 }
 
 impl ObjectName {
-    /// Any object has one: one that is yet to be named is called by the prefix of its name, and one without by words.
+    /// The name of any object. Falls back to `generateName`, or to a description.
     pub(crate) fn of(object: &Json<'_>) -> Self {
         let part = |part: &str| {
             let value = object.look(&["metadata", part])?;
@@ -24,7 +24,7 @@ impl ObjectName {
         Self { namespace: part("namespace"), name: name.unwrap_or_else(|| "object without a name".to_owned()) }
     }
 
-    /// Without the namespace.
+    /// The name without the namespace.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }

@@ -1,11 +1,11 @@
-//! Quantities of bytes as Kubernetes writes them.
+//! Quantities of bytes in the format of Kubernetes.
 
 /// A text that is no size: no whole number with an optional suffix.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("not a size: use bytes or forms such as 512Ki, 64Mi, 1Gi")]
 pub struct BadSize;
 
-/// Parses a size in bytes in the spelling of Kubernetes quantities (`64Mi`, `8M`, `1048576`).
+/// Parses a size in bytes in the format of Kubernetes quantities (`64Mi`, `8M`, `1048576`).
 ///
 /// # Errors
 /// [`BadSize`].

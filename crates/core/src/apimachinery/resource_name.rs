@@ -1,20 +1,20 @@
-//! How resources are named, as kubectl takes them.
+//! Resource names, in the syntax of kubectl.
 
 use std::fmt;
 
 use super::names::{is_dns_label, is_dns_subdomain};
 
-/// The plural of a kind with its group: `deployments.apps`. Kubernetes' own first resources have no group.
+/// The plural of a kind with its group: `deployments.apps`. The core group is empty.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ResourceName {
-    /// Such as `deployments`.
+    /// The plural, such as `deployments`.
     pub plural: String,
-    /// Empty for Kubernetes' own first resources.
+    /// The group. Empty for the core group.
     pub group: String,
 }
 
 impl ResourceName {
-    /// Reads a name, or says what is wrong with it.
+    /// Parses a name, or returns the error message.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let (plural, group) = text.split_once('.').unwrap_or((text, ""));
         if !is_dns_label(plural) || !(group.is_empty() || is_dns_subdomain(group)) || text.ends_with('.') {

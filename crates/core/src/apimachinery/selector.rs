@@ -1,42 +1,42 @@
-//! Label selectors, as `kubectl -l` takes them.
+//! Label selectors, in the syntax of `kubectl -l`.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use super::names::{is_label_value, is_qualified_name};
 
-/// A label selector. All its requirements must hold; without any it selects everything.
+/// A label selector. All its requirements must hold. Without requirements it selects everything.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(crate) struct Selector {
     pub(crate) requirements: Vec<Requirement>,
     text: String,
 }
 
-/// What is wanted of one label.
+/// A requirement on one label.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Requirement {
     pub(crate) key: String,
     pub(crate) wants: Wants,
 }
 
-/// What is wanted of a label.
+/// The condition on a label.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) enum Wants {
     There,
     NotThere,
     /// One of these values.
     In(Vec<String>),
-    /// None of these values, or not there.
+    /// None of these values, or absent.
     NotIn(Vec<String>),
 }
 
 impl Selector {
-    /// Reads a selector, or says what is wrong with it.
+    /// Parses a selector, or returns the error message.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         Self::parse_as(text, &is_label_value)
     }
 
-    /// The same with values that are no labels' yet: what they may be is said.
+    /// Like `parse`, with another check of the values, such as templates.
     pub(crate) fn parse_as(text: &str, is_value: &dyn Fn(&str) -> bool) -> Result<Self, String> {
         let mut requirements = Vec::new();
         for part in parts(text)? {
@@ -46,7 +46,7 @@ impl Selector {
         Ok(Self { requirements, text: text.to_owned() })
     }
 
-    /// The same with other values. Where none is another one, it is written as it was.
+    /// Replaces the values. The text stays as written if no value changes.
     pub(crate) fn with_values(&self, other: &dyn Fn(&str) -> String) -> Self {
         let all = |values: &[String]| values.iter().map(|value| other(value)).collect();
         let wants = |wants: &Wants| match wants {
@@ -61,7 +61,7 @@ impl Selector {
         Self { requirements, text }
     }
 
-    /// All values that it names.
+    /// All values in the selector.
     pub(crate) fn values(&self) -> impl Iterator<Item = &str> {
         let values = self.requirements.iter().flat_map(|one| match &one.wants {
             Wants::In(values) | Wants::NotIn(values) => values.as_slice(),
@@ -86,7 +86,7 @@ impl Selector {
         self.requirements.is_empty()
     }
 
-    /// Whether a label decides which objects are selected.
+    /// Returns whether the selector depends on a label.
     pub(crate) fn asks_for(&self, label: &str) -> bool {
         self.requirements.iter().any(|requirement| requirement.key == label)
     }
@@ -98,7 +98,7 @@ impl fmt::Display for Selector {
     }
 }
 
-/// The requirements, between commas that are not in brackets.
+/// Splits at commas outside of parentheses.
 fn parts(text: &str) -> Result<Vec<&str>, String> {
     let (mut parts, mut depth, mut start) = (Vec::new(), 0_usize, 0);
     for (at, sign) in text.char_indices() {

@@ -1,11 +1,11 @@
-//! `v1 Status`: how Kubernetes says that something failed.
+//! `v1 Status`: the error format of Kubernetes.
 //!
 //! Source: `apimachinery pkg/apis/meta/v1/types.go` and `pkg/api/errors/errors.go`.
 
 use super::{field::FieldError, object_name::ObjectName};
 use crate::json::{Json, Members};
 
-/// Why a request was refused.
+/// Why a request was rejected.
 #[derive(Clone, Debug)]
 pub(crate) struct Status {
     code: u16,
@@ -14,7 +14,7 @@ pub(crate) struct Status {
     details: Option<Details>,
 }
 
-/// Which object was refused, and for what.
+/// The rejected object, and the causes.
 #[derive(Clone, Debug)]
 struct Details {
     group: String,
@@ -24,12 +24,12 @@ struct Details {
 }
 
 impl Status {
-    /// Nobody could judge the request: the registration is wrong, not the object (`NewBadRequest`).
+    /// The request could not be judged: the registration is wrong, not the object (`NewBadRequest`).
     pub(crate) fn bad_request(message: String) -> Self {
         Self { code: 400, reason: "BadRequest", message, details: None }
     }
 
-    /// The object is wrong, with one cause for each field (`NewInvalid`).
+    /// The object is invalid, with one cause for each field (`NewInvalid`).
     pub(crate) fn invalid(group: &str, kind: &str, name: ObjectName, causes: Vec<FieldError>) -> Self {
         let list: Vec<String> = causes.iter().map(ToString::to_string).collect();
         let list = match list.as_slice() {
@@ -41,12 +41,12 @@ impl Status {
         Self { code: 422, reason: "Invalid", message, details: Some(details) }
     }
 
-    /// What the user is shown.
+    /// The message for the user.
     pub(crate) fn message(&self) -> &str {
         &self.message
     }
 
-    /// As it stands in the answer to an admission review.
+    /// The status in the response of an admission review.
     pub(crate) fn to_json(&self) -> Json<'static> {
         let mut status = Members::default();
         status.add("status", Json::string("Failure"));
@@ -73,9 +73,9 @@ fn cause(error: &FieldError) -> Json<'static> {
     Json::Object(cause)
 }
 
-/// A `v1 Status` body for an HTTP error, which the API server shows to its user where a plain text would be lost.
+/// A `v1 Status` body for an HTTP error, which the API server shows to its user, unlike plain text.
 ///
-/// `code` is the HTTP status it is sent with.
+/// `code` is the HTTP status of the response.
 #[must_use]
 pub fn refusal(code: u16, message: &str) -> Vec<u8> {
     serde_json::json!({

@@ -55,7 +55,7 @@ pub(super) struct DefinitionSpec {
     /// The checks that must pass before a rollout starts or continues.
     #[schemars(with = "Option<ChecksSpec>")]
     pub(super) checks: Option<Spanned<ChecksSpec>>,
-    /// How objects of another kind become objects of this one.
+    /// How objects of another kind are replaced by objects of this kind.
     #[schemars(with = "Option<ReplacesSpec>")]
     pub(super) replaces: Option<Spanned<ReplacesSpec>>,
     /// Additional steps of a rollout for each object, by the name of the workflow. Without a workflow, only the version

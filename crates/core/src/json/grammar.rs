@@ -1,9 +1,9 @@
-//! JSON's grammar (RFC 8259), checked in one pass without memory.
+//! The grammar of JSON (RFC 8259), checked in one pass without allocation.
 //!
-//! Each function takes where something starts and returns one past its end. `None` is text that is not JSON, or a value
-//! that is nested deeper than [`DEEPEST`]: what is wrong with it is for `serde_json` to say.
+//! Each function takes the start of a token and returns the position after its end. `None` is invalid JSON, or a value
+//! nested deeper than [`DEEPEST`]. `serde_json` then reports the error.
 
-/// One past the white space at `at`.
+/// The position after the white space at `at`.
 pub(super) fn white(bytes: &[u8], at: usize) -> usize {
     let mut at = at;
     while matches!(bytes.get(at), Some(b' ' | b'\t' | b'\n' | b'\r')) {
@@ -12,7 +12,7 @@ pub(super) fn white(bytes: &[u8], at: usize) -> usize {
     at
 }
 
-/// One past the value that starts at `at`, whatever is inside.
+/// The position after the value at `at`.
 pub(super) fn value(bytes: &[u8], at: usize) -> Option<usize> {
     let (mut at, mut open) = (at, OpenBrackets::default());
     loop {
@@ -32,7 +32,7 @@ pub(super) fn value(bytes: &[u8], at: usize) -> Option<usize> {
             }
             _ => scalar(bytes, at)?,
         };
-        // A value has ended, and so may have what it is in.
+        // A value has ended, and its parents may end too.
         loop {
             let Some(in_object) = open.innermost() else { return Some(at) };
             match (*bytes.get(at)?, in_object) {
@@ -56,15 +56,15 @@ pub(super) fn value(bytes: &[u8], at: usize) -> Option<usize> {
 
 /// The name of a member.
 pub(super) struct Name {
-    /// One past its closing quote.
+    /// The position after the closing quote.
     pub(super) end: usize,
-    /// Where the member's value starts.
+    /// The start of the member's value.
     pub(super) value: usize,
-    /// It is spelled with escapes.
+    /// The name contains escapes.
     pub(super) is_escaped: bool,
 }
 
-/// The name of a member that starts at `at`.
+/// The name of the member at `at`.
 pub(super) fn name(bytes: &[u8], at: usize) -> Option<Name> {
     if *bytes.get(at)? != b'"' {
         return None;
@@ -74,7 +74,7 @@ pub(super) fn name(bytes: &[u8], at: usize) -> Option<Name> {
     (*bytes.get(colon)? == b':').then(|| Name { end, value: white(bytes, colon + 1), is_escaped })
 }
 
-/// A value that is neither a string nor an object or list.
+/// The position after a scalar other than a string.
 fn scalar(bytes: &[u8], at: usize) -> Option<usize> {
     let literal = |text: &[u8]| bytes.get(at..)?.starts_with(text).then(|| at + text.len());
     match bytes.get(at)? {
@@ -85,7 +85,7 @@ fn scalar(bytes: &[u8], at: usize) -> Option<usize> {
     }
 }
 
-/// One past the closing quote of the string that opens at `at`, and whether there are escapes in it.
+/// The position after the closing quote of the string at `at`, and whether it contains escapes.
 fn string(bytes: &[u8], at: usize) -> Option<(usize, bool)> {
     let end = plain(bytes, at + 1);
     match bytes.get(end)? {
@@ -94,8 +94,8 @@ fn string(bytes: &[u8], at: usize) -> Option<(usize, bool)> {
     }
 }
 
-/// One past the closing quote of a string that goes on at `at`. Apart from [`string`], as few have escapes, and what
-/// these take in registers every call would have to save.
+/// The position after the closing quote of a string that continues at `at`. Separate from [`string`], because escapes
+/// are rare, and every call would have to save the additional registers.
 #[cold]
 fn escaped(bytes: &[u8], at: usize) -> Option<usize> {
     let mut at = at;
@@ -116,19 +116,19 @@ fn escaped(bytes: &[u8], at: usize) -> Option<usize> {
     }
 }
 
-/// One past the characters at `at` that a string may hold as they are: up to a quote, a backslash, a control character
-/// or the end. Eight bytes at a time: most strings are short, but most of a text is strings.
+/// The position after the plain characters at `at`: up to a quote, a backslash, a control character or the end.
+/// Processes eight bytes at a time: most strings are short, but most of a text is strings.
 pub(super) fn plain(bytes: &[u8], at: usize) -> usize {
     const ONES: u64 = u64::from_ne_bytes([1; 8]);
     const HIGH: u64 = ONES << 7;
     let mut at = at;
     while let Some(eight) = bytes.get(at..).and_then(<[u8]>::first_chunk) {
         let word = u64::from_le_bytes(*eight);
-        // With its second bit turned round a quote stands at 0x20, behind the control characters, and what stood there
-        // does not.
+        // With its second bit flipped, a quote is 0x20, adjacent to the control characters. The character with that
+        // value before is no longer in the range.
         let controls_and_quotes = (word ^ (ONES * 2)).wrapping_sub(ONES * 0x21);
         let backslashes = (word ^ (ONES * u64::from(b'\\'))).wrapping_sub(ONES);
-        // The lowest bit that is set marks the first byte below a limit; those above it may be marked wrongly.
+        // The lowest set bit marks the first byte below a limit. Higher bytes may be marked wrongly.
         let found = (controls_and_quotes | backslashes) & !word & HIGH;
         if found != 0 {
             return at + found.trailing_zeros() as usize / 8;
@@ -161,7 +161,7 @@ fn number(bytes: &[u8], at: usize) -> Option<usize> {
     Some(at)
 }
 
-/// The objects and lists that are open, a bit for each: 1 is an object.
+/// The open objects and lists, one bit each: 1 is an object.
 #[derive(Default)]
 struct OpenBrackets {
     bits: u128,
@@ -180,11 +180,11 @@ impl OpenBrackets {
         self.depth -= 1;
     }
 
-    /// Whether the innermost is an object. `None` where none is open.
+    /// Returns whether the innermost is an object. `None` if none is open.
     fn innermost(&self) -> Option<bool> {
         (self.depth > 0).then_some(self.bits & 1 == 1)
     }
 }
 
-/// As many as there are bits. Kubernetes decodes at most 10,000, people write a dozen.
+/// The maximum depth, one for each bit. Kubernetes decodes at most 10,000. Typical objects have a dozen.
 const DEEPEST: u32 = u128::BITS;

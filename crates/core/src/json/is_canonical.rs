@@ -1,11 +1,11 @@
-//! Whether a text stands in its canonical form already.
+//! Checks whether a text is already in canonical form.
 //!
-//! Most values do as the API server writes them: compact, members sorted. One look tells them, and they are copied;
-//! only others are written anew ([`normal`](mod@super::normal)).
+//! Most values of the API server are: compact, with sorted members. One scan detects that, and the value is copied.
+//! Only other values are rewritten ([`normal`](mod@super::normal)).
 
 use super::grammar;
 
-/// Whether a text is a UUID as its canonical form has it.
+/// Returns whether a text is a UUID in canonical form.
 pub(super) fn is_uuid(text: &str) -> bool {
     text.len() == 38
         && text.bytes().enumerate().all(|(at, byte)| match at {
@@ -15,22 +15,22 @@ pub(super) fn is_uuid(text: &str) -> bool {
         })
 }
 
-/// What `null`, `{}` and `[]` come to as members.
+/// The handling of the members `null`, `{}` and `[]`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum EmptyMembers {
-    /// They are dropped, and numbers stay as they are written.
+    /// They are dropped, and numbers stay as written.
     AreDropped,
-    /// They are values like others, and so are numbers: one has many spellings.
+    /// They count as values. Numbers must have a unique spelling.
     Count,
 }
 
-/// Whether a value has no other spelling than this one, no string in it being a UUID: compact, members sorted, and no
-/// escapes. May say no where it has none.
+/// Returns whether a value has no other spelling, given that no string is a UUID: compact, members sorted, without
+/// escapes. May return false for such a value.
 pub(super) fn is_canonical(text: &str, empty: EmptyMembers) -> bool {
     read(text, empty).is_some()
 }
 
-/// Reads a text as long as it is canonical.
+/// Scans a text while it is canonical.
 fn read(text: &str, empty: EmptyMembers) -> Option<()> {
     let (mut at, mut nesting) = (0, Nesting { depth: 0, objects: 0, last: [""; DEEP] });
     let bytes = text.as_bytes();
@@ -51,7 +51,7 @@ fn read(text: &str, empty: EmptyMembers) -> Option<()> {
             b'n' if is_dropped => return None,
             _ => at = scalar(bytes, at, empty)?,
         }
-        // A value has ended, and so may have what it is in.
+        // A value has ended, and its parents may end too.
         loop {
             match bytes.get(at) {
                 None => return (nesting.depth == 0).then_some(()),
@@ -69,12 +69,12 @@ fn read(text: &str, empty: EmptyMembers) -> Option<()> {
     }
 }
 
-/// The objects and lists that are open.
+/// The open objects and lists.
 struct Nesting<'t> {
     depth: usize,
-    /// A bit for each: 1 is an object.
+    /// One bit each: 1 is an object.
     objects: u32,
-    /// Of each object the name that came last.
+    /// The last name in each object.
     last: [&'t str; DEEP],
 }
 
@@ -96,7 +96,7 @@ impl<'t> Nesting<'t> {
         Some(())
     }
 
-    /// Where the next value starts: in an object behind its name, which must stand behind the last one.
+    /// The start of the next value: in an object after its name, which must be greater than the last one.
     fn value(&mut self, text: &'t str, at: usize) -> Option<usize> {
         if !self.in_object() {
             return Some(at);
@@ -111,13 +111,13 @@ impl<'t> Nesting<'t> {
     }
 }
 
-/// One past a string without escapes.
+/// The position after a string without escapes.
 fn string(bytes: &[u8], at: usize) -> Option<usize> {
     let end = grammar::plain(bytes, at + 1);
     (bytes.get(end) == Some(&b'"')).then_some(end + 1)
 }
 
-/// One past a number, `true`, `false` or `null`.
+/// The position after a number, `true`, `false` or `null`.
 fn scalar(bytes: &[u8], at: usize, empty: EmptyMembers) -> Option<usize> {
     let rest = bytes.get(at..)?;
     let is_end = |byte: &u8| matches!(byte, b',' | b'}' | b']' | b' ' | b'\t' | b'\n' | b'\r');
@@ -127,11 +127,11 @@ fn scalar(bytes: &[u8], at: usize, empty: EmptyMembers) -> Option<usize> {
     is_one.then_some(at + length)
 }
 
-/// Whether a number is an integer that has no other spelling: with few digits, and not `-0`.
+/// Returns whether a number is an integer with a unique spelling: with few digits, and not `-0`.
 fn is_plain_number(digits: &[u8]) -> bool {
     let digits = digits.strip_prefix(b"-").filter(|digits| *digits != b"0").unwrap_or(digits);
     digits.len() < 16 && digits.iter().all(u8::is_ascii_digit)
 }
 
-/// How deep one looks. What is nested deeper is written anew.
+/// The maximum depth of the scan. Deeper values are rewritten.
 const DEEP: usize = 24;

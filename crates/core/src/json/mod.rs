@@ -1,8 +1,8 @@
-//! JSON as text that is opened only where somebody has to look.
+//! JSON as text that is parsed only on demand.
 //!
-//! A [`Json`] borrows the bytes of the request. What no operation touches stays text, so it comes out as it went in:
-//! numbers keep every digit, members keep their order, unknown fields stay. Each value is held against `grammar` as it
-//! is read, the outer levels opened on the way where that is asked for; from there on splitting it cannot fail.
+//! A [`Json`] borrows the bytes of the request. Fields without an operation stay text, so they are copied unchanged:
+//! numbers keep every digit, members keep their order, unknown fields stay. Each value is checked by `grammar` when it
+//! is read, and the outer levels are parsed on request. After that, splitting cannot fail.
 
 mod grammar;
 mod is_canonical;

@@ -1,4 +1,4 @@
-//! One spelling for each value: for comparing two values, and for hashing one. No recursion, so depth costs no stack.
+//! A unique spelling for each value, to compare or hash values. Not recursive, so depth needs no stack.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -8,12 +8,12 @@ use uuid::Uuid;
 use super::is_canonical::{EmptyMembers, is_canonical, is_uuid};
 use super::{number::decimal, order::Unsorted, scan};
 
-/// Where in a value strings are UUIDs, so that their canonical form is lower-case with hyphens.
+/// Marks the strings of a value that are UUIDs, whose canonical form is lower-case with hyphens.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(crate) struct Canonical {
     /// The value itself is a UUID.
     pub(crate) uuid: bool,
-    /// The value does not count at all.
+    /// The value is ignored.
     pub(crate) skip: bool,
     pub(crate) members: BTreeMap<String, Self>,
     /// List elements, or the values of a map.
@@ -22,13 +22,13 @@ pub(crate) struct Canonical {
 
 impl Canonical {
     /// The canonical form of a value: members sorted by name, null, `{}` and `[]` dropped from objects (not from
-    /// lists), strings in their shortest spelling, numbers as they are written. `None` where nothing is left.
+    /// lists), strings in their shortest spelling, numbers as written. `None` if nothing is left.
     pub(crate) fn text(&self, text: &str) -> Option<String> {
         let out = write(text, Some(self), Form::Canonical);
         (!is_nothing(&out)).then_some(out)
     }
 
-    /// Adds the canonical form of the value of a member. Returns whether it counts; if not, nothing is added.
+    /// Appends the canonical form of a member's value. Returns whether it counts. If not, nothing is appended.
     pub(crate) fn write_member(&self, name: &str, text: &str, out: &mut String) -> bool {
         let place = self.member(name);
         if place.is_some_and(|place| place.skip) || is_nothing(text) {
@@ -52,7 +52,7 @@ impl Canonical {
         counts
     }
 
-    /// Leaves out the places of which there is nothing to say, so that nobody looks for them.
+    /// Removes places without special handling, so that they need no lookup.
     pub(crate) fn simplify(&mut self) {
         if let Some(each) = &mut self.each {
             each.simplify();
@@ -69,13 +69,13 @@ impl Canonical {
     }
 }
 
-/// A spelling that two texts share exactly when they are the same value to the API server: members sorted, numbers as
-/// it reads and writes them. It is JSON itself.
+/// A normal form that two texts share exactly if they are equal for the API server: members sorted, numbers as it reads
+/// and writes them. The result is JSON.
 pub(crate) fn normal(text: &str) -> String {
     write(text, None, Form::Normal)
 }
 
-/// The same with numbers as they are written.
+/// The normal form with numbers as written.
 pub(crate) fn normal_keeping_numbers(text: &str) -> String {
     write(text, None, Form::KeepingNumbers)
 }
@@ -101,39 +101,39 @@ fn write(text: &str, places: Option<&Canonical>, form: Form) -> String {
     writer.unsorted.arrange(writer.out)
 }
 
-/// What does not count as a member.
+/// Returns whether a member is ignored.
 fn is_nothing(value: &str) -> bool {
     matches!(value, "null" | "{}" | "[]")
 }
 
-/// Room for the members of a spec and of what is open in it, without growing.
+/// Capacity for the members of a spec and of its open contents.
 const FEW: usize = 48;
 
-/// A value that is being written in another spelling, token by token.
+/// Writes a value in another spelling, token by token.
 struct Writer<'a> {
     text: &'a str,
     places: Option<&'a Canonical>,
     form: Form,
     out: String,
     unsorted: Unsorted,
-    /// The objects and lists that are open, outermost first.
+    /// The open objects and lists, outermost first.
     stack: Vec<Frame<'a>>,
-    /// Where each member of the objects that are open starts and ends in the output.
+    /// Start and end of each member of the open objects in the output.
     entries: Vec<(usize, usize)>,
 }
 
-/// An object or a list that is open.
+/// An open object or list.
 struct Frame<'a> {
     object: bool,
-    /// Where it starts in the output.
+    /// The start in the output.
     start: usize,
-    /// Its members came in order so far.
+    /// The members were sorted so far.
     sorted: bool,
-    /// The name of the last one.
+    /// The last name.
     last: Option<Cow<'a, str>>,
-    /// The first of its members in the entries of all.
+    /// The index of its first member in `entries`.
     first: usize,
-    /// The member that is being read: its name and where it starts in the output.
+    /// The current member: its name and its start in the output.
     open: Option<(Cow<'a, str>, usize)>,
     places: Option<&'a Canonical>,
 }
@@ -183,7 +183,7 @@ impl<'a> Writer<'a> {
         self.stack.push(Frame { object, start, sorted: true, last: None, first, open: None, places });
     }
 
-    /// Closes the innermost frame. Returns where it starts in the output; `None` if nothing is open.
+    /// Closes the innermost frame. Returns its start in the output. `None` if nothing is open.
     fn close(&mut self) -> Option<usize> {
         let frame = self.stack.pop()?;
         if self.out.ends_with(',') {
@@ -203,7 +203,8 @@ impl<'a> Writer<'a> {
         self.stack.last().is_some_and(|frame| frame.object && frame.open.is_none())
     }
 
-    /// Reads the name of a member that ends at `at`. Returns where to read on: behind the value, if it does not count.
+    /// Reads the name of a member that ends at `at`. Returns the position to continue: after the value, if the member
+    /// is ignored.
     fn name(&mut self, token: &'a str, at: usize) -> usize {
         let Some(frame) = self.stack.last_mut() else {
             return at;
@@ -223,7 +224,7 @@ impl<'a> Writer<'a> {
         at
     }
 
-    /// Writes a value without inner ones. Returns where it starts in the output.
+    /// Writes a scalar. Returns its start in the output.
     fn scalar(&mut self, token: &str) -> usize {
         let start = self.out.len();
         if token.starts_with('"') {
@@ -240,7 +241,7 @@ impl<'a> Writer<'a> {
         start
     }
 
-    /// A value is complete and stands at `start..` in the output: it is a member, an element, or nothing that counts.
+    /// Completes a value at `start..` in the output: a member, an element, or an ignored value.
     fn complete(&mut self, start: usize) {
         let Some(frame) = self.stack.last_mut() else {
             return;
@@ -254,7 +255,7 @@ impl<'a> Writer<'a> {
             frame.sorted &= frame.last.as_ref().is_none_or(|last| *last < name);
             frame.last = Some(name);
             if self.entries.len() == self.entries.capacity() {
-                // Half as much again, and not twice: for a moment there are both.
+                // Grows by half instead of doubling, because both copies exist for a moment.
                 self.entries.reserve_exact(8 + self.entries.len() / 2);
             }
             self.entries.push((entry, self.out.len()));
@@ -262,7 +263,7 @@ impl<'a> Writer<'a> {
         self.out.push(',');
     }
 
-    /// The places of the value that is about to be read.
+    /// The places of the next value.
     fn below(&self) -> Option<&'a Canonical> {
         let Some(frame) = self.stack.last() else {
             return self.places;

@@ -1,7 +1,7 @@
-//! Numbers as the API server leaves them.
+//! Numbers as the API server writes them.
 
-/// Writes a number in Go's spelling; what Go cannot read stays as it is written. Go writes `-0.0` as `-0`, and reads
-/// that as the whole number 0.
+/// Writes a number in Go's spelling. A number that Go cannot decode stays as written. Go writes `-0.0` as `-0`, and
+/// reads that as the integer 0.
 pub(super) fn decimal(token: &str, out: &mut String) {
     match go_number(token) {
         Some(number) if number == "-0" => out.push('0'),
@@ -10,9 +10,9 @@ pub(super) fn decimal(token: &str, out: &mut String) {
     }
 }
 
-/// A number as the API server writes it after reading it: as an int64 where it is one, else as a float64, in the
-/// spelling of Go's JSON (`sigs.k8s.io/json`; `encoding/json` `floatEncoder`). `1.50` is `1.5`, `1e2` is `100`. `None`
-/// if it is beyond a float64, which no API server can read.
+/// A number as the API server writes it after reading it: as an int64 if possible, else as a float64, in the spelling
+/// of Go's JSON (`sigs.k8s.io/json`; `encoding/json` `floatEncoder`). `1.50` is `1.5`, `1e2` is `100`. `None` if it
+/// exceeds a float64, which no API server can read.
 pub(crate) fn go_number(token: &str) -> Option<String> {
     if let Ok(number) = token.parse::<i64>() {
         return Some(number.to_string());
@@ -29,8 +29,8 @@ pub(crate) fn go_number(token: &str) -> Option<String> {
     }
 }
 
-/// The fewest digits that tell a float apart, as `d.de5`. Of two that are equally near to it Go takes the even one, and
-/// Rust the larger.
+/// The shortest digits that identify a float, as `d.de5`. Of two that are equally near, Go takes the even one, and Rust
+/// the larger.
 fn digits(float: f64) -> String {
     let shortest = format!("{float:e}");
     let count = shortest.split('e').next().unwrap_or_default().bytes().filter(u8::is_ascii_digit).count();
@@ -38,7 +38,7 @@ fn digits(float: f64) -> String {
     if even.parse() == Ok(float) { even } else { shortest }
 }
 
-/// The same without a power.
+/// The digits without an exponent.
 fn plain(digits: &str) -> Option<String> {
     let (digits, power) = digits.split_once('e')?;
     let (sign, digits) = if digits.starts_with('-') { digits.split_at(1) } else { ("", digits) };

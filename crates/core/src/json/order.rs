@@ -1,35 +1,35 @@
-//! Members of objects put in order after the text was written, so that neither depth nor disorder costs more than
-//! length.
+//! Sorts the members of objects after the text was written, so that the cost depends on the length alone, not on depth
+//! or disorder.
 //!
-//! While `{"b":{"d":1,"c":2},"a":3}` is written, it is only noted where members stand: the outer object has `a` at
-//! 19..24 and `b` at 1..18, the inner one `c` at 12..17 and `d` at 6..11. At the end all of it is copied once, in that
+//! While `{"b":{"d":1,"c":2},"a":3}` is written, only the positions of members are recorded: the outer object has `a`
+//! at 19..24 and `b` at 1..18, the inner one `c` at 12..17 and `d` at 6..11. At the end the text is copied once in that
 //! order: `{"a":3,"b":{"c":2,"d":1}}`.
 
 use std::collections::BTreeMap;
 
-/// Objects whose members are still to be put in order.
+/// Objects with unsorted members.
 #[derive(Default)]
 pub(super) struct Unsorted(BTreeMap<usize, UnsortedObject>);
 
 struct UnsortedObject {
-    /// One past its closing brace.
+    /// The position after the closing brace.
     end: usize,
-    /// From where each member starts to where it ends, sorted by name.
+    /// Start and end of each member, sorted by name.
     members: Vec<(usize, usize)>,
 }
 
 impl Unsorted {
-    /// Notes an object that stands at `start..end`, with its members sorted by name.
+    /// Records an object at `start..end`, with its members sorted by name.
     pub(super) fn note(&mut self, start: usize, end: usize, members: Vec<(usize, usize)>) {
         self.0.insert(start, UnsortedObject { end, members });
     }
 
-    /// Forgets what stood at `start` or behind it.
+    /// Removes the objects at `start` or later.
     pub(super) fn forget_from(&mut self, start: usize) {
         self.0.split_off(&start);
     }
 
-    /// Puts members in order. Each byte is moved once, however deep it stands, and depth costs no stack.
+    /// Sorts the members. Each byte is copied once at any depth, and depth needs no stack.
     pub(super) fn arrange(&self, text: String) -> String {
         if self.0.is_empty() {
             return text;
@@ -45,7 +45,7 @@ impl Unsorted {
                     };
                     out.push_str(text.get(from..*start).unwrap_or_default());
                     out.push('{');
-                    // What comes later is pushed first. The closing brace is cut from the text itself.
+                    // Later parts are pushed first. The closing brace is copied from the text itself.
                     pending.push(Pending::Text(object.end - 1, to));
                     pending.push(Pending::Members(object, 0));
                 }
@@ -65,9 +65,9 @@ impl Unsorted {
     }
 }
 
-/// What is still to be copied.
+/// The remaining parts to copy.
 enum Pending<'u> {
-    /// From here to there, in which objects may stand.
+    /// A range that may contain objects.
     Text(usize, usize),
     /// The members of an object from this one on.
     Members(&'u UnsortedObject, usize),

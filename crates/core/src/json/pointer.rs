@@ -1,6 +1,6 @@
-//! Places in JSON as JSON Patches write them: JSON Pointers (RFC 6901).
+//! JSON Pointers (RFC 6901), as in JSON Patch.
 
-/// A name as one step of a pointer (RFC 6901, section 3), without the `/` before it.
+/// A name as one step of a pointer (RFC 6901, section 3), without the leading `/`.
 ///
 /// ```
 /// assert_eq!(pointsman_core::pointer_token("example.com/tier~1"), "example.com~1tier~01");
@@ -10,7 +10,7 @@ pub fn pointer_token(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }
 
-/// The names that a pointer leads through, from outside in (RFC 6901, section 4); none for the whole document.
+/// The names of a pointer, outermost first (RFC 6901, section 4). Empty for the whole document.
 ///
 /// ```
 /// let names = pointsman_core::pointer_names("/metadata/labels/example.com~1tier");

@@ -1,4 +1,4 @@
-//! A text read from front to back, checked on the way: each byte is looked at once.
+//! A reader that scans and checks a text from front to back. Each byte is read once.
 
 use std::borrow::Cow;
 
@@ -6,12 +6,12 @@ use super::grammar;
 use super::scan::unescape;
 use super::value::Json;
 
-/// A place in a text. Each function goes on from there; `None` is text that is not JSON, is too deep for [`grammar`],
-/// or is something else than what is asked for: then all of it has to be read in another way.
+/// A position in a text. Each function continues from there. `None` is invalid JSON, nesting beyond [`grammar`], or
+/// another value than requested. The whole text must then be read in another way.
 pub(crate) struct Reader<'a> {
     text: &'a str,
     at: usize,
-    /// Nothing was read yet of the object or list that was opened last.
+    /// Nothing was read yet of the last opened object or list.
     is_first: bool,
 }
 
@@ -20,7 +20,7 @@ impl<'a> Reader<'a> {
         Self { text, at: 0, is_first: true }
     }
 
-    /// Goes into an object or a list.
+    /// Enters an object or a list.
     pub(crate) fn open(&mut self, bracket: u8) -> Option<()> {
         self.at = grammar::white(self.text.as_bytes(), self.at);
         (*self.text.as_bytes().get(self.at)? == bracket).then_some(())?;
@@ -29,8 +29,8 @@ impl<'a> Reader<'a> {
         Some(())
     }
 
-    /// The name of the next member: its value is to be read. `None` inside where there is no other one: then the object
-    /// has been left.
+    /// The name of the next member, whose value must be read next. Inner `None` if there is none; the object is then
+    /// closed.
     pub(crate) fn member(&mut self) -> Option<Option<Cow<'a, str>>> {
         if !self.next(b'}')? {
             return Some(None);
@@ -41,12 +41,12 @@ impl<'a> Reader<'a> {
         Some(Some(unescape(quoted)))
     }
 
-    /// Whether there is another element, which is to be read. If not, the list has been left.
+    /// Returns whether there is another element, which must be read next. If not, the list is closed.
     pub(crate) fn element(&mut self) -> Option<bool> {
         self.next(b']')
     }
 
-    /// Goes to the next member or element, or behind the bracket if there is none.
+    /// Moves to the next member or element, or after the bracket if there is none.
     fn next(&mut self, closing: u8) -> Option<bool> {
         let bytes = self.text.as_bytes();
         self.at = grammar::white(bytes, self.at);
@@ -63,7 +63,7 @@ impl<'a> Reader<'a> {
         Some(true)
     }
 
-    /// A value: its text, and the same with so many levels of objects opened.
+    /// A value: its text, and the value with this many levels of objects parsed.
     pub(crate) fn value(&mut self, levels: usize) -> Option<(&'a str, Json<'a>)> {
         let (json, end) = Json::read_at(self.text, self.at, levels, None)?;
         let text = self.text.get(self.at..end)?;
@@ -71,7 +71,7 @@ impl<'a> Reader<'a> {
         Some((text, json))
     }
 
-    /// The rest of so many objects that are open around this place, and whether nothing is behind the outermost.
+    /// Reads the rest of this many open objects. Returns whether nothing follows the outermost.
     pub(crate) fn ends(&mut self, open: usize) -> bool {
         let mut rest = || {
             for _ in 0..open {
@@ -84,7 +84,7 @@ impl<'a> Reader<'a> {
         rest().unwrap_or_default()
     }
 
-    /// The bytes that are still to be read.
+    /// The number of remaining bytes.
     pub(crate) fn left(&self) -> usize {
         self.text.len() - self.at
     }

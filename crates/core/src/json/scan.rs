@@ -1,4 +1,4 @@
-//! Splitting valid JSON text at one level. None of this can fail: on text that is not JSON it stops early.
+//! Splits valid JSON text at one level. Cannot fail: stops early on invalid JSON.
 
 use std::borrow::Cow;
 
@@ -28,7 +28,7 @@ pub(super) fn elements(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The numbers in a text, however deep they stand.
+/// The numbers in a text, at any depth.
 pub(super) fn numbers(text: &str) -> impl Iterator<Item = &str> {
     let (bytes, mut at) = (text.as_bytes(), 0);
     std::iter::from_fn(move || {
@@ -46,13 +46,13 @@ pub(super) fn numbers(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// White space, commas and colons: in valid JSON only their order could be wrong, and it is not.
+/// Skips white space, commas and colons, whose order is correct in valid JSON.
 pub(super) fn skip_separators(text: &str, at: usize) -> usize {
     let rest = text.as_bytes().get(at..).unwrap_or_default();
     at + rest.iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b',' | b':')).count()
 }
 
-/// The value that starts at `at`, whole. `None` at a closing bracket or the end.
+/// The whole value at `at`. `None` at a closing bracket or the end.
 pub(super) fn token(text: &str, at: usize) -> Option<&str> {
     let bytes = text.as_bytes();
     let end = match bytes.get(at)? {
@@ -70,7 +70,7 @@ pub(super) fn token(text: &str, at: usize) -> Option<&str> {
     text.get(at..end).filter(|token| !token.is_empty())
 }
 
-/// One past the closing quote of the string that opens at `at`; the end where none closes it.
+/// The position after the closing quote of the string at `at`, or the end of the text.
 pub(crate) fn string_end(bytes: &[u8], at: usize) -> usize {
     let mut at = at + 1;
     while let Some(found) = bytes.get(at..).and_then(|rest| memchr::memchr2(b'"', b'\\', rest)) {
@@ -83,7 +83,7 @@ pub(crate) fn string_end(bytes: &[u8], at: usize) -> usize {
     bytes.len()
 }
 
-/// One past the bracket that closes the one at `at`. Counts, so depth costs no stack.
+/// The position after the matching bracket of the one at `at`. Counts, so depth needs no stack.
 fn nested_end(bytes: &[u8], at: usize) -> usize {
     let (mut at, mut depth) = (at, 0_usize);
     while let Some(byte) = bytes.get(at) {
@@ -138,7 +138,7 @@ pub(crate) fn unescape(quoted: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// The character of `uXXXX` or `uXXXX\uXXXX`, and how many bytes it took.
+/// The character of `uXXXX` or `uXXXX\uXXXX`, and the number of bytes.
 fn unicode(escaped: &str) -> (char, usize) {
     let unit = |from: usize| escaped.get(from..from + 4).and_then(|hex| u32::from_str_radix(hex, 16).ok());
     let Some(first) = unit(1) else {
@@ -154,7 +154,7 @@ fn unicode(escaped: &str) -> (char, usize) {
     (char::from_u32(first).unwrap_or(char::REPLACEMENT_CHARACTER), 5)
 }
 
-/// Writes a quoted string as [`escape`] would write what it says, without a copy of that.
+/// Writes a quoted string in the spelling of [`escape`], without a copy of its decoded text.
 pub(super) fn respell(quoted: &str, out: &mut String) {
     let mut rest = quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(quoted);
     out.push('"');
@@ -178,27 +178,28 @@ pub(super) fn respell(quoted: &str, out: &mut String) {
     out.push('"');
 }
 
-/// Writes a quoted string with the fewest escapes JSON allows, as `serde_json` does: one spelling for each string.
+/// Writes a quoted string with the fewest escapes that JSON allows, as `serde_json` does, so that each string has one
+/// spelling.
 pub(super) fn escape(value: &str, out: &mut String) {
     out.push('"');
     escape_inside(value, &mut |piece| out.push_str(piece));
     out.push('"');
 }
 
-/// How many bytes more a string takes where it is written: quotes, backslashes and what has a letter one, other control
-/// characters five.
+/// The number of additional bytes of a string in JSON: one for quotes, backslashes and characters with a short escape,
+/// five for other control characters.
 pub(super) fn escapes(value: &str) -> usize {
     let more = |byte: &u8| match byte {
         b'"' | b'\\' | 0x08 | b'\t' | b'\n' | 0x0c | b'\r' => 1,
         0..0x20 => 5,
         _ => 0_u8,
     };
-    // Sums of a byte are made for many bytes at once, as long as they cannot be too large for one: 48 times 5 is not.
+    // Sums of bytes are vectorized while they fit into a byte: 48 times 5 does.
     let sum = |bytes: &[u8]| bytes.iter().fold(0_u8, |sum, byte| sum.wrapping_add(more(byte)));
     value.as_bytes().chunks(48).map(|bytes| usize::from(sum(bytes))).sum()
 }
 
-/// The same without the quotes, handed on piece by piece.
+/// Like [`escape`] without quotes, piece by piece.
 pub(super) fn escape_inside(value: &str, add: &mut (impl FnMut(&str) + ?Sized)) {
     let bytes = value.as_bytes();
     let mut plain = 0;

@@ -1,4 +1,4 @@
-//! A JSON value and the members of an object, each opened where somebody looks into it.
+//! A JSON value and the members of an object, parsed on demand.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use super::is_canonical::{EmptyMembers, is_canonical};
 use super::normal::normal;
 use super::scan::{self, unescape};
 
-/// A JSON value: text nobody looked into, or one level opened.
+/// A JSON value: unparsed text, or one parsed level.
 #[derive(Clone, Debug)]
 pub(crate) enum Json<'a> {
     Text(Cow<'a, str>),
@@ -15,16 +15,15 @@ pub(crate) enum Json<'a> {
     Array(Vec<Self>),
 }
 
-/// The members of an object, in the order they came. Names are unique.
+/// The members of an object, in their original order. Names are unique.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Members<'a>(Vec<(Cow<'a, str>, Json<'a>)>);
 
-/// An object that names a member twice: readers disagree which one counts, so we do not choose.
+/// An object with a duplicate member. Readers disagree on the value, so it is an error.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Duplicate(pub(crate) String);
 
-/// So many outermost levels of objects that are opened hold the members of these names alone, of one that is named
-/// twice the first.
+/// The outermost levels of objects that contain only the members of these names. Of duplicates, the first counts.
 #[derive(Clone, Copy)]
 pub(crate) struct OnlyMembers<'n> {
     pub(crate) levels: usize,
@@ -36,7 +35,7 @@ impl OnlyMembers<'_> {
         (self.levels > 0).then_some(self)
     }
 
-    /// The same one level further in.
+    /// The rest for the next level.
     fn below(self) -> Option<Self> {
         Self { levels: self.levels.saturating_sub(1), ..self }.inside()
     }
@@ -45,46 +44,46 @@ impl OnlyMembers<'_> {
 impl<'a> Json<'a> {
     pub(crate) const NULL: Self = Json::Text(Cow::Borrowed("null"));
 
-    /// Where a value was taken out and another one may be put. Never written: see [`Members::close_holes`].
+    /// A placeholder for a value that was taken out. Never written: see [`Members::close_holes`].
     pub(crate) const HOLE: Self = Json::Text(Cow::Borrowed(""));
 
     pub(crate) fn is_hole(&self) -> bool {
         matches!(self, Json::Text(text) if text.is_empty())
     }
 
-    /// Wraps text that is known to be valid JSON.
+    /// Wraps valid JSON.
     pub(crate) fn borrowed(text: &'a str) -> Self {
         Json::Text(Cow::Borrowed(text.trim_matches(WHITESPACE)))
     }
 
-    /// Wraps text that is known to be valid JSON and that we own.
+    /// Wraps valid, owned JSON.
     pub(crate) fn owned(text: String) -> Self {
         Json::Text(Cow::Owned(text))
     }
 
     pub(crate) fn string(value: &str) -> Self {
-        // There is room for all escapes at once: a text that grows is there twice.
+        // Reserves capacity for all escapes at once, because a growing text exists twice.
         let mut text = String::with_capacity(value.len() + scan::escapes(value) + 2);
         scan::escape(value, &mut text);
         Json::Text(Cow::Owned(text))
     }
 
-    /// Adds the text of a string.
+    /// Appends the text of a string.
     pub(crate) fn write_string(value: &str, out: &mut String) {
         scan::escape(value, out);
     }
 
-    /// Parses text from outside, or says what is wrong with it, and where.
+    /// Parses external text, or returns the error and its position.
     pub(crate) fn parse(text: &'a str) -> Result<Self, serde_json::Error> {
         Self::parse_open(text, 0)
     }
 
-    /// The same, with so many outermost levels of objects opened on the way.
+    /// Like `parse`, with this many outermost levels of objects parsed.
     pub(crate) fn parse_open(text: &'a str, levels: usize) -> Result<Self, serde_json::Error> {
         Self::parse_for(text, levels, OnlyMembers { levels: 0, names: &[] })
     }
 
-    /// The same, of which some hold only the members of some names.
+    /// Like `parse_open`, with some levels limited to the members of some names.
     pub(crate) fn parse_for(text: &'a str, levels: usize, only: OnlyMembers<'_>) -> Result<Self, serde_json::Error> {
         match Self::read(text, levels, only.inside()) {
             Some(json) => Ok(json),
@@ -92,17 +91,17 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// The whole of a text, if it is JSON and not too deep for [`grammar`].
+    /// Parses a whole text, if it is valid JSON and not too deep for [`grammar`].
     pub(super) fn read(text: &'a str, levels: usize, only: Option<OnlyMembers<'_>>) -> Option<Self> {
         let bytes = text.as_bytes();
         let (json, end) = Self::read_at(text, grammar::white(bytes, 0), levels, only)?;
         (grammar::white(bytes, end) == bytes.len()).then_some(json)
     }
 
-    /// The value that starts at `at`, and one past its end. Goes as deep as there are levels to open.
+    /// The value at `at`, and the position after its end. Recursion is limited by the number of levels.
     ///
-    /// Two objects stay closed, so that whoever opens them sees to it: one that names a member twice, and one with more
-    /// members than people write.
+    /// Two kinds of objects stay unparsed, so that a later access handles them: those with duplicate members, and those
+    /// with unusually many members.
     pub(super) fn read_at(
         text: &'a str,
         at: usize,
@@ -149,7 +148,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// The text of a scalar as it is written: `null`, `true`, `12`, `"a"`.
+    /// The text of a scalar as written: `null`, `true`, `12`, `"a"`.
     pub(crate) fn scalar(&self) -> Option<&str> {
         match self {
             Json::Text(text) if !text.starts_with(['{', '[']) => Some(text),
@@ -157,7 +156,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// What kind of value this is, in the words of OpenAPI.
+    /// The OpenAPI type of the value.
     pub(crate) fn type_name(&self) -> &'static str {
         match self {
             Json::Object(_) => "object",
@@ -173,7 +172,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// The same with its article, as a message says it.
+    /// The type with its article, for messages.
     pub(crate) fn a_type_name(&self) -> &'static str {
         match self.type_name() {
             "array" => "an array",
@@ -185,7 +184,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Opens this value as an object, in place. `None` if it is none.
+    /// Parses this value as an object in place. `None` if it is no object.
     pub(crate) fn open(&mut self) -> Result<Option<&mut Members<'a>>, Duplicate> {
         if let Json::Text(text) = self {
             if !text.starts_with('{') {
@@ -203,7 +202,7 @@ impl<'a> Json<'a> {
         })
     }
 
-    /// Opens this value as a list, in place. `None` if it is none.
+    /// Parses this value as a list in place. `None` if it is no list.
     pub(crate) fn open_array(&mut self) -> Option<&mut Vec<Self>> {
         if let Json::Text(text) = self {
             if !text.starts_with('[') {
@@ -221,12 +220,12 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Whether this holds for each number in it, however deep they stand: depth costs no stack.
+    /// Returns whether a condition holds for each number, at any depth. Depth needs no stack.
     pub(crate) fn every_number(&self, holds: impl FnMut(&str) -> bool) -> bool {
         scan::numbers(&self.text()).all(holds)
     }
 
-    /// Looks at one member without opening anything for good.
+    /// Returns one member without parsing permanently.
     pub(crate) fn get(&self, name: &str) -> Option<Json<'_>> {
         match self {
             Json::Object(members) => members.get(name).map(Json::view),
@@ -237,7 +236,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Looks at what some names lead to, one inside the other, without opening anything for good.
+    /// Returns the value at a path of names without parsing permanently.
     pub(crate) fn look(&self, way: &[&str]) -> Option<Json<'_>> {
         match (self, way.split_first()) {
             (_, None) => Some(self.view()),
@@ -253,7 +252,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Looks at the members without opening anything for good. Empty if this is no object.
+    /// Returns the members without parsing permanently. Empty if this is no object.
     pub(crate) fn members(&self) -> Vec<(Cow<'_, str>, Json<'_>)> {
         match self {
             Json::Object(members) => members.iter().map(|(name, value)| (Cow::Borrowed(name), value.view())).collect(),
@@ -264,15 +263,14 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Goes through the members one by one, a repeated name as often as it stands. Nothing if this is text of no
-    /// object.
+    /// Iterates over the members, including duplicates. Empty if the text is no object.
     pub(crate) fn each_member(text: &'a str) -> impl Iterator<Item = (Cow<'a, str>, Self)> {
         let text = if text.starts_with('{') { text } else { "" };
         scan::members(text).map(|(name, value)| (name, Self::borrowed(value)))
     }
 
-    /// Goes through the elements one by one: the text of each, and the same with so many levels of objects opened in
-    /// one pass. Nothing if this is text of no list.
+    /// Iterates over the elements: the text of each, and the value with this many levels of objects parsed in one pass.
+    /// Empty if the text is no list.
     pub(crate) fn each_element(text: &'a str, levels: usize) -> impl Iterator<Item = (&'a str, Self)> {
         let mut at = if text.starts_with('[') { 1 } else { text.len() };
         std::iter::from_fn(move || {
@@ -287,7 +285,7 @@ impl<'a> Json<'a> {
         })
     }
 
-    /// The members, a repeated name as often as it stands. Empty if this is no object.
+    /// The members, including duplicates. Empty if this is no object.
     pub(crate) fn into_members(self) -> Vec<(Cow<'a, str>, Self)> {
         match self {
             Json::Object(members) => members.0,
@@ -301,7 +299,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Looks at the elements without opening anything for good. Empty if this is no list.
+    /// Returns the elements without parsing permanently. Empty if this is no list.
     pub(crate) fn elements(&self) -> Vec<Json<'_>> {
         match self {
             Json::Array(elements) => elements.iter().map(Json::view).collect(),
@@ -310,12 +308,12 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// The same value, borrowed. Opened levels are written out.
+    /// The value, borrowed. Parsed levels are written as text.
     pub(crate) fn view(&self) -> Json<'_> {
         Json::Text(self.text())
     }
 
-    /// The same value, free of the request it came with.
+    /// The value, independent of the lifetime of the request.
     pub(crate) fn into_owned<'b>(self) -> Json<'b> {
         match self {
             Json::Text(text) => Json::Text(Cow::Owned(text.into_owned())),
@@ -324,12 +322,12 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Whether two values are the same value to the API server: members in any order, strings in any spelling, numbers
-    /// as it reads them (it writes `1.0` as `1`). Null is not absence, and an empty list is not null.
+    /// Returns whether two values are equal for the API server: members in any order, strings in any spelling, numbers
+    /// as it reads them (it writes `1.0` as `1`). Null differs from absence, and an empty list differs from null.
     pub(crate) fn same(&self, other: &Json<'_>) -> bool {
         match (self, other) {
             (Json::Text(a), Json::Text(b)) if a == b => true,
-            // Most texts have no other spelling, and two of these are two values.
+            // Most texts have no other spelling, so two different texts are two values.
             (Json::Text(a), Json::Text(b))
                 if is_canonical(a, EmptyMembers::Count) && is_canonical(b, EmptyMembers::Count) =>
             {
@@ -342,7 +340,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// The text of this value, without a copy where nothing was opened.
+    /// The text of this value, without a copy if nothing was parsed.
     pub(crate) fn text(&self) -> Cow<'_, str> {
         match self {
             Json::Text(text) => Cow::Borrowed(text),
@@ -350,7 +348,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// How long its text is, in bytes, or a little less where a name needs an escape.
+    /// The size of its text in bytes, or slightly less if a name needs an escape.
     pub(crate) fn size(&self) -> usize {
         match self {
             Json::Text(text) => text.len(),
@@ -370,18 +368,18 @@ impl<'a> Json<'a> {
         out
     }
 
-    /// Adds the text of this value, with room made for all of it at once.
+    /// Appends the text of this value, and reserves capacity at once.
     pub(crate) fn write(&self, out: &mut String) {
         out.reserve(self.size());
         self.append(out);
     }
 
-    /// Adds the text of this value where there is room for it.
+    /// Appends the text of this value without reserving capacity.
     pub(crate) fn append(&self, out: &mut String) {
         self.each_piece(&mut |piece| out.push_str(piece));
     }
 
-    /// Hands the text of this value on, piece by piece.
+    /// Passes the text of this value on, piece by piece.
     pub(crate) fn each_piece(&self, add: &mut (impl FnMut(&str) + ?Sized)) {
         match self {
             Json::Text(text) => add(text),
@@ -410,7 +408,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Hands the text of a string on, piece by piece.
+    /// Passes the text of a string on, piece by piece.
     pub(crate) fn each_piece_of_string(value: &str, add: &mut (impl FnMut(&str) + ?Sized)) {
         add("\"");
         scan::escape_inside(value, add);
@@ -419,7 +417,7 @@ impl<'a> Json<'a> {
 }
 
 impl<'a> Members<'a> {
-    /// The members of the object that starts at `at`, and one past its end. All of them, unless there are more than
+    /// The members of the object at `at`, and the position after its end. All of them, unless there are more than
     /// [`MANY`]; or the first of each of these names.
     fn read_at(text: &'a str, at: usize, levels: usize, only: Option<OnlyMembers<'_>>) -> Option<(Self, usize)> {
         let bytes = text.as_bytes();
@@ -461,12 +459,12 @@ impl<'a> Members<'a> {
         let mut read = 0;
         for (name, value) in Json::each_member(text) {
             if members.len() == MANY && members.capacity() == MANY {
-                // A vector that doubles would cost up to three times its members, and these may be all there is.
+                // A vector that doubles would cost up to three times its members, which may be most of the request.
                 members.reserve_exact(scan::members(text).skip(MANY).count());
             }
             members.push((name, value));
             read += 1;
-            // Before many more of the same are read.
+            // Checks before many more are read.
             if read == MANY
                 && let Some(name) = repeated(&members)
             {
@@ -512,7 +510,7 @@ impl<'a> Members<'a> {
         Some(self.0.remove(index).1)
     }
 
-    /// Takes the members out that have a position among other names, in the order of those.
+    /// Takes the members with a position among other names, in the order of those.
     pub(crate) fn take_where(&mut self, position: impl Fn(&str) -> Option<usize>) -> Vec<(usize, Json<'a>)> {
         let mut taken = Vec::new();
         for (name, value) in &mut self.0 {
@@ -527,7 +525,7 @@ impl<'a> Members<'a> {
         taken
     }
 
-    /// Replaces a member where it stands, or appends it.
+    /// Replaces a member in place, or appends it.
     pub(crate) fn set(&mut self, name: &str, value: Json<'a>) {
         match self.get_mut(name) {
             Some(place) => *place = value,
@@ -535,22 +533,22 @@ impl<'a> Members<'a> {
         }
     }
 
-    /// Appends a member that is not there yet.
+    /// Appends a new member.
     pub(crate) fn add(&mut self, name: impl Into<Cow<'a, str>>, value: Json<'a>) {
         self.0.push((name.into(), value));
     }
 
-    /// Leaves only the members of these names.
+    /// Retains only the members of these names.
     pub(crate) fn retain(&mut self, is_kept: impl Fn(&str) -> bool) {
         self.0.retain(|(name, _)| is_kept(name));
     }
 
-    /// Whether both have members of the same names in the same order.
+    /// Returns whether both have the same names in the same order.
     fn has_names_of(&self, other: &Members<'_>) -> bool {
         self.0.iter().map(|(name, _)| name).eq(other.0.iter().map(|(name, _)| name))
     }
 
-    /// Adds the text of each, behind other members.
+    /// Appends the text of each member after other members.
     pub(crate) fn append_behind(&self, out: &mut String) {
         for (name, value) in &self.0 {
             out.push_str(",\"");
@@ -560,7 +558,7 @@ impl<'a> Members<'a> {
         }
     }
 
-    /// Removes the members whose values were taken out.
+    /// Removes the members with holes.
     pub(crate) fn close_holes(&mut self) {
         self.0.retain(|(_, value)| !value.is_hole());
     }
@@ -570,7 +568,7 @@ impl<'a> Members<'a> {
     }
 }
 
-/// Of members with names that are all different.
+/// From members with distinct names.
 impl<'a> FromIterator<(Cow<'a, str>, Json<'a>)> for Members<'a> {
     fn from_iter<I: IntoIterator<Item = (Cow<'a, str>, Json<'a>)>>(members: I) -> Self {
         Self(members.into_iter().collect())
@@ -589,11 +587,11 @@ fn split_list<'t, 'a>(text: &'t str, element: impl Fn(&'t str) -> Json<'a>) -> V
     elements
 }
 
-/// The first name that stands where it stood before. Comparing each pair is fastest for the objects people write; past
-/// that sorting is, and takes less memory than a set of names.
+/// The first duplicate name. Comparing each pair is fastest for typical objects. For larger ones, sorting is faster,
+/// and needs less memory than a set of names.
 fn repeated(members: &[(Cow<'_, str>, Json<'_>)]) -> Option<String> {
     const FEW: usize = 48;
-    // As the API server writes them.
+    // In the order of the API server.
     if members.is_sorted_by(|(one, _), (two, _)| one < two) {
         return None;
     }
@@ -614,10 +612,10 @@ fn repeated(members: &[(Cow<'_, str>, Json<'_>)]) -> Option<String> {
     twice.and_then(|pair| pair.first()).and_then(name).map(ToString::to_string)
 }
 
-/// From here on members and elements are counted before there is made room for them.
+/// From this number on, members and elements are counted before capacity is reserved.
 const MANY: usize = 64;
 
-/// Room for the members of a head or a small object without growing; a spec grows once.
+/// Initial capacity for the members of a head or a small object. A spec grows once.
 const USUAL: usize = 12;
 
 /// White space between JSON tokens (RFC 8259 §2).

@@ -1,5 +1,5 @@
-//! The laws of what is carried: the identity is, nothing is invented, nothing stays that only the other version knows,
-//! what is kept is small, and the rollout hash does not move.
+//! Laws of copied and kept data: the identity is preserved, no value is invented, fields of the other version alone are
+//! absent, kept data is small, and the rollout hash is stable.
 
 use serde_json::Value as Schema;
 
@@ -43,7 +43,7 @@ pub(super) fn no_stranger_stays(trip: &Trip<'_>, object: &Value, _: u64, _: &mut
     Ok(true)
 }
 
-/// A field that the version it came from names at this place, and the version it is in does not know.
+/// A field that the source version has at this place, and the target version lacks.
 fn stranger(from: &Schema, to: &Schema, value: &Value) -> Option<Vec<Segment>> {
     let behind = |segment: Segment, mut rest: Vec<Segment>| {
         rest.insert(0, segment);
@@ -68,7 +68,8 @@ fn stranger(from: &Schema, to: &Schema, value: &Value) -> Option<Vec<Segment>> {
     }
 }
 
-/// Whether a schema says the name. Any key is known to a map: of another version's field that says nothing.
+/// Returns whether a schema names a property. A map accepts any key, which shows nothing about fields of another
+/// version.
 fn names(schema: &Schema, name: &str) -> bool {
     schema.get("properties").is_some_and(|properties| properties.get(name).is_some())
 }
@@ -96,13 +97,13 @@ pub(super) fn identity_is_carried(trip: &Trip<'_>, object: &Value, _: u64, _: &m
     }
 }
 
-/// Names, guards and quotes that an annotation may cost beside the values in it.
+/// The size of names, guards and quotes that an annotation may need in addition to the values.
 const OVERHEAD: usize = 400;
 
-/// Each annotation is measured by itself. On a way of several steps each version between the ends keeps what it alone
-/// can say, and has to keep all of it: the annotation of one version is used up where that version is written, while
-/// the others wait, and what they hold may be edited there. So none of them can say that another one has a value
-/// already, and what two versions cannot say, such as a list in a list where there was none, stands in two annotations.
+/// Each annotation is measured separately. In a conversion of several steps, each intermediate version must keep
+/// everything that only that version can represent: its annotation is used up when that version is written, while the
+/// other annotations stay pending and may be edited. So an annotation cannot rely on the content of another one, and a
+/// value that two versions cannot represent, such as a new nested list, is stored in two annotations.
 pub(super) fn what_is_kept_is_small(trip: &Trip<'_>, object: &Value, _: u64, _: &mut Coverage) -> Result<bool, Breach> {
     if !trip.from.is_complete(object) {
         return Ok(false);

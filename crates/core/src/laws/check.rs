@@ -16,56 +16,56 @@ use super::value::Value;
 use crate::definition::Kind;
 use crate::webhook::Webhook;
 
-/// How much is tried.
+/// The options of a check.
 pub struct CheckOptions<'o> {
-    /// Where the cases start. Each case has the seed after the one before.
+    /// The first seed. Each case uses the next seed.
     pub seed: u64,
-    /// Cases for each law and each pair of versions in each direction.
+    /// The number of cases for each law and each pair of versions in each direction.
     pub cases: u64,
-    /// The laws that are run; all where it is empty.
+    /// The laws to check. Empty means all.
     pub laws: &'o [Law],
-    /// Strings that fields of some names are given.
+    /// Strings for fields of some names.
     pub words: &'o Dictionary,
-    /// Asked before each case, and before each smaller one where a law is broken: whether there is time for one more.
-    /// What decides has no clock of its own.
+    /// Called before each case, and before each smaller case of a violation. Returns whether there is time for one
+    /// more. The core has no clock.
     pub go_on: &'o mut dyn FnMut() -> bool,
-    /// Called for each object that is converted.
+    /// Called for each converted object.
     pub converted: &'o dyn Fn(),
 }
 
-/// What was tried while every law held.
+/// The result of a check without violations.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
-    /// How many objects each law judged; one that says nothing about an object did not judge it.
+    /// The number of objects that each law judged. A law may not apply to an object.
     pub cases: BTreeMap<&'static str, u64>,
-    /// How many entries of kept annotations were forged, by the operation.
+    /// The number of forged entries of kept annotations, by operation.
     pub forged: BTreeMap<&'static str, u64>,
-    /// Operations, directions and guards that no case exercised.
+    /// Operations, directions and guards that no case covered.
     pub unexercised: Vec<UncoveredOperation>,
 }
 
-/// A law that does not hold, with the smallest object that shows it.
+/// A violated law, with the smallest counter-example.
 #[derive(Clone, Debug)]
 pub struct Broken {
-    /// The law's name.
+    /// The name of the law.
     pub law: &'static str,
-    /// What it says.
+    /// The text of the law.
     pub text: &'static str,
-    /// The versions: where the object is, and the other one.
+    /// The version of the object, and the other version.
     pub versions: (String, String),
-    /// What is wrong.
+    /// The error.
     pub message: String,
     /// The object.
     pub object: Value,
-    /// What was done with it, oldest first: what it is called, and what it was then.
+    /// The steps of the case, oldest first: a label, and the object after the step.
     pub story: Vec<(String, Value)>,
-    /// The operation at fault, as the definition's summary would name it, where it can be told.
+    /// The responsible operation as in the summary of the definition, if known.
     pub operation: Option<String>,
-    /// The operation's line in the definition; 0 where it cannot be told.
+    /// The line of the operation in the definition. 0 if unknown.
     pub line: u64,
-    /// Which sample it was, before it was made smaller; none where the object was made.
+    /// The index of the sample before shrinking. `None` for a generated object.
     pub sample: Option<usize>,
-    /// The seed of the case: with it, and one case, the law breaks again.
+    /// The seed of the case. With this seed and one case, the violation is reproduced.
     pub seed: u64,
 }
 
@@ -86,10 +86,10 @@ impl fmt::Display for Broken {
 
 impl std::error::Error for Broken {}
 
-/// Characters of a string that a person reads.
+/// The maximum length of a printed string.
 const READABLE: usize = 400;
 
-/// An object with long strings cut.
+/// An object with long strings shortened.
 fn short(object: &Value) -> String {
     let mut object = object.clone();
     for way in object.ways() {
@@ -109,11 +109,11 @@ fn cut(text: &str) -> String {
     }
 }
 
-/// Runs the laws over objects made from the kind's own schemas, for every pair of its versions. `webhook` is what
-/// converts them; it has to know the kind, or the first conversion breaks a law.
+/// Checks the laws on objects generated from the kind's own schemas, for every pair of its versions. `webhook` converts
+/// the objects. It must have the kind, or the first conversion violates a law.
 ///
 /// # Errors
-/// The first law that is broken, by its smallest counter-example.
+/// The first violated law, with its smallest counter-example.
 ///
 /// # Examples
 /// ```
@@ -169,7 +169,7 @@ pub fn check(webhook: &Webhook, kind: &Kind, options: &mut CheckOptions<'_>) -> 
     let mut run = Run::new(webhook, kind, options);
     run.generated(Until::Broken);
     let unexercised = run.coverage.missing(kind);
-    // All ways count together.
+    // Sums up all pairs of versions.
     let mut report = Report { unexercised, forged: run.coverage.forged().clone(), ..Report::default() };
     for result in run.results {
         *report.cases.entry(result.law.name).or_default() += result.cases;
@@ -180,11 +180,11 @@ pub fn check(webhook: &Webhook, kind: &Kind, options: &mut CheckOptions<'_>) -> 
     Ok(report)
 }
 
-/// Runs the laws as [`check`] does, and goes on behind what is broken: a result for each law and each way between two
-/// versions. `samples` are objects of the kind, at any version, as clients or an API server have them; each is judged
-/// like the objects that are made, before these.
+/// Checks the laws like [`check`], and continues after violations: returns a result for each law and each pair of
+/// versions. `samples` are objects of the kind, at any version, as clients or an API server have them. They are judged
+/// before the generated objects, by the same laws.
 ///
-/// Where cases left something of the definition unexercised, more are tried, of the laws that could exercise it.
+/// If parts of the definition are not covered, more cases of the relevant laws are tried.
 pub fn survey(webhook: &Webhook, kind: &Kind, samples: &[Value], options: &mut CheckOptions<'_>) -> Survey {
     let mut run = Run::new(webhook, kind, options);
     let (unfit, mut through) = run.samples(samples);
@@ -195,56 +195,56 @@ pub fn survey(webhook: &Webhook, kind: &Kind, samples: &[Value], options: &mut C
     Survey { results: run.results, unexercised, hidden, unfit, through }
 }
 
-/// What was found of each law.
+/// The results of all laws.
 #[derive(Clone, Debug)]
 pub struct Survey {
-    /// For each law and each way between two versions, in the order of the ways and [`LAWS`].
+    /// A result for each law and each pair of versions, in the order of the pairs and [`LAWS`].
     pub results: Vec<LawResult>,
-    /// What no case exercised.
+    /// The operations that no case covered.
     pub unexercised: Vec<UncoveredOperation>,
-    /// Values that one version has and its neighbour does not show.
+    /// Values of one version that its neighbour does not show.
     pub hidden: Vec<HiddenValue>,
-    /// Samples by their index that were not judged by all laws, and why.
+    /// Samples that not all laws judged, by index, with the reason.
     pub unfit: Vec<(usize, String)>,
-    /// Nobody stopped it.
+    /// The check was not stopped.
     pub through: bool,
 }
 
-/// What was found of a law, on the way from one version to another.
+/// The result of a law for one pair of versions.
 #[derive(Clone, Debug)]
 pub struct LawResult {
     /// The law.
     pub law: Law,
-    /// The versions: where the objects are, and the other one.
+    /// The version of the objects, and the other version.
     pub versions: (String, String),
-    /// How many objects it judged.
+    /// The number of judged objects.
     pub cases: u64,
-    /// The smallest counter-example that was found, if the law is broken.
+    /// The smallest counter-example, if the law is violated.
     pub broken: Option<Box<Broken>>,
 }
 
-/// When a run ends, apart from when all is tried.
+/// The end of a run, other than completion.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Until {
-    /// A law is broken.
+    /// A law is violated.
     Broken,
     Through,
 }
 
-/// Laws that exercise operations, both ways, and break guards.
+/// Laws that cover operations in both directions, and guards.
 const EXERCISING: [&str; 3] = ["round-trip", "sparse-round-trip", "edits-win"];
 
-/// How many times as many cases are made to exercise everything.
+/// The factor for additional cases to reach coverage.
 const MORE: u64 = 10;
 
-/// How often a sample is judged by each law, with other choices each time.
+/// How often each law judges a sample, with different random choices.
 const ROUNDS: u64 = 4;
 
 struct Run<'r, 'o> {
     webhook: &'r Webhook,
     kind: &'r Kind,
     trips: Vec<Trip<'r>>,
-    /// Those of each trip stand together.
+    /// Grouped by trip.
     results: Vec<LawResult>,
     laws: usize,
     coverage: Coverage,
@@ -268,7 +268,7 @@ impl<'r, 'o> Run<'r, 'o> {
         Self { webhook, kind, trips, results, laws: laws.len(), coverage: Coverage::default(), options }
     }
 
-    /// Judges objects that were given. Which of them most laws say nothing about, and whether nobody stopped it.
+    /// Judges the samples. Returns those that most laws do not apply to, and whether the run was not stopped.
     fn samples(&mut self, samples: &[Value]) -> (Vec<(usize, String)>, bool) {
         let mut unfit = Vec::new();
         for (index, sample) in samples.iter().enumerate() {
@@ -297,7 +297,7 @@ impl<'r, 'o> Run<'r, 'o> {
         (unfit, true)
     }
 
-    /// Judges objects that are made. Whether nobody stopped it.
+    /// Judges generated objects. Returns whether the run was not stopped.
     fn generated(&mut self, until: Until) -> bool {
         let first = self.options.seed;
         for seed in first..first.saturating_add(self.options.cases) {
@@ -313,7 +313,7 @@ impl<'r, 'o> Run<'r, 'o> {
         true
     }
 
-    /// Goes on until all was exercised, within reason. Whether nobody stopped it.
+    /// Tries more cases until everything is covered, up to a limit. Returns whether the run was not stopped.
     fn more(&mut self) -> bool {
         let first = self.options.seed.saturating_add(self.options.cases);
         for seed in first..first.saturating_add(self.options.cases.saturating_mul(MORE)) {
@@ -335,7 +335,8 @@ impl<'r, 'o> Run<'r, 'o> {
         self.results.iter().any(|result| result.broken.is_some())
     }
 
-    /// Judges a sample, or an object that is made, by those laws that are not broken yet. Whether nobody stopped it.
+    /// Judges a sample or a generated object by the laws that are not yet violated. Returns whether the run was not
+    /// stopped.
     fn judge(&mut self, way: usize, seed: u64, wanted: &dyn Fn(&str) -> bool, sample: Option<(usize, &Value)>) -> bool {
         let Some(trip) = self.trips.get(way) else { return true };
         for result in self.results.iter_mut().skip(way * self.laws).take(self.laws) {
@@ -360,7 +361,7 @@ impl<'r, 'o> Run<'r, 'o> {
     }
 }
 
-/// Every way between two versions of a kind.
+/// All pairs of versions of a kind.
 fn trips<'k>(webhook: &'k Webhook, kind: &'k Kind, words: &'k Dictionary, converted: &'k dyn Fn()) -> Vec<Trip<'k>> {
     let sources: Vec<ObjectSource<'k>> =
         kind.versions().filter_map(|version| ObjectSource::new(kind, version, words)).collect();
@@ -373,7 +374,7 @@ fn trips<'k>(webhook: &'k Webhook, kind: &'k Kind, words: &'k Dictionary, conver
     trips
 }
 
-/// Judges an object by a law; makes the case smaller where it breaks.
+/// Judges an object by a law, and shrinks the case of a violation.
 fn judge(
     law: &Law,
     trip: &Trip<'_>,
@@ -387,7 +388,7 @@ fn judge(
         Err(breach) => breach,
     };
     let mut ignored = Coverage::default();
-    // Whoever stops it gets the smallest one so far.
+    // If the run is stopped, the smallest case so far is returned.
     let mut broken = |value: &Value| go_on().then(|| guarded(law, trip, value, seed, &mut ignored).err()).flatten();
     let (object, breach) = shrink(object, breach, &["apiVersion", "kind"], &mut broken);
     let (operation, line) = at_fault(trip, &object, &breach);
@@ -405,7 +406,7 @@ fn judge(
     }))
 }
 
-/// A panic breaks whatever law it happens under.
+/// A panic violates the current law.
 fn guarded(law: &Law, trip: &Trip<'_>, object: &Value, seed: u64, coverage: &mut Coverage) -> Result<bool, Breach> {
     catch_unwind(AssertUnwindSafe(|| (law.holds)(trip, object, seed, coverage))).unwrap_or_else(|panic| {
         let said = panic.downcast_ref::<String>().map(String::as_str);

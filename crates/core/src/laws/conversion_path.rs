@@ -1,4 +1,4 @@
-//! A trip, from one version of a kind to another over all steps between them, and how a law says that it is broken.
+//! A trip from one version of a kind to another through all steps between them, and the description of a violation.
 
 use std::collections::BTreeMap;
 
@@ -8,32 +8,32 @@ use super::rollouts::rollouts;
 use super::value::{Segment, Value, difference, differing, way};
 use crate::webhook::{Change, ConvertError, Converted, Webhook};
 
-/// The prefix of the annotations that hold kept fields.
+/// The prefix of kept annotations.
 const OURS: &str = "pointsman.dev/kept-";
 
-/// From one version of a kind to another, over all steps between them.
+/// A conversion from one version of a kind to another, through all steps between them.
 #[derive(Clone)]
 pub(super) struct Trip<'k> {
     pub(super) webhook: &'k Webhook,
     pub(super) from: ObjectSource<'k>,
     pub(super) to: ObjectSource<'k>,
-    /// It starts at the newer version.
+    /// The trip starts at the newer version.
     pub(super) down: bool,
     /// The versions are neighbours.
     pub(super) step: bool,
     /// Called for each conversion.
     pub(super) converted: &'k dyn Fn(),
-    /// Fields that a status which speaks of rollouts works out anew; what they are has tests of its own.
+    /// Fields that the conversion of the rollout status derives. They have separate tests.
     pub(super) apart: Vec<String>,
 }
 
-/// How a law is broken by an object.
+/// A violation of a law by an object.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Breach {
     pub(super) message: String,
-    /// The place that is not as it should be.
+    /// The wrong place.
     pub(super) at: Option<Vec<Segment>>,
-    /// What happened on the way, oldest first: what it is, and the object.
+    /// The steps of the case, oldest first: a label, and the object.
     pub(super) story: Vec<(String, Value)>,
 }
 
@@ -47,7 +47,7 @@ impl Breach {
         self
     }
 
-    /// With what happened before.
+    /// Prepends an earlier step.
     pub(super) fn after(mut self, what: &str, object: &Value) -> Self {
         self.story.insert(0, (what.to_owned(), object.clone()));
         self
@@ -74,7 +74,7 @@ impl<'k> Trip<'k> {
         }
     }
 
-    /// The way home.
+    /// The trip back.
     pub(super) fn back(&self) -> Self {
         Self { from: self.to.clone(), to: self.from.clone(), down: !self.down, ..self.clone() }
     }
@@ -89,13 +89,13 @@ impl<'k> Trip<'k> {
         self.webhook.convert(text, version)
     }
 
-    /// The object at the other version, as we answer it.
+    /// The object at the other version, as the webhook returns it.
     pub(super) fn there(&self, object: &Value) -> Result<Value, Breach> {
         let converted = self.convert(&object.to_text(), self.to.version);
         self.read_answer(converted)
     }
 
-    /// The same, and what was done.
+    /// Like `there`, and collects the changes.
     pub(super) fn explained(&self, object: &Value, changes: &mut Vec<Change>) -> Result<Value, Breach> {
         (self.converted)();
         let explained = self.webhook.explain(&object.to_text(), self.to.version);
@@ -112,61 +112,61 @@ impl<'k> Trip<'k> {
         Value::read(&converted.text).map_err(|error| Breach::new(format!("the answer is not JSON: {error}")))
     }
 
-    /// The object at the other version, as the API server hands it to a client.
+    /// The object at the other version, as the API server returns it to a client.
     pub(super) fn seen(&self, object: &Value) -> Result<Value, Breach> {
         let there = self.there(object)?;
         answered(self.to.schema, &there).map_err(|error| Breach::new(error.to_string()).after("answered", &there))
     }
 
-    /// The object at the other version, stored there and read again.
+    /// The object at the other version, after storage.
     pub(super) fn stored(&self, object: &Value) -> Result<Value, Breach> {
         let seen = self.seen(object)?;
         read(self.to.schema, &seen).map_err(|error| Breach::new(error.to_string()))
     }
 
-    /// The object as the API server hands it over at the version where the way starts.
+    /// The object as the API server returns it at the start version.
     pub(super) fn read(&self, object: &Value) -> Option<Value> {
         read(self.from.schema, object).ok()
     }
 
-    /// An object as the API server leaves it. Read twice, as -0.0 is a float that is written as the integer -0, which
-    /// is read as 0.
+    /// An object in stable form. Read twice, because -0.0 is a float that is written as the integer -0, which is read
+    /// as 0.
     pub(super) fn left(&self, object: &Value) -> Result<Value, Undecodable> {
         read(self.from.schema, &read(self.from.schema, object)?)
     }
 
-    /// A whole object as the API server leaves it.
+    /// A complete object in stable form.
     pub(super) fn settled(&self, object: &Value) -> Option<Value> {
         let object = self.left(object).ok()?;
         self.from.is_complete(&object).then_some(object)
     }
 
-    /// A whole object as the API server leaves it at both ends of the way; nothing where it leaves none at one of them.
-    /// What stands in the way of that is for other laws.
+    /// A complete object in stable form at both ends. `None` if it is not stable at one of them, which other laws
+    /// check.
     pub(super) fn at_both_ends(&self, object: &Value) -> Option<(Value, Value)> {
         let object = self.settled(object)?;
         let there = self.stored(&object).ok()?;
         Some((object, there))
     }
 
-    /// Objects are the same, our annotations and what is set apart aside.
+    /// Checks that objects are equal apart from kept annotations and derived fields.
     pub(super) fn same(&self, what: &str, expected: &Value, found: &Value) -> Result<(), Breach> {
         self.exactly(what, &tidy(expected), &tidy(found))
     }
 
-    /// What of an object has to be the same when it comes home: our annotations and what is set apart aside.
+    /// The part of an object that must be equal after a round trip: without kept annotations and derived fields.
     pub(super) fn comparable(&self, object: &Value) -> Value {
         self.without_apart(&tidy(&with_metadata(object)))
     }
 
-    /// An object without the fields that are set apart, and what is kept of them.
+    /// An object without derived fields and their kept values.
     fn without_apart(&self, object: &Value) -> Value {
         if self.apart.is_empty() {
             return object.clone();
         }
         let mut object = object.clone();
         self.apart.iter().for_each(|field| drop(object.take(field)));
-        // What is kept of them is theirs, too.
+        // Their kept values are removed as well.
         let mut object = tidy(&object);
         if object.get("status").is_some_and(Value::is_empty) {
             object.take("status");
@@ -174,13 +174,13 @@ impl<'k> Trip<'k> {
         object
     }
 
-    /// Objects are the same, our annotations too, what is set apart aside.
+    /// Checks that objects are equal, including kept annotations, apart from derived fields.
     pub(super) fn exactly(&self, what: &str, expected: &Value, found: &Value) -> Result<(), Breach> {
         identical(what, &self.without_apart(expected), &self.without_apart(found))
     }
 }
 
-/// An object without our annotations, and without annotations where none are left.
+/// An object without kept annotations, and without an empty annotations map.
 fn tidy(object: &Value) -> Value {
     let mut object = without_ours(object);
     if object.field("metadata.annotations").is_some_and(Value::is_empty) {
@@ -189,7 +189,7 @@ fn tidy(object: &Value) -> Value {
     object
 }
 
-/// Objects are the same to the last place.
+/// Checks that objects are equal.
 pub(super) fn identical(what: &str, expected: &Value, found: &Value) -> Result<(), Breach> {
     match (difference(expected, found), differing(expected, found)) {
         (Some(difference), Some(at)) => Err(Breach::new(format!("{what}: {difference}")).at(at).after(what, found)),
@@ -197,7 +197,7 @@ pub(super) fn identical(what: &str, expected: &Value, found: &Value) -> Result<(
     }
 }
 
-/// An object without what we keep in its annotations, and without annotations where none are left.
+/// An object without kept annotations, and without an empty annotations map.
 #[must_use]
 pub fn without_ours(object: &Value) -> Value {
     let mut object = object.clone();
@@ -211,8 +211,8 @@ pub fn without_ours(object: &Value) -> Value {
     object
 }
 
-/// An object without kept values. Notes of operations that ran, although their condition does not hold, stay: these
-/// hold no value.
+/// An object without kept values. Records of operations that ran although their condition does not hold stay, because
+/// they contain no value.
 pub(super) fn without_values(object: &Value) -> Value {
     let mut bare = without_ours(object);
     for (name, text) in ours(object) {
@@ -230,8 +230,8 @@ pub(super) fn without_values(object: &Value) -> Value {
     bare
 }
 
-/// The notes in some entries, without values; `None` where there is none. Items stay, so that each is known by the same
-/// position and keys.
+/// The records in entries, without values. `None` if there are none. Items stay, so that their positions and keys are
+/// the same.
 fn notes(fields: &Value) -> Option<Value> {
     let Value::Object(fields) = fields else { return None };
     let note = |entry: &Value| match entry.field("each.items") {
@@ -260,7 +260,7 @@ fn notes(fields: &Value) -> Option<Value> {
     (!noted.is_empty()).then_some(Value::Object(noted))
 }
 
-/// What we keep on an object, as it is written: annotation and text.
+/// The kept annotations of an object: name and text.
 #[must_use]
 pub fn ours(object: &Value) -> Vec<(&str, &str)> {
     let Some(Value::Object(annotations)) = object.field("metadata.annotations") else {
@@ -270,7 +270,7 @@ pub fn ours(object: &Value) -> Vec<(&str, &str)> {
     ours.filter_map(|(name, value)| Some((name.as_str(), value.as_str()?))).collect()
 }
 
-/// The object with metadata, as every answer has it.
+/// The object with metadata, which every response contains.
 pub(super) fn with_metadata(object: &Value) -> Value {
     let mut object = object.clone();
     if object.get("metadata").is_none_or(|metadata| *metadata == Value::Null) {

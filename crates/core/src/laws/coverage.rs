@@ -1,4 +1,4 @@
-//! What the cases of a run exercised, so that a law cannot hold because it saw nothing.
+//! The coverage of a run, so that a law does not hold only for lack of relevant cases.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -10,33 +10,33 @@ use super::value::Value;
 use crate::definition::{Kind, StepSummary};
 use crate::webhook::Change;
 
-/// What happened to an operation.
+/// An event of an operation.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 enum Event {
-    /// It moved something, towards the newer version.
+    /// The operation converted a value to the newer version.
     Up,
-    /// It moved something, towards the older version.
+    /// The operation converted a value to the older version.
     Down,
-    /// What it kept came back.
+    /// A kept value was restored.
     GivenBack,
-    /// It kept something.
+    /// A value was kept.
     Kept,
-    /// It kept something under the guard of what became of it.
+    /// A value was kept with a guard on the converted value.
     Guarded,
-    /// An edit broke such a guard.
+    /// An edit invalidated such a guard.
     Broken,
 }
 
-/// An operation, or a way through it, that no case exercised.
+/// An operation, or a path through it, that no case covered.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct UncoveredOperation {
-    /// The older and the newer version of its step.
+    /// The older and the newer version of the step.
     pub versions: (String, String),
-    /// The operation, as the kind's summary names it.
+    /// The operation, as in the kind's summary.
     pub operation: String,
-    /// Its line in the definition.
+    /// The line in the definition.
     pub line: u64,
-    /// What did not happen.
+    /// The missing event.
     pub what: &'static str,
 }
 
@@ -47,19 +47,19 @@ impl fmt::Display for UncoveredOperation {
     }
 }
 
-/// Operations that ran, each with its step, and what happened to them.
+/// The operations that ran, each with its step and events.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Coverage {
     seen: BTreeSet<(String, String, Event)>,
     /// Objects were edited.
     edited: bool,
     hidden: HiddenValues,
-    /// Forged entries, by the operation.
+    /// The number of forged entries, by operation.
     forged: BTreeMap<&'static str, u64>,
 }
 
 impl Coverage {
-    /// Notes what a conversion of an object between neighbours did.
+    /// Records the changes of a conversion between neighbours.
     pub(super) fn note(&mut self, trip: &Trip<'_>, object: &Value, changes: &[Change]) {
         if !trip.step {
             return;
@@ -82,7 +82,7 @@ impl Coverage {
         }
     }
 
-    /// Notes which of what was kept on the way there did not come back after an edit there.
+    /// Records which kept values were not restored after an edit.
     pub(super) fn note_edit(&mut self, trip: &Trip<'_>, there: &[Change], home: &[Change]) {
         if !trip.step {
             return;
@@ -99,12 +99,12 @@ impl Coverage {
         self.seen.extend(broken.map(|(known, _)| (older(trip).to_owned(), known, Event::Broken)));
     }
 
-    /// Notes the operations of the entries in a forged annotation.
+    /// Records the operations of the entries in a forged annotation.
     pub(super) fn note_forgery(&mut self, operations: Vec<&'static str>) {
         operations.into_iter().for_each(|operation| *self.forged.entry(operation).or_default() += 1);
     }
 
-    /// How many entries were forged, by the operation.
+    /// The number of forged entries, by operation.
     pub(super) fn forged(&self) -> &BTreeMap<&'static str, u64> {
         &self.forged
     }
@@ -114,7 +114,7 @@ impl Coverage {
         self.hidden.clone().into_list(kind)
     }
 
-    /// What no case exercised: an operation, a direction, a kept value and its guard.
+    /// The parts that no case covered: operations, directions, kept values and guards.
     pub(super) fn missing(&self, kind: &Kind) -> Vec<UncoveredOperation> {
         let mut missing = Vec::new();
         for step in kind.steps() {
@@ -159,7 +159,7 @@ fn older<'t>(trip: &Trip<'t>) -> &'t str {
     if trip.down { trip.to.version } else { trip.from.version }
 }
 
-/// An operation with each of its places.
+/// The names of an operation, one for each of its places.
 fn names(change: &Change) -> impl Iterator<Item = String> {
     let paths = change.before.iter().chain(&change.after);
     paths.map(|(path, _)| format!("{} {}", change.operation, tail(path)))

@@ -1,5 +1,5 @@
-//! The laws of what is gone: what somebody removed in one version does not come back in another, and what was kept
-//! under a guard that changed is gone for good.
+//! Laws of deletion: a value that a client removed in one version does not reappear in another, and a kept value with a
+//! changed guard is gone permanently.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use crate::definition::Place;
 use crate::json::pointer_names;
 use crate::webhook::Change;
 
-/// Somebody removes an object that both versions have, and writes the rest.
+/// A client removes an object that both versions have, and writes the rest.
 pub(super) fn a_removed_holder_stays_away(
     trip: &Trip<'_>,
     object: &Value,
@@ -34,7 +34,7 @@ pub(super) fn a_removed_holder_stays_away(
     let Some(at_home) = where_it_came_from(trip, holder).filter(|way| is_object(object.at(way))) else {
         return Ok(false);
     };
-    // Whoever removes an item moves others.
+    // Removing an item moves other items.
     if matches!(holder.last(), Some(Segment::Index(_))) || !are_as_long((&there, holder), (&object, &at_home)) {
         return Ok(false);
     }
@@ -48,9 +48,9 @@ pub(super) fn a_removed_holder_stays_away(
     let told = |breach: Breach| breach.after("without it", &without).after("read there", &there);
     let home = back.there(&without).map_err(told)?;
     let fresh = back.there(&without_ours(&without)).map_err(told)?;
-    // What stood outside of the object in a version on the way was not removed with it: a way of several steps is one
-    // step after the other. Where the object is there because a field of it stood elsewhere, what the API server or the
-    // definition fills in there was not given back by anybody. Any other value than that was.
+    // A value outside of the object in an intermediate version was not removed with it, because a conversion of several
+    // steps equals separate steps. If the object exists because of such a value, defaults in it are not restored
+    // values. Any other value was restored.
     let returned = home.ways().into_iter().find(|way| {
         way.starts_with(&at_home)
             && fresh.at(way).is_none()
@@ -64,8 +64,8 @@ pub(super) fn a_removed_holder_stays_away(
     }
 }
 
-/// Whether the API server or the definition fills in what is at a place at home; or an object that it is in, which is
-/// as its own default makes it.
+/// Returns whether the value at a place is a default of the API server or the definition, or in an object that equals
+/// its default.
 fn is_filled(trip: &Trip<'_>, home: &Value, way: &[Segment]) -> bool {
     let fills = filled_by_the_definition(trip);
     (1..=way.len()).filter_map(|end| way.get(..end)).any(|way| {
@@ -83,7 +83,7 @@ fn is_filled(trip: &Trip<'_>, home: &Value, way: &[Segment]) -> bool {
     })
 }
 
-/// What the definition fills in where objects come home, and nothing is known of a field.
+/// The values that the definition fills in for absent fields.
 pub(super) fn filled_by_the_definition(trip: &Trip<'_>) -> Vec<(Vec<Segment>, Value)> {
     let kind = trip.from.kind;
     let ends = kind.version(trip.to.version).zip(kind.version(trip.from.version));
@@ -98,7 +98,7 @@ pub(super) fn filled_by_the_definition(trip: &Trip<'_>) -> Vec<(Vec<Segment>, Va
     places.filter_map(filled).collect()
 }
 
-/// Whether the lists on the way to two places are of one length, so that their items are the same ones.
+/// Returns whether the lists on the paths to two places have the same length, so that their items correspond.
 fn are_as_long(one: (&Value, &[Segment]), two: (&Value, &[Segment])) -> bool {
     let lengths = |(object, way): (&Value, &[Segment])| {
         let items = way.iter().enumerate().filter(|(_, segment)| matches!(segment, Segment::Index(_)));
@@ -115,13 +115,13 @@ pub(super) fn length(value: Option<&Value>) -> usize {
     }
 }
 
-/// Whether an operation converts a list item by item, where it stands.
+/// Returns whether an operation converts a list in place, item by item.
 pub(super) fn is_in_place(change: &Change) -> bool {
     let paths = |values: &[(String, String)]| values.iter().map(|(path, _)| path.clone()).collect::<Vec<_>>();
     change.operation == "each" && paths(&change.before) == paths(&change.after)
 }
 
-/// Whether an operation moved the field out of the holder: then its guard is there, and not what was removed.
+/// Returns whether an operation moved the field out of the removed object, so that its guard is elsewhere.
 fn comes_from_elsewhere(changes: &[Change], holder: &[Segment], way: &[Segment]) -> bool {
     let (holder, way) = (format!("{}/", shown(holder)), format!("{}/", shown(way)));
     changes.iter().any(|change| {
@@ -134,9 +134,9 @@ fn comes_from_elsewhere(changes: &[Change], holder: &[Segment], way: &[Segment])
     })
 }
 
-/// A path of a change with `/` behind every name, to be compared with the way to a value.
+/// A path of a change with `/` after every name, for comparison with the path of a value.
 pub(super) fn slashed(path: &str) -> String {
-    // An operation on an item itself has no name behind the item's dot.
+    // An operation on an item itself has no name after the dot of the item.
     let (mut rest, mut slashed) = (path.trim_end_matches('.'), String::new());
     while !rest.is_empty() {
         let end = match rest.strip_prefix("[\"") {
@@ -146,7 +146,7 @@ pub(super) fn slashed(path: &str) -> String {
         let (name, more) = rest.split_at(end);
         let quoted = name.strip_prefix("[\"").and_then(|name| name.strip_suffix("\"]"));
         let name = quoted.unwrap_or_else(|| name.trim_matches(['.', '[', ']']));
-        // A name in brackets may stand behind a dot.
+        // A name in brackets may follow a dot.
         if !name.is_empty() || quoted.is_some() {
             slashed.push_str(name);
             slashed.push('/');
@@ -156,7 +156,7 @@ pub(super) fn slashed(path: &str) -> String {
     slashed
 }
 
-/// Somebody changes what a kept value hangs on, and changes it back, while `/mutate` looks on.
+/// A client changes a value that a kept value depends on, and changes it back, with `/mutate` active.
 pub(super) fn a_broken_guard_stays_broken(
     trip: &Trip<'_>,
     object: &Value,
@@ -167,8 +167,8 @@ pub(super) fn a_broken_guard_stays_broken(
     let mut changes = Vec::new();
     let Ok(_) = trip.explained(&object, &mut changes) else { return Ok(false) };
     let mut random = Random::new(seed ^ 0x6A2D);
-    // `/mutate` does not see a write of the status where that is a subresource, and such a write cannot change
-    // annotations. A controller writes what a rollout's status says without knowing of them.
+    // `/mutate` does not receive writes of a status subresource, and such a write cannot change annotations. A
+    // controller writes the rollout status without access to them.
     let kind = trip.to.kind;
     let status_apart = kind.version(trip.to.version).is_some_and(|version| kind.version_at(version).status_apart);
     let is_of_status =
@@ -184,7 +184,7 @@ pub(super) fn a_broken_guard_stays_broken(
     let Some(guards) = paths.collect::<Option<Vec<_>>>() else { return Ok(false) };
     let Some(guard) = random.pick(&guards) else { return Ok(false) };
     let elsewhere = changed(&trip.to, &mut random, &there, guard);
-    // A write that the API server does not take changes nothing.
+    // A write that the API server rejects changes nothing.
     let Some(elsewhere) = elsewhere.filter(|object| trip.to.is_complete(object)) else { return Ok(false) };
     let Some(first) = admitted(trip, &elsewhere, &there)? else { return Ok(false) };
     let mut restored = first.clone();
@@ -213,8 +213,8 @@ pub(super) fn a_broken_guard_stays_broken(
     }
 }
 
-/// Whether a value comes from what can be seen, or was never away: an item that the other version cannot say is not
-/// removed by whoever edits the items beside it.
+/// Returns whether a value follows from visible values, or was always present: an item that the other version cannot
+/// represent is not removed by edits of neighbouring items.
 fn was_there(value: Option<&Value>, seen: Option<&Value>, meanwhile: Option<&Value>) -> bool {
     if value == seen || value == meanwhile {
         return true;
@@ -245,8 +245,8 @@ fn was_there(value: Option<&Value>, seen: Option<&Value>, meanwhile: Option<&Val
     }
 }
 
-/// The object as it is stored after `/mutate` has seen the write. Asked again, as the API server may do, it has nothing
-/// to add.
+/// The stored object after `/mutate` processed the write. A second call, which the API server may make, must not change
+/// it.
 fn admitted(trip: &Trip<'_>, object: &Value, old: &Value) -> Result<Option<Value>, Breach> {
     let Some(stored) = patched(trip, object, old) else { return Ok(None) };
     match patched(trip, &stored, old) {

@@ -1,4 +1,4 @@
-//! Edits that clients make.
+//! Edits by clients.
 
 use super::apiserver::{decode, fill, invalid};
 use super::generate::{FillRatio, valid};
@@ -7,8 +7,7 @@ use super::random::Random;
 use super::schema::schema_at;
 use super::value::{Segment, Value};
 
-/// Changes something visible, so that the object stays one that the API server takes; nothing, where that cannot
-/// be found.
+/// Changes a visible value so that the object stays valid. `None` if no such change is found.
 #[must_use]
 pub fn edited(source: &ObjectSource<'_>, random: &mut Random, object: &Value) -> Option<Value> {
     for _ in 0..60 {
@@ -17,7 +16,7 @@ pub fn edited(source: &ObjectSource<'_>, random: &mut Random, object: &Value) ->
             edit(source, random, &mut edited);
         }
         fill(source.schema, &mut edited);
-        // What cannot be decoded reaches nobody.
+        // A value that cannot be decoded is rejected.
         let is_read = decode(&mut edited.clone()).is_ok();
         if is_read && edited != *object && invalid(source.schema, &edited, "").is_none() {
             return Some(edited);
@@ -67,7 +66,7 @@ fn edit(source: &ObjectSource<'_>, random: &mut Random, object: &mut Value) {
     }
 }
 
-/// The object with another value at a place that it has, if the schema has one.
+/// The object with another valid value at an existing place, if there is one.
 pub(super) fn changed(
     source: &ObjectSource<'_>,
     random: &mut Random,

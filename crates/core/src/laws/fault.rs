@@ -1,4 +1,4 @@
-//! Which operation is at fault where a law is broken, and where it is written.
+//! Finds the operation that is responsible for a violation, and its line.
 
 use super::conversion_path::{Breach, Trip};
 use super::operation_names::tail;
@@ -6,8 +6,8 @@ use super::value::{Value, shown};
 use crate::definition::Kind;
 use crate::webhook::Change;
 
-/// The operation that read or wrote the place that is wrong, and its line: of several the one that names it most
-/// closely. Where none did, the one that should have; where no place is named, the only one that ran.
+/// The operation that read or wrote the wrong place, and its line. Of several, the one with the most specific path.
+/// Otherwise the operation that should have, or without a place, the only operation that ran.
 pub(super) fn at_fault(trip: &Trip<'_>, object: &Value, breach: &Breach) -> (Option<String>, u64) {
     let mut changes: Vec<Change> = Vec::new();
     let there = trip.explained(object, &mut changes).ok();
@@ -34,13 +34,13 @@ pub(super) fn at_fault(trip: &Trip<'_>, object: &Value, breach: &Breach) -> (Opt
     nearest.map_or((None, 0), |(operation, line)| (Some(format!("{operation}, {}", trip.name())), *line))
 }
 
-/// How many names a path and a place have in common from the start.
+/// The number of leading names that a path and a place share.
 fn near(path: &str, at: &str) -> usize {
     let path = path.replace(['.', '['], "/").replace([']', '"'], "");
     path.split('/').zip(at.split('/')).take_while(|(one, two)| one == two || *one == "*").count()
 }
 
-/// What an operation did, in one line.
+/// Describes the effect of an operation in one line.
 fn told(trip: &Trip<'_>, change: &Change) -> String {
     let paths = |all: &[(String, String)]| all.iter().map(|(path, _)| path.as_str()).collect::<Vec<_>>().join(" + ");
     let (before, after) = (paths(&change.before), paths(&change.after));
@@ -48,7 +48,7 @@ fn told(trip: &Trip<'_>, change: &Change) -> String {
     format!("{} {before}{arrow}{after}, {}", change.operation, trip.name())
 }
 
-/// The line of the definition in which the operation of a change stands; 0 where it cannot be told.
+/// The line of an operation in the definition. 0 if unknown.
 fn line_of(kind: &Kind, change: &Change) -> u64 {
     let changed: Vec<&String> = change.before.iter().chain(&change.after).map(|(path, _)| path).collect();
     let steps = kind.steps();
@@ -68,7 +68,7 @@ fn line_of(kind: &Kind, change: &Change) -> u64 {
     exact.or_else(|| of(&|place, path| tail(place) == tail(path))).map_or(0, |(_, line)| *line)
 }
 
-/// A path in which all that stands in brackets is the same.
+/// A path with all bracketed parts replaced by `[]`.
 fn any_item(path: &str) -> String {
     let mut pieces = path.split('[');
     let first = pieces.next().unwrap_or_default().to_owned();

@@ -1,4 +1,4 @@
-//! Where the operations of a definition are in a version: of a large schema, an object has these rather than others.
+//! The fields of a version that operations concern: objects of a large schema contain these fields more often.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use super::rollouts::rollouts;
 use super::value::{Segment, way};
 use crate::definition::{Kind, Level, Path, Side};
 
-/// A field in which operations are, or which one of them is about.
+/// A field with operations on it or inside of it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Focus {
     members: BTreeMap<String, Self>,
@@ -14,7 +14,7 @@ pub(super) struct Focus {
 }
 
 impl Focus {
-    /// Of the objects of a version.
+    /// The fields in objects of a version.
     pub(super) fn of(kind: &Kind, version: &str) -> Self {
         let mut focus = Self::default();
         for step in &kind.steps {
@@ -55,7 +55,7 @@ impl Focus {
         self.members.get(name).or(self.items.as_deref())
     }
 
-    /// The names that operations say: in a map, keys.
+    /// The names in operations. In a map, these are keys.
     pub(super) fn names(&self) -> Vec<&str> {
         self.members.keys().map(String::as_str).collect()
     }

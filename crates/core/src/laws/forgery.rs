@@ -1,7 +1,8 @@
-//! Forged annotations: entries in the form that pointsman writes, with values that another client chose.
+//! Forged annotations: entries in the kept format with values chosen by another client.
 //!
-//! Half of the forgeries are well-typed: `value` is one that the field's schema allows, and `became` is the value that
-//! the object has now, so that the guard holds. The rest change members of a real annotation, or hold anything.
+//! Half of the forgeries are well-typed: `value` is valid for the schema of the field, and `became` is the current
+//! value of the object, so that the guard holds. The others change members of a real annotation, or contain arbitrary
+//! values.
 
 use std::collections::BTreeSet;
 
@@ -14,11 +15,10 @@ use super::schema::{map_values, properties, schema_at};
 use super::value::{Segment, Value, place, shown as path};
 use crate::definition::{Level, Operation, Place, Side, Step};
 
-/// Law 13 of the design: an entry shows no version of an object a value that another version does not show.
+/// Law 13 of the design: an entry shows no version a value that another version does not show.
 ///
-/// The object is forged at the version where the way starts. The object of the other version is stripped of annotations
-/// and converted again: each field has the value that the forged object shows, the value that it has without the
-/// forgery, or one that is filled in.
+/// The object is forged at the start version. The object of the other version is stripped of annotations and converted
+/// back. Each field has the value of the forged object, its value without the forgery, or a default.
 pub(super) fn one_meaning(trip: &Trip<'_>, object: &Value, seed: u64, coverage: &mut Coverage) -> Result<bool, Breach> {
     let Some(object) = trip.settled(object) else { return Ok(false) };
     let honest = without_ours(&object);
@@ -32,7 +32,7 @@ pub(super) fn one_meaning(trip: &Trip<'_>, object: &Value, seed: u64, coverage: 
     let found = again(&there).map_err(after)?;
     let [shown, unforged, found] = [&honest, &unforged, &found].map(|object| trip.comparable(object));
     let made = FilledInValues::of(trip);
-    // Without a value there is the one that is filled in, here or there.
+    // An absent value may equal a default, in either version.
     let is_made = |way: &Vec<Segment>| match found.at(way) {
         Some(value) => made.has(value) || shown.at(way).is_some_and(|shown| is_respelled(value, shown)),
         None => [&shown, &unforged].iter().filter_map(|object| object.at(way)).any(|value| made.has(value)),
@@ -50,8 +50,8 @@ pub(super) fn one_meaning(trip: &Trip<'_>, object: &Value, seed: u64, coverage: 
     }
 }
 
-/// The values that the API server or the definition fills in, in any version, the objects on the way to these, and what
-/// operations make of them: a number of a text, the parts of a text. A client gains no choice by these.
+/// The defaults of the API server and the definition in any version, their parent objects, and the values that
+/// operations derive from them: a number from a text, the parts of a text. A client cannot choose these values.
 struct FilledInValues(BTreeSet<String>);
 
 impl FilledInValues {
@@ -74,7 +74,7 @@ impl FilledInValues {
         Self(leaves.iter().map(Value::to_text).chain(parts).collect())
     }
 
-    /// Whether a value, or all inside of it, is filled in.
+    /// Returns whether a value, or its whole contents, are defaults.
     fn has(&self, value: &Value) -> bool {
         self.0.contains(&value.to_text())
             || match value {
@@ -85,7 +85,7 @@ impl FilledInValues {
     }
 }
 
-/// The text of a text, number or boolean, as the operation `type` has it.
+/// The text of a text, number or boolean, as the operation `type` converts it.
 fn spelled(value: &Value) -> Option<String> {
     match value {
         Value::Text(text) => Some(text.clone()),
@@ -94,12 +94,12 @@ fn spelled(value: &Value) -> Option<String> {
     }
 }
 
-/// The parts of a text, however operations separate them.
+/// The parts of a text, for any separator.
 fn parts(text: &str) -> impl Iterator<Item = String> + '_ {
     text.split(|char: char| !char.is_alphanumeric()).filter(|part| !part.is_empty()).map(str::to_owned)
 }
 
-/// Whether values are one number in two spellings, such as `7` and `007`: an operation leaves one of them.
+/// Returns whether values are one number in two spellings, such as `7` and `007`, of which an operation keeps one.
 fn is_respelled(one: &Value, other: &Value) -> bool {
     let number = |value| spelled(value)?.parse::<f64>().ok();
     number(one).is_some_and(|one| number(other) == Some(one))
@@ -111,7 +111,7 @@ fn defaults(schema: &serde_json::Value, values: &mut Vec<Value>) {
     inside.chain(schema.get("items")).chain(map_values(schema)).for_each(|schema| defaults(schema, values));
 }
 
-/// The places where the first value is neither of the other two.
+/// The places where the first value equals neither of the other two.
 fn find_unmeant(values: [Option<&Value>; 3], at: &mut Vec<Segment>, unmeant: &mut Vec<Vec<Segment>>) {
     let [found, shown, unforged] = values;
     if found == shown || found == unforged {
@@ -122,7 +122,7 @@ fn find_unmeant(values: [Option<&Value>; 3], at: &mut Vec<Segment>, unmeant: &mu
         _ => None,
     });
     let inside: BTreeSet<Segment> = match lists {
-        // Items of lists of one length are compared one by one.
+        // Items of lists of equal length are compared one by one.
         [Some(found), Some(shown), Some(unforged)] if found == shown && found == unforged => {
             (0..found).map(Segment::Index).collect()
         }
@@ -146,13 +146,13 @@ fn find_unmeant(values: [Option<&Value>; 3], at: &mut Vec<Segment>, unmeant: &mu
     }
 }
 
-/// The object with a forged annotation for the version where the way ends, and the operations of its entries. `None`
-/// where no operation leads there.
+/// The object with a forged annotation for the end version, and the operations of its entries. `None` if there are no
+/// operations.
 fn forged(trip: &Trip<'_>, object: &Value, random: &mut Random) -> Option<(Value, Vec<&'static str>)> {
     let kind = trip.from.kind;
     let (here, there) = kind.version(trip.from.version).zip(kind.version(trip.to.version))?;
     let (side, step) = kind.steps_between(here, there).last()?;
-    // What the entries become is at the version next to the one that they are kept for.
+    // The converted values of entries belong to the version next to the one for which they are kept.
     let near = step.versions.of(side.other());
     let near = match &**near == trip.from.version {
         true => object.clone(),
@@ -179,7 +179,7 @@ fn forged(trip: &Trip<'_>, object: &Value, random: &mut Random) -> Option<(Value
     Some((forgery, operations))
 }
 
-/// The names of the operations that entries belong to, once for each entry.
+/// The names of the operations of entries, one for each entry.
 fn operations_of(level: &Level, side: Side, fields: &Value, names: &mut Vec<&'static str>) {
     for operation in &level.operations {
         let Some(entry) = operation.places.of(side).first().and_then(|place| fields.get(&place.id)) else { continue };
@@ -192,7 +192,7 @@ fn operations_of(level: &Level, side: Side, fields: &Value, names: &mut Vec<&'st
     }
 }
 
-/// The entries of an annotation that an object gets on the way there and back; an object of that version is read there.
+/// The entries of an annotation from a round trip.
 fn kept(trip: &Trip<'_>, object: &Value) -> Option<Value> {
     let there = trip.stored(object).ok()?;
     let again = trip.back().there(&without_ours(&there)).ok()?;
@@ -200,7 +200,7 @@ fn kept(trip: &Trip<'_>, object: &Value) -> Option<Value> {
     Value::read(text).ok()?.get("fields").cloned()
 }
 
-/// The same entries with other values.
+/// The entries with other values.
 fn mutated(fields: &Value, random: &mut Random) -> Value {
     let mut fields = fields.clone();
     for _ in 0..=random.below(3) {
@@ -222,7 +222,7 @@ fn replace(fields: &mut Value, way: &[Segment], value: Value) {
     }
 }
 
-/// Makes entries that fit the schema and the guard.
+/// Generates entries that match the schema and the guard.
 struct Forger<'f, 'k> {
     trip: &'f Trip<'k>,
     random: &'f mut Random,
@@ -234,7 +234,7 @@ impl Forger<'_, '_> {
         self.level(&step.level, side, (schema, near))
     }
 
-    /// One to four entries for operations and objects of a level. `here` is what the object or item is now.
+    /// One to four entries for operations and objects of a level. `here` is the current object or item.
     fn level(&mut self, level: &Level, side: Side, (schema, here): (&serde_json::Value, &Value)) -> Value {
         let mut entries = std::collections::BTreeMap::new();
         for _ in 0..=self.random.below(4) {
@@ -275,7 +275,7 @@ impl Forger<'_, '_> {
         Value::Object(entries)
     }
 
-    /// An entry for the values of an operation, under a guard that holds.
+    /// An entry for the values of an operation, with a valid guard.
     fn value(&mut self, operation: &Operation, side: Side, (schema, here): (&serde_json::Value, &Value)) -> Value {
         let places = operation.places.of(side);
         let values: Vec<Option<Value>> = places
@@ -293,7 +293,7 @@ impl Forger<'_, '_> {
         entry
     }
 
-    /// What the items of a list or map keep: found by position, by keys or by name, and items that are not there.
+    /// The kept items of a list or map: assigned by position, by keys or by name, and items that do not exist.
     fn each(
         &mut self,
         (level, keys): (&Level, &[Place]),
@@ -368,7 +368,7 @@ fn value_at(object: &Value, place: &Place) -> Option<Value> {
     object.at(&segments(place)).cloned()
 }
 
-/// Values as the annotation has them: one as it is, several as lists of none or one.
+/// Values in the form of the annotation: one value directly, several as lists of zero or one element.
 fn written(values: &[Option<Value>]) -> Option<Value> {
     match values {
         [one] => one.clone(),

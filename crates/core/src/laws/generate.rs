@@ -1,4 +1,4 @@
-//! Values made from a CRD's own schema: what it allows, with the spellings that people and machines use.
+//! Generates values from a CRD's own schema, with spellings that people and programs use.
 
 use std::collections::BTreeMap;
 
@@ -10,16 +10,16 @@ use super::random::Random;
 use super::schema::{bound, clashes, fields, flag, map_values, preserves, properties, requires};
 use super::value::Value;
 
-/// How much of what a schema allows an object has, in percent.
+/// The proportion of optional content in an object, in percent.
 #[derive(Clone, Copy, Debug)]
 pub struct FillRatio {
-    /// Chance of an optional field.
+    /// The chance of an optional field.
     pub optional: usize,
-    /// Chance of a field that no schema knows.
+    /// The chance of an unknown field.
     pub unknown: usize,
 }
 
-/// Strings that fields of a name are given before others: reasons, hashes, whatever the kind's readers compare with.
+/// Strings that fields of some names receive first: reasons, hashes, and other values that readers of the kind compare.
 #[derive(Clone, Debug, Default)]
 pub struct Dictionary(pub BTreeMap<String, Vec<String>>);
 
@@ -65,30 +65,30 @@ const TEXTS: [&str; 28] = [
 const INTEGERS: [&str; 10] =
     ["0", "1", "2", "-1", "80", "-0", "2147483647", "9007199254740993", "-9223372036854775808", "18446744073709551615"];
 const NUMBERS: [&str; 6] = ["1.0", "1e21", "0.50", "-0.0", "0.1", "12345678901234567890.5"];
-/// A number that is JSON and that Go cannot decode.
+/// A number that is valid JSON but that Go cannot decode.
 const ENDLESS: &str = "1E400";
 const KEYS: [&str; 6] = ["a", "b", "eks.amazonaws.com/role-arn", "example.com/role", "x.y", "é"];
 
-/// Fields of a schema from which on an object is not made of all of them: each conversion would take long, and most of
-/// them would be carried as they are.
+/// The number of schema fields above which objects contain only a part of them. Otherwise each conversion would take
+/// long, mostly for copied fields.
 const LARGE: usize = 1_000;
-/// Values in an object of a large schema that no operation is about.
+/// The maximum number of values without an operation in an object of a large schema.
 const ROOM: usize = 400;
-/// Fields of one object of a large schema that no operation is about.
+/// The maximum number of fields without an operation in one object of a large schema.
 const CARRIED: usize = 3;
-/// The least chance of a field of a large schema that an operation is about, in percent.
+/// The minimum chance of a field with an operation in a large schema, in percent.
 const FOCUSED: usize = 75;
-/// Elements of a list beyond those that it has to have.
+/// The maximum number of list elements beyond the required ones.
 const MORE_ELEMENTS: usize = 8;
-/// Characters that a string is made longer by, at most, to be as long as it has to be.
+/// The maximum number of padding characters for a required length.
 const PADDING: usize = 64 * 1024;
 
-/// A value that the schema allows, as far as it can be told. `name` is that of the field.
+/// A value that the schema allows, as far as it can be determined. `name` is the name of the field.
 pub fn valid(random: &mut Random, schema: &Schema, name: &str, fullness: FillRatio, words: &Dictionary) -> Value {
     Maker::new(random, schema, fullness, words).valid(schema, name, None)
 }
 
-/// The same, with more of what operations are about than of what is carried as it is, where the schema is large.
+/// Like `valid`, with more fields of operations and fewer copied fields if the schema is large.
 pub(super) fn focused(
     random: &mut Random,
     schema: &Schema,
@@ -99,12 +99,12 @@ pub(super) fn focused(
     Maker::new(random, schema, fullness, words).valid(schema, "", Some(focus))
 }
 
-/// Makes the values of one object.
+/// Generates the values of one object.
 struct Maker<'m> {
     random: &'m mut Random,
     fullness: FillRatio,
     words: &'m Dictionary,
-    /// How many more values there is room for; no limit where the schema is small.
+    /// The remaining number of values. `None` for a small schema.
     room: Option<usize>,
 }
 
@@ -114,14 +114,14 @@ impl<'m> Maker<'m> {
         Self { random, fullness, words, room }
     }
 
-    /// `focus` says which of the fields inside operations are about, if there are any.
+    /// `focus` are the nested fields with operations, if any.
     fn valid(&mut self, schema: &Schema, name: &str, focus: Option<&Focus>) -> Value {
         if let Some(room) = &mut self.room {
             *room = room.saturating_sub(1);
         }
         for _ in 0..8 {
             let value = self.any_valid(schema, name, focus);
-            // What is inside was made with the same care.
+            // Nested values were generated with the same checks.
             if value.is_empty() || invalid_itself(schema, &value).is_none() {
                 return value;
             }
@@ -130,7 +130,7 @@ impl<'m> Maker<'m> {
     }
 
     fn any_valid(&mut self, schema: &Schema, name: &str, focus: Option<&Focus>) -> Value {
-        // The API server takes null for none of the options, whether or not it stands among them.
+        // The API server does not accept null as an option, even if it is listed.
         if flag(schema, "nullable") && schema.get("enum").is_none() && self.random.percent(12) {
             return Value::Null;
         }
@@ -199,14 +199,14 @@ impl<'m> Maker<'m> {
                 continue;
             }
             let value = self.valid(inner, name, focus);
-            // Nobody can write the object with it, and it can be left out.
+            // The value would make the object invalid, and is optional.
             if required || invalid(inner, &value, "").is_none() {
                 members.insert(name.clone(), value);
             }
         }
         let fullness = self.fullness;
         if let Some(inner) = map_values(schema) {
-            // An entry that the definition names is one among others.
+            // Uses keys of the definition among others.
             let named = focus.map(Focus::names).unwrap_or_default();
             for _ in 0..self.random.below(4) {
                 let is_named = !named.is_empty() && self.random.percent(40);
@@ -222,7 +222,7 @@ impl<'m> Maker<'m> {
     }
 }
 
-/// Lets an item say the same as one before it in one of its fields: names repeat where nothing forbids it.
+/// Copies a field of an earlier item, because names may repeat.
 fn resemble(random: &mut Random, before: &[Value], element: &mut Value) {
     if let (Some(Value::Object(other)), Value::Object(members)) = (random.pick(before), element)
         && random.percent(30)
@@ -242,7 +242,7 @@ fn number(random: &mut Random, schema: &Schema, from: &[&'static str]) -> String
             return number.to_owned();
         }
     }
-    // The bound itself is always a good one to try.
+    // Always tries the bound itself.
     let edges: Vec<f64> = [least, most].into_iter().flatten().collect();
     random.pick(&edges).map_or_else(|| "0".to_owned(), f64::to_string)
 }

@@ -8,29 +8,29 @@ use super::value::Value;
 use crate::definition::Kind;
 use crate::webhook::Change;
 
-/// A value that readers of one version see and readers of its neighbour do not.
+/// A value that clients of one version see, and clients of its neighbour do not.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HiddenValue {
     /// The version that has the value, and the version that does not show it.
     pub versions: (String, String),
-    /// The operation, by its key in the definition.
+    /// The key of the operation in the definition.
     pub operation: String,
-    /// Its line in the definition; 0 where it cannot be found.
+    /// The line in the definition. 0 if unknown.
     pub line: u64,
     /// The fields that the operation reads: path and value.
     pub before: Vec<(String, String)>,
-    /// What the other version shows in their place: path and value. Empty where it shows nothing.
+    /// The fields that the other version shows instead: path and value. Empty if there are none.
     pub after: Vec<(String, String)>,
-    /// The smallest object of a run that has such a value.
+    /// The smallest object of a run with such a value.
     pub object: Value,
 }
 
-/// The values that a run saw hidden: the smallest object for each operation and direction.
+/// The hidden values of a run: the smallest object for each operation and direction.
 #[derive(Clone, Debug, Default)]
 pub(super) struct HiddenValues(BTreeMap<(String, String, String), HiddenValue>);
 
 impl HiddenValues {
-    /// Notes what a conversion between neighbours kept of an object.
+    /// Records the values that a conversion between neighbours kept.
     pub(super) fn note(&mut self, trip: &Trip<'_>, object: &Value, changes: &[Change]) {
         let versions = (trip.from.version.to_owned(), trip.to.version.to_owned());
         for change in changes.iter().filter(|change| hides(change)) {
@@ -52,7 +52,7 @@ impl HiddenValues {
         }
     }
 
-    /// What was noted, in the order of the versions and lines.
+    /// The recorded values, ordered by version and line.
     pub(super) fn into_list(self, kind: &Kind) -> Vec<HiddenValue> {
         let mut found: Vec<HiddenValue> = self.0.into_values().collect();
         for hidden in &mut found {
@@ -65,31 +65,31 @@ impl HiddenValues {
     }
 }
 
-/// The fields of an object that a conversion kept and did not show, without the places of items.
+/// The fields of an object that a conversion kept without showing them, without item positions.
 pub(super) fn hidden_paths(changes: &[Change]) -> Vec<String> {
     let paths = changes.iter().filter(|change| hides(change)).filter_map(|change| change.before.first());
     let paths: BTreeSet<String> = paths.map(|(path, _)| without_items(path)).collect();
     paths.into_iter().collect()
 }
 
-/// Whether an operation kept a value. The operations on items are looked at one by one.
+/// Returns whether an operation kept a value. Operations on items are checked separately.
 fn hides(change: &Change) -> bool {
     change.kept && change.operation != "each" && is_value(&change.before)
 }
 
-/// How well an object shows a hidden value: an unset boolean or number shows little; small objects are read first.
+/// Ranks an object as an example of a hidden value: unset booleans and numbers rank last, smaller objects first.
 fn rank(before: &[(String, String)], object: &Value) -> (bool, usize) {
     let is_little =
         before.iter().all(|(_, value)| matches!(value.as_str(), "false" | "0" | "-0" | "[]" | "{}" | "null"));
     (is_little, object.to_text().len())
 }
 
-/// Whether there is something to see: null and the empty string mean no value.
+/// Returns whether there is a visible value. Null and the empty string count as no value.
 fn is_value(before: &[(String, String)]) -> bool {
     before.iter().any(|(_, value)| !matches!(value.as_str(), "null" | "\"\""))
 }
 
-/// A path for every item of its lists and maps.
+/// A path without item positions.
 fn without_items(path: &str) -> String {
     let mut out = String::new();
     let mut rest = path;

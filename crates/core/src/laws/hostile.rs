@@ -1,5 +1,5 @@
-//! The laws of any input: whatever it is, it converts or fails by name and path, always in the same way; and nothing
-//! forged is believed.
+//! Laws for any input: it converts, or fails with a name and a path, deterministically, and forged entries have no
+//! effect.
 
 use super::apiserver::{Constraint, fill, invalid};
 use super::conversion_path::{Breach, Trip, identical, ours, without_ours};
@@ -25,7 +25,7 @@ pub(super) fn converts_or_fails_by_path(
     Ok(true)
 }
 
-/// A failure says what and where.
+/// A failure must contain a path and a reason.
 fn named(error: &crate::webhook::ConvertError) -> Result<(), Breach> {
     match error.path().is_empty() || error.reason().is_empty() {
         true => Err(Breach::new(format!("fails without a path: {error}"))),
@@ -48,7 +48,7 @@ pub(super) fn same_input_same_bytes(
     if once != converted(&text) {
         return Err(Breach::new("is not the same twice"));
     }
-    // The order of members is no part of what an object says.
+    // The order of members does not matter.
     let mut random = Random::new(seed);
     let mut shuffled = String::new();
     object.write(&mut shuffled, &mut |members| random.shuffle(members));
@@ -56,7 +56,7 @@ pub(super) fn same_input_same_bytes(
         |text: &str| Value::read(text).map_err(|error| Breach::new(format!("the answer is not JSON: {error}")));
     match (once, converted(&shuffled)) {
         (Ok(one), Ok(other)) => {
-            // An annotation of ours is text, whose members may stand in their own order.
+            // A kept annotation is text, whose members may have any order.
             let (one, other) = (without_ours(&parsed(&one)?), without_ours(&parsed(&other)?));
             identical("in another order", &one, &other).map(|()| true)
         }
@@ -65,7 +65,7 @@ pub(super) fn same_input_same_bytes(
     }
 }
 
-/// An annotation like ours, with anything in it.
+/// An annotation in the kept format with arbitrary content.
 fn forge(random: &mut Random, real: &str) -> String {
     let Ok(mut forged) = Value::read(real) else { return real.to_owned() };
     for _ in 0..1 + random.below(4) {
@@ -102,7 +102,7 @@ pub(super) fn forgeries_gain_nothing(
         all.insert(name.to_owned(), Value::Text(forged));
     }
     let back = trip.back();
-    // What an honest object becomes may be refused for other reasons; those are for other laws.
+    // An honest object may be rejected for other reasons, which other laws check.
     let honest = back.seen(&without_ours(&there)).map(|mut home| {
         fill(trip.from.schema, &mut home);
         invalid(trip.from.schema, &home, "").is_none()

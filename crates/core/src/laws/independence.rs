@@ -1,7 +1,7 @@
-//! The law of what an edit has nothing to do with: whoever changes or removes one field keeps all others.
+//! The law of independent edits: a client that changes or removes one field keeps all other fields.
 //!
-//! What a field has to do with another one is said by the definition alone, not by what the engine does: it is what an
-//! operation makes of it, and what is inside of that.
+//! The definition alone determines which fields depend on each other, not the engine: the fields that an operation maps
+//! to, and their contents.
 
 use super::conversion_path::{Breach, Trip};
 use super::coverage::Coverage;
@@ -14,7 +14,7 @@ use super::schema::schema_at;
 use super::value::{Segment, Value, shown, way};
 use super::{apiserver::fill, conversion_path::without_ours};
 
-/// Somebody removes or changes one field, and writes the rest as it was.
+/// A client removes or changes one field, and writes the rest unchanged.
 pub(super) fn an_edit_touches_nothing_else(
     trip: &Trip<'_>,
     object: &Value,
@@ -23,7 +23,7 @@ pub(super) fn an_edit_touches_nothing_else(
 ) -> Result<bool, Breach> {
     let Some((object, there)) = trip.at_both_ends(object) else { return Ok(false) };
     let back = trip.back();
-    // Where it does not come home as it was, another law says so.
+    // Another law checks that the object survives a round trip.
     if !back.seen(&there).is_ok_and(|home| without_ours(&home) == without_ours(&object)) {
         return Ok(false);
     }
@@ -50,19 +50,20 @@ pub(super) fn an_edit_touches_nothing_else(
     }
 }
 
-/// What the edit of a field may change at home, by the definition.
+/// The fields that an edit may change after the conversion back, by the definition.
 struct ReachOfEdit<'r> {
     trip: &'r Trip<'r>,
     object: &'r Value,
     home: &'r Value,
-    /// What becomes of the field.
+    /// The fields that the edited field maps to.
     concerned: Vec<Vec<Segment>>,
-    /// The objects on the way to it, in any of the versions.
+    /// The parents of the field, in any version.
     leading: Vec<Vec<Segment>>,
 }
 
 impl<'r> ReachOfEdit<'r> {
-    /// `there` is what was read at the other version; at home it was `object`, and is `home` after the edit.
+    /// `there` is the object that was read at the other version. `object` and `home` are the object at the start
+    /// version before and after the edit.
     fn of(trip: &'r Trip<'r>, field: &[Segment], there: &Value, [object, home]: [&'r Value; 2]) -> Self {
         let back = trip.back();
         let mut concerned = what_becomes_of(&back, field);
@@ -79,7 +80,7 @@ impl<'r> ReachOfEdit<'r> {
         self.concerned.iter().any(|other| way.starts_with(other) || other.starts_with(way))
     }
 
-    /// An item that the other version cannot say any more lets those behind it move up.
+    /// If the other version can no longer represent an item, later items move up.
     fn moves(&self, way: &[Segment]) -> bool {
         let lists = way.iter().enumerate().filter(|(_, segment)| matches!(segment, Segment::Index(_)));
         let mut lists = lists.filter_map(|(end, _)| way.get(..end));
@@ -89,16 +90,16 @@ impl<'r> ReachOfEdit<'r> {
         })
     }
 
-    /// What was on the way to a field, null or empty, is kept under the guard of that field, which was edited. What is
-    /// there now follows from what the writer left there, and a null would say that there is no object. So would an
-    /// empty list where `wrap` has one for an object.
+    /// An absent, null or empty parent of a field is kept with the guard of that field, which was edited. The current
+    /// state follows from the rest of the write. A null would mean that there is no object, and so would an empty list
+    /// of `wrap`.
     fn empties(&self, way: &[Segment]) -> bool {
         let is_empty = |was: &Value| *was == Value::Null || was.is_object() || *was == Value::List(Vec::new());
         self.leads(way) && self.object.at(way).is_some_and(is_empty)
     }
 
-    /// What equals a default, or what the definition fills in, is not kept: it is filled in where its object is, and
-    /// goes with an object that was on the way to the field.
+    /// A value that equals a default is not kept: it is filled in if its object exists, and removed with a removed
+    /// parent of the field.
     fn takes_along(&self, way: &[Segment]) -> bool {
         let mut holders = (1..way.len()).filter_map(|end| way.get(..end));
         if !holders.find(|holder| self.home.at(holder).is_none()).is_some_and(|gone| self.leads(gone)) {
@@ -124,7 +125,7 @@ fn without(trip: &Trip<'_>, object: &Value, field: &[Segment]) -> Value {
     object
 }
 
-/// Where one version cannot say all items of a list, they stand elsewhere in the other: all of the list is concerned.
+/// If one version cannot represent all items of a list, positions differ, so the whole list is affected.
 fn up_to_a_shorter_list(place: &mut Vec<Segment>, object: &Value, (field, there): (&[Segment], &Value)) {
     let lists = |way: &[Segment]| {
         let items = way.iter().enumerate().filter(|(_, segment)| matches!(segment, Segment::Index(_)));
@@ -141,13 +142,12 @@ fn up_to_a_shorter_list(place: &mut Vec<Segment>, object: &Value, (field, there)
     }
 }
 
-/// Whether somebody has what they had. An object is one, whatever has come into it: of what that may be, other laws
-/// speak.
+/// Returns whether a value is unchanged. An object counts as unchanged with any contents, which other laws check.
 fn is_as_it_was(was: Option<&Value>, now: Option<&Value>) -> bool {
     was == now || was.is_some_and(Value::is_object) && now.is_some_and(Value::is_object)
 }
 
-/// What somebody could miss by itself.
+/// Returns whether a value is a leaf that could be lost separately.
 fn is_leaf(value: &Value) -> bool {
     match value {
         Value::Object(members) => members.is_empty(),

@@ -1,4 +1,4 @@
-//! The laws of items: each keeps what is its own, wherever it stands and whatever becomes of those beside it.
+//! Laws of list items: each item keeps its own values, at any position and independent of its neighbours.
 
 use std::collections::BTreeSet;
 
@@ -12,24 +12,24 @@ use super::random::Random;
 use super::schema::{clashes, least_items, schema_at};
 use super::value::{Segment, Value, shown};
 
-/// An object with a list whose items stand for one another at both ends of a way.
+/// An object with a list whose items correspond at both ends of a trip.
 struct List {
     object: Value,
     there: Value,
-    /// Where it is, at both ends.
+    /// The path of the list, at both ends.
     list: Vec<Segment>,
 }
 
-/// Items that a list has, so that one of them can be told from another.
+/// The minimum number of items to distinguish one from another.
 const LEAST: usize = 2;
 
-/// A list of an object, by chance.
+/// A random list of an object.
 fn any_list(trip: &Trip<'_>, object: &Value, random: &mut Random) -> Option<List> {
     let (object, there) = trip.at_both_ends(object)?;
     let mut changes = Vec::new();
     trip.explained(&object, &mut changes).ok()?;
     let home = trip.back().seen(&there).ok()?;
-    // Where an operation makes another list of it, an item here is no item there.
+    // If an operation creates another list, the items do not correspond.
     changes.retain(|change| !is_in_place(change));
     let is_made = |list: &[Segment]| {
         let list = format!("{}/", shown(list));
@@ -50,7 +50,7 @@ fn any_list(trip: &Trip<'_>, object: &Value, random: &mut Random) -> Option<List
     Some(List { object, there, list })
 }
 
-/// Somebody removes items, or brings them into another order.
+/// A client removes items, or reorders them.
 pub(super) fn items_keep_what_is_theirs(
     trip: &Trip<'_>,
     object: &Value,
@@ -75,7 +75,7 @@ pub(super) fn items_keep_what_is_theirs(
     Ok(true)
 }
 
-/// Somebody removes an item and adds another one elsewhere in the list, in one write.
+/// A client removes an item and adds another one elsewhere in the list, in one write.
 pub(super) fn a_new_item_is_a_new_one(
     trip: &Trip<'_>,
     object: &Value,
@@ -89,16 +89,16 @@ pub(super) fn a_new_item_is_a_new_one(
     };
     let fullness = FillRatio { optional: 60, unknown: 0 };
     let Some(items_schema) = schema.get("items") else { return Ok(false) };
-    // With its defaults it may be one that is there already.
+    // With its defaults, the item may equal an existing one.
     let mut added = valid(&mut random, items_schema, "", fullness, trip.to.words);
     fill(items_schema, &mut added);
-    // So it may be if it is another spelling of a number: read twice, as -0.0 is written as -0, which is read as 0.
-    // What cannot be decoded reaches nobody.
+    // The same applies to another spelling of a number. Read twice, because -0.0 is written as -0, which is read as 0.
+    // A value that cannot be decoded is rejected.
     if decode(&mut added).and_then(|()| decode(&mut added)).is_err() {
         return Ok(false);
     }
     let (gone, place) = (random.below(items.len()), random.below(items.len()));
-    // Where it stands where the other one stood, or resembles it, that one was edited.
+    // At the same position, or with a common field, it counts as an edit of the removed item.
     let resembles = items.get(gone).is_none_or(|gone| have_something_in_common(gone, &added));
     if gone == place || resembles || items.contains(&added) || clashes(schema, items, &added) {
         return Ok(false);
@@ -128,7 +128,7 @@ pub(super) fn a_new_item_is_a_new_one(
     Ok(true)
 }
 
-/// Whether two items say the same in one of their fields, so that the one may be the other, edited.
+/// Returns whether two items share a field, so that one may be an edit of the other.
 fn have_something_in_common(one: &Value, two: &Value) -> bool {
     match (one, two) {
         (Value::Object(one), Value::Object(two)) => {
@@ -138,7 +138,7 @@ fn have_something_in_common(one: &Value, two: &Value) -> bool {
     }
 }
 
-/// A list inside an item is judged with all of the outermost list: the other fields of the item are its own, too.
+/// Compares the whole outermost list, because other fields of the outer item must be preserved as well.
 fn same_items(list: &[Segment], expected: &Value, found: &Value) -> Result<(), Breach> {
     let outer = outermost(list);
     let at = |object: &Value| object.at(outer).cloned().unwrap_or(Value::Null);
@@ -148,7 +148,7 @@ fn same_items(list: &[Segment], expected: &Value, found: &Value) -> Result<(), B
     })
 }
 
-/// The outermost list that a place is in.
+/// The outermost list that contains a place.
 fn outermost(way: &[Segment]) -> &[Segment] {
     way.split(|segment| matches!(segment, Segment::Index(_))).next().unwrap_or(way)
 }
@@ -159,7 +159,7 @@ fn are_distinct(list: &Value) -> bool {
     texts.len() == elements.len()
 }
 
-/// The object with those items of a list, in that order.
+/// The object with these items of a list, in this order.
 fn rearranged(object: &Value, list: &[Segment], order: &[usize]) -> Value {
     let mut object = object.clone();
     if let Some(Value::List(elements)) = object.at_mut(list) {

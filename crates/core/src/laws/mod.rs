@@ -1,15 +1,15 @@
-//! The laws of conversion as a program: objects are made from a kind's own schemas, converted, changed and written as
-//! clients and the API server do, and judged. What breaks a law is made as small as it gets.
+//! The laws of conversion as a program: objects are generated from a kind's own schemas, converted, edited and written
+//! as by clients and the API server, and judged. A counter-example is shrunk.
 //!
-//! Everything here stands at the public door: it converts by [`Webhook::convert`](crate::webhook::Webhook::convert) and
-//! reads schemas as JSON, so it judges any engine behind that door. Of a definition's compiled form it asks only where
-//! the operations are (`focus`), so that objects of a large schema are about these.
+//! The laws use only the public interface: they convert with [`Webhook::convert`](crate::webhook::Webhook::convert) and
+//! read schemas as JSON, so they can judge any engine. From a compiled definition they read only the places of the
+//! operations (`focus`), so that objects of a large schema cover these.
 //!
 //! ```text
 //! seed -> generate, objects -> table -> shrink, fault -> Broken
 //!                                |
-//!                                +- one law: round_trips, carried, hostile, writes, deletions, items, ...
-//!                                +- apiserver: what becomes of an answer before anybody reads it
+//!                                +- one law: round_trips, carry, hostile, writes, deletions, items, ...
+//!                                +- apiserver: how the API server processes a response
 //! ```
 
 pub mod apiserver;

@@ -1,4 +1,4 @@
-//! Whole objects, as the API server would hand them over, and as it would not.
+//! Generates whole objects, valid and invalid.
 
 use std::sync::Arc;
 
@@ -14,23 +14,23 @@ use super::value::{Segment, Value};
 use crate::definition::Kind;
 use crate::webhook::Webhook;
 
-/// A version of a kind, of which objects are made.
+/// A source of objects of one version.
 #[derive(Clone, Debug)]
 pub struct ObjectSource<'k> {
     /// The kind.
     pub kind: &'k Kind,
-    /// The version's name.
+    /// The name of the version.
     pub version: &'k str,
-    /// The version's schema.
+    /// The schema of the version.
     pub schema: &'k Schema,
-    /// The same with nothing required.
+    /// The schema without required fields.
     pub(super) relaxed: Arc<Schema>,
     focus: Arc<Focus>,
-    /// What fields of some names are given.
+    /// Strings for fields of some names.
     pub words: &'k Dictionary,
 }
 
-/// The schema of a version, as the CRD says it.
+/// The schema of a version in the CRD.
 #[must_use]
 pub fn schema_of<'k>(kind: &'k Kind, version: &str) -> Option<&'k Schema> {
     let versions = kind.crd().pointer("/spec/versions").and_then(Schema::as_array)?;
@@ -38,24 +38,25 @@ pub fn schema_of<'k>(kind: &'k Kind, version: &str) -> Option<&'k Schema> {
     versions.iter().find(named)?.pointer("/schema/openAPIV3Schema")
 }
 
-/// Objects of a version, told by what they are like.
+/// The kinds of generated objects.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Make {
-    /// As the API server would store it: valid, defaults filled. Some have fields that no schema knows.
+    /// As the API server would store it: valid, with defaults. Some have unknown fields.
     Complete,
-    /// The same without fields that no schema knows.
+    /// Complete, without unknown fields.
     Pruned,
-    /// With places missing, required ones and metadata too: what one field manager owns of an object.
+    /// With missing fields, including required fields and metadata, like the part of an object that one field manager
+    /// owns.
     Sparse,
-    /// With anything anywhere.
+    /// With arbitrary values in arbitrary places.
     Hostile,
-    /// Complete, with one string that is as long as an object can bear, or that is a number which Go cannot read, or
-    /// with annotations that leave no room.
+    /// Complete, with one string of the maximum length, a number that Go cannot decode, or annotations of the maximum
+    /// size.
     Heavy,
 }
 
 impl<'k> ObjectSource<'k> {
-    /// The objects of a version; nothing where the kind has no such version.
+    /// The objects of a version. `None` if the kind has no such version.
     #[must_use]
     pub fn new(kind: &'k Kind, version: &'k str, words: &'k Dictionary) -> Option<Self> {
         let schema = schema_of(kind, version)?;
@@ -63,7 +64,7 @@ impl<'k> ObjectSource<'k> {
         Some(Self { kind, version, schema, relaxed, focus, words })
     }
 
-    /// Makes an object. The same seed makes the same one.
+    /// Generates an object, deterministic for a seed.
     #[must_use]
     pub fn make(&self, make: Make, webhook: &Webhook, seed: u64) -> Value {
         let mut random = Random::new(seed);
@@ -101,7 +102,7 @@ impl<'k> ObjectSource<'k> {
         object
     }
 
-    /// Lets the status name the hash that the spec has, as controllers do.
+    /// Sets the hash in the status to that of the spec, like a controller.
     fn match_hashes(&self, random: &mut Random, webhook: &Webhook, object: &mut Value) {
         let rollouts = rollouts(self.kind);
         if rollouts.is_empty() {
@@ -152,7 +153,7 @@ impl<'k> ObjectSource<'k> {
         object.set("metadata", metadata);
     }
 
-    /// What its objects say of themselves: `apiVersion` and `kind`.
+    /// `apiVersion` and `kind` of the objects.
     pub(super) fn identity(&self) -> (&'k str, &'k str) {
         let version = self.kind.version(self.version).map(|index| self.kind.version_at(index));
         version.map_or_else(|| (self.version, self.kind.kind()), |version| (&version.api_version, &version.kind))
@@ -160,13 +161,13 @@ impl<'k> ObjectSource<'k> {
 
     fn thin_out(&self, random: &mut Random, object: &mut Value) {
         if random.percent(60) {
-            // Without a required field the object is no complete one.
+            // Without a required field the object is incomplete.
             let spec = self.schema.pointer("/properties/spec");
             match spec.and_then(|spec| required(spec).next()) {
                 Some(name) => object.take(&format!("spec/{name}")),
                 None => {
                     object.take("spec");
-                    // Nor is one that nobody has named, where nothing is required.
+                    // Without required fields, an object without a uid is incomplete.
                     object.take("metadata/uid")
                 }
             };
@@ -179,7 +180,7 @@ impl<'k> ObjectSource<'k> {
         }
     }
 
-    /// Makes one string as long as an object can bear, or a number that Go cannot read; or fills the annotations.
+    /// Adds a string of the maximum length, or a number that Go cannot decode, or fills the annotations.
     fn blow_up(&self, random: &mut Random, object: &mut Value) {
         if random.percent(25) {
             object.set("metadata.annotations", Value::object());
@@ -203,8 +204,8 @@ impl<'k> ObjectSource<'k> {
         });
     }
 
-    /// An object of somebody's as the API server would hand it over, with a name, a namespace and a uid; and why that
-    /// is no whole object, if it is none.
+    /// A sample as the API server would return it, with a name, a namespace and a uid, and why it is incomplete, if it
+    /// is.
     pub(super) fn sample(&self, object: &Value) -> (Value, Option<String>) {
         let mut object = object.clone();
         if !object.get("metadata").is_some_and(Value::is_object) {
@@ -228,7 +229,7 @@ impl<'k> ObjectSource<'k> {
         (settled, why)
     }
 
-    /// Whether the API server would hand this over as a whole object: valid, with its defaults.
+    /// Returns whether the API server would return this as a complete object: valid, with defaults.
     #[must_use]
     pub fn is_complete(&self, object: &Value) -> bool {
         let mut filled = object.clone();
@@ -239,7 +240,7 @@ impl<'k> ObjectSource<'k> {
             && decode(&mut filled).is_ok()
     }
 
-    /// Whether what is there of an object is valid, and something that makes it a whole one is missing.
+    /// Returns whether the object is valid apart from missing fields that make it incomplete.
     #[must_use]
     pub fn is_sparse(&self, object: &Value) -> bool {
         object.get("metadata").is_none_or(Value::is_object)
@@ -248,7 +249,8 @@ impl<'k> ObjectSource<'k> {
             && decode(&mut object.clone()).is_ok()
     }
 
-    /// Whether an object has what the version requires at the top and in spec, or a uid where that is nothing.
+    /// Returns whether an object has the fields that the version requires at the top and in spec, or a uid if there are
+    /// none.
     fn has_required(&self, object: &Value) -> bool {
         let has = |holder: &Value, schema: &Schema, name: &str| {
             let nullable = property(schema, name).is_some_and(|field| flag(field, "nullable"));
@@ -266,12 +268,12 @@ impl<'k> ObjectSource<'k> {
     }
 }
 
-/// Whether a place is in what the schemas of a CRD rule.
+/// Returns whether a place is covered by the schemas of a CRD.
 pub(super) fn is_contents(way: &[Segment]) -> bool {
     matches!(way.first(), Some(Segment::Name(name)) if name == "spec" || name == "status")
 }
 
-/// Whether it is the object itself, its version or its kind: without these it is no object of ours.
+/// Returns whether a place is the object itself, its version or its kind, which are needed to identify it.
 fn is_head(way: &[Segment]) -> bool {
     match way.first() {
         None => true,
@@ -292,7 +294,7 @@ fn has_head(object: &Value) -> bool {
         && ["kind", "apiVersion"].iter().all(|name| object.get(name).and_then(Value::as_str).is_some())
 }
 
-/// Puts anything anywhere.
+/// Puts arbitrary values in arbitrary places.
 fn spoil(random: &mut Random, object: &mut Value) {
     for _ in 0..1 + random.below(5) {
         let ways = object.ways();

@@ -1,4 +1,4 @@
-//! Operations by the names that the summary of a kind and a trace of a conversion have for them.
+//! The names of operations in the summary of a kind and in a trace of a conversion.
 
 use crate::definition::Kind;
 
@@ -9,7 +9,7 @@ pub(super) fn known_names(operation: &str) -> Vec<String> {
     places.map(|place| format!("{name} {}", tail(place))).collect()
 }
 
-/// The line of the definition with an operation between two neighbours on some paths; 0 where there is none.
+/// The line of an operation between two neighbours on some paths. 0 if there is none.
 pub(super) fn operation_line<'p>(
     kind: &Kind,
     (one, other): &(String, String),
@@ -24,7 +24,7 @@ pub(super) fn operation_line<'p>(
     found.next().map_or(0, |(_, line)| *line)
 }
 
-/// What stands inside the innermost item: an operation says it without the items around it.
+/// The path inside the innermost item. An operation is written without the items around it.
 pub(super) fn tail(path: &str) -> &str {
     path.rsplit_once("].").map_or(path, |(_, inside)| inside).trim_start_matches('.')
 }

@@ -1,12 +1,12 @@
-//! Where an object of one version is in another one, and what becomes of a field there, by the definition alone.
+//! The places of an object and a field in another version, by the definition alone.
 
 use super::conversion_path::Trip;
 use super::value::Segment;
 use crate::definition::frontier::Part;
 use crate::definition::{Condition, Level, Operation, Path, Place, Side};
 
-/// Where an object of the version where a way ends was in the version where it starts. `None` where it was no such
-/// object: an operation makes it, or takes it apart.
+/// The place in the start version of an object of the end version. `None` if the object did not exist: an operation
+/// creates it, or takes it apart.
 pub(super) fn where_it_came_from(trip: &Trip<'_>, object: &[Segment]) -> Option<Vec<Segment>> {
     let kind = trip.from.kind;
     let (here, there) = (kind.version(trip.to.version)?, kind.version(trip.from.version)?);
@@ -26,7 +26,7 @@ fn across(level: &Level, to: Side, at: &[Segment]) -> Option<Vec<Segment>> {
         })
     };
     let Some((operation, from)) = find(to.other()) else {
-        // Where an operation puts something in its place, that is another one.
+        // If an operation puts a value in its place, it is another object.
         return find(to).is_none().then(|| at.to_vec());
     };
     let [place] = operation.places.of(to).as_slice() else { return None };
@@ -49,8 +49,8 @@ fn segments(path: &Path) -> Vec<Segment> {
     path.names().iter().map(|name| Segment::Name(name.to_string())).collect()
 }
 
-/// All that may be another one at the end of a way because of what is at a place where it starts: what operations make
-/// of that, and what is inside.
+/// All places at the end of a trip that may change with a place at its start: the places that operations map it to, and
+/// their contents.
 pub(super) fn what_becomes_of(trip: &Trip<'_>, place: &[Segment]) -> Vec<Vec<Segment>> {
     let kind = trip.from.kind;
     let Some((here, there)) = kind.version(trip.from.version).zip(kind.version(trip.to.version)) else {
@@ -63,8 +63,8 @@ pub(super) fn what_becomes_of(trip: &Trip<'_>, place: &[Segment]) -> Vec<Vec<Seg
     all
 }
 
-/// The objects at the end of a way that lead to a place where it starts, or to what becomes of that on the way, and
-/// what is made of such an object as a whole.
+/// The objects at the end of a trip that contain a place of its start, or a place that it maps to, and the results of
+/// operations on such an object.
 pub(super) fn what_leads_to(trip: &Trip<'_>, place: &[Segment]) -> Vec<Vec<Segment>> {
     let kind = trip.from.kind;
     let Some((here, there)) = kind.version(trip.from.version).zip(kind.version(trip.to.version)) else {
@@ -84,7 +84,7 @@ pub(super) fn what_leads_to(trip: &Trip<'_>, place: &[Segment]) -> Vec<Vec<Segme
     objects
 }
 
-/// What an operation makes of an object, or of what that is in.
+/// The place that an operation maps an object or its parent to.
 fn made_of(level: &Level, to: Side, object: &[Segment]) -> Option<Vec<Segment>> {
     let takes =
         |operation: &&Operation| operation.places.of(to.other()).iter().any(|place| starts_with(object, &place.path));
@@ -92,8 +92,8 @@ fn made_of(level: &Level, to: Side, object: &[Segment]) -> Option<Vec<Segment>> 
     operation.places.of(to).first().map(|place| segments(&place.path))
 }
 
-/// Whether something inside of an object of the version where a way starts is outside of that object in a version on
-/// the way: who removes the object there does not remove it.
+/// Returns whether a place inside of an object at the start is outside of that object in an intermediate version, so
+/// that removing the object there does not remove it.
 pub(super) fn was_elsewhere(trip: &Trip<'_>, object: &[Segment], place: &[Segment]) -> bool {
     let kind = trip.from.kind;
     let Some((here, there)) = kind.version(trip.from.version).zip(kind.version(trip.to.version)) else { return false };
@@ -118,8 +118,8 @@ fn replaces(level: &Level, to: Side, at: &[Segment]) -> Vec<Vec<Segment>> {
             if inside.is_none() && !read.starts_with(at) {
                 continue;
             }
-            // Whoever changes what tells an item from others makes another one of it. What was kept is that of the one
-            // that is gone, and must not come back into a new one.
+            // Changing a key of an item makes it another item. The kept values belong to the old item and must not be
+            // restored into a new one.
             let keys = operation.items().map(|items| items.keys.of(to.other()));
             let is_key = |inside: &[Segment]| {
                 keys.is_some_and(|keys| keys.iter().any(|key| segments(&key.path).starts_with(inside)))
@@ -144,14 +144,14 @@ fn replaces(level: &Level, to: Side, at: &[Segment]) -> Vec<Vec<Segment>> {
                 }
                 _ => found.extend(written.iter().map(|place| segments(&place.path))),
             }
-            // Where the other version has something else in the place of an object, that is what was edited.
+            // If the other version has another value in place of an object, that value was edited.
             for place in written {
                 found.extend(in_the_place_of(level, to, &place.path));
             }
         }
     }
-    // What a condition asks for decides what operations make: of an object that goes up as it came, and of one that
-    // comes down as it will go up again.
+    // The field of a condition affects the results of operations: in a conversion up, of the object as received, and in
+    // a conversion down, of the result.
     let asked = if to == Side::Newer { vec![at.to_vec()] } else { [found.as_slice(), &[at.to_vec()]].concat() };
     for operation in level.operations.iter().filter(|operation| !operation.conditions.is_empty()) {
         let fields = operation.conditions.iter().flat_map(|condition| asked_by(level, condition));
@@ -161,7 +161,7 @@ fn replaces(level: &Level, to: Side, at: &[Segment]) -> Vec<Vec<Segment>> {
         }
     }
     if carried {
-        // What comes back into an object that is gone comes back no more, and what it was is seen elsewhere.
+        // Values are not restored into a removed object, and their previous values are visible elsewhere.
         let into = level.operations.iter().map(|operation| operation.places.of(to));
         let into = into.filter(|places| places.iter().any(|place| segments(&place.path).starts_with(at)));
         found.extend(into.flatten().map(|place| segments(&place.path)));
@@ -170,13 +170,13 @@ fn replaces(level: &Level, to: Side, at: &[Segment]) -> Vec<Vec<Segment>> {
     found
 }
 
-/// The field that a condition asks for, or where a fact that it asks for is looked up.
+/// The field of a condition, or the field of the lookup of its fact.
 fn asked_by<'l>(level: &'l Level, condition: &'l Condition) -> impl Iterator<Item = &'l Place> {
     let facts = level.facts.iter().filter(|fact| condition.fact() == Some(&fact.name));
     condition.field().into_iter().chain(facts.map(|fact| &fact.secret))
 }
 
-/// The object that one version alone has around a place, where the other has something else instead.
+/// The object of one version alone around a place, if the other version has another value there.
 fn in_the_place_of(level: &Level, to: Side, place: &Path) -> Option<Vec<Segment>> {
     let mut cuts = level.frontier.cuts.iter();
     let cut = cuts.find_map(|cut| {

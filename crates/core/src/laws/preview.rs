@@ -1,4 +1,4 @@
-//! What becomes of one object that somebody has, at another version and home again.
+//! A preview of one existing object at another version, and after a round trip.
 
 use super::apiserver::{Invalid, answered, invalid, read};
 use super::conversion_path::{Trip, ours};
@@ -9,42 +9,42 @@ use super::value::{Segment, Value, differences, shown};
 use crate::definition::Kind;
 use crate::webhook::{AnnotationBudget, Webhook};
 
-/// What becomes of an object at another version: seen by a client there through the model of the API server, and
-/// converted back.
+/// The preview of an object at another version: as seen by a client there, by the model of the API server, and after
+/// the conversion back.
 #[derive(Clone, Debug, Default)]
 pub struct Preview {
-    /// Why it cannot be read there; nothing else is known then.
+    /// Why it cannot be read there. The other fields are then empty.
     pub refused: Option<String>,
-    /// What the schema there says no to, if a client wrote the object as it reads it. An API server does not check what
-    /// it only reads.
+    /// A violation of the schema there, if a client writes the object as read. An API server does not validate objects
+    /// that it only reads.
     pub invalid: Option<Invalid>,
-    /// What is not as it was when it comes home, in the order of its path; at most [`DIFFERENCES`].
+    /// The differences after the round trip, sorted by path. At most [`DIFFERENCES`].
     pub differences: Vec<RoundTripDiff>,
-    /// Fields whose values that version does not show, such as `spec.rules[*].pattern`: they are kept for the object's
+    /// Fields whose values that version does not show, such as `spec.rules[*].pattern`. They are kept for the object's
     /// own version.
     pub hidden: Vec<String>,
-    /// Something was too large for an annotation and was left out; a policy refuses to store it like that.
+    /// A value was too large for an annotation and was left out. A policy rejects writes of the object.
     pub incomplete: bool,
-    /// Bytes of the annotations with kept fields there, names included. An API server takes 256 KiB of annotations for
-    /// an object, other people's among them (`apimachinery pkg/api/validation/objectmeta.go`).
+    /// The size of the kept annotations in bytes, names included. An API server allows 256 KiB for all annotations of
+    /// an object (`apimachinery pkg/api/validation/objectmeta.go`).
     pub kept: usize,
 }
 
-/// A place that is not as it was.
+/// A difference after a round trip.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct RoundTripDiff {
-    /// Where, with `/` between the names.
+    /// The path, with `/` between the names.
     pub path: String,
-    /// As JSON; none where nothing was there.
+    /// As JSON. `None` if the value was absent.
     pub before: Option<String>,
-    /// As JSON; none where nothing is there any more: it is lost.
+    /// As JSON. `None` if the value is lost.
     pub after: Option<String>,
 }
 
-/// Differences that are told of one object.
+/// The maximum number of reported differences of one object.
 pub const DIFFERENCES: usize = 20;
 
-/// Reads an object at another version of its kind, and takes it home. `None` where the object's own version or `to` is
+/// Reads an object at another version of its kind, and converts it back. `None` if the object's own version or `to` is
 /// no version of the kind.
 #[must_use]
 pub fn preview(webhook: &Webhook, kind: &Kind, object: &Value, to: &str) -> Option<Preview> {
@@ -66,7 +66,7 @@ pub fn preview(webhook: &Webhook, kind: &Kind, object: &Value, to: &str) -> Opti
 
 fn look(trip: &Trip<'_>, object: &Value, found: &mut Preview) -> Result<(), String> {
     let said = |error: &dyn std::fmt::Display| error.to_string();
-    // Whoever wrote it in a file left defaults to the API server.
+    // A manifest file relies on the API server for defaults.
     let object = &trip.left(object).map_err(|error| said(&error))?;
     let explained = trip.webhook.explain(&object.to_text(), trip.to.version);
     let (converted, changes) = explained.map_err(|error| said(&error))?;

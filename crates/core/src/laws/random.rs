@@ -1,4 +1,4 @@
-//! A small generator of pseudo-random numbers (splitmix64): the same seed, the same case, on every machine.
+//! A small pseudo-random number generator (splitmix64): the same seed gives the same case on every machine.
 
 /// The state of a generator.
 #[derive(Clone, Debug)]
@@ -20,27 +20,27 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// A number below `end`; 0 if that is 0.
+    /// A number below `end`. 0 if `end` is 0.
     pub fn below(&mut self, end: usize) -> usize {
         (self.draw() % (end.max(1) as u64)) as usize
     }
 
-    /// True as often as `chance` says, in percent.
+    /// True with a probability of `chance` percent.
     pub fn percent(&mut self, chance: usize) -> bool {
         self.below(100) < chance
     }
 
-    /// One of a list; nothing of an empty one.
+    /// An element of a list. `None` for an empty list.
     pub fn pick<'t, T>(&mut self, from: &'t [T]) -> Option<&'t T> {
         from.get(self.below(from.len()))
     }
 
-    /// One of some words; the empty one where there are none.
+    /// One of some words. Empty if there are none.
     pub fn word(&mut self, from: &[&'static str]) -> &'static str {
         self.pick(from).copied().unwrap_or_default()
     }
 
-    /// Brings a list into another order.
+    /// Shuffles a list.
     pub fn shuffle<T>(&mut self, list: &mut [T]) {
         for end in (1..list.len()).rev() {
             let other = self.below(end + 1);

@@ -1,15 +1,15 @@
-//! How the status of a kind speaks of rollouts, as the kind's summary says.
+//! The rollout fields in the status of a kind, from the kind's summary.
 
 use crate::definition::Kind;
 
-/// A request and the hash that stands for it in the newer version's status.
+/// A request and the hash that represents it in the newer version's status.
 #[derive(Clone, Debug)]
 pub(super) struct RolloutFields {
     pub(super) request: String,
     pub(super) hash: String,
 }
 
-/// How a kind's status speaks of a rollout, as its summary says: what was asked for, then what was completed.
+/// The rollout fields of a kind from its summary: the requested pair, then the completed pair.
 pub(super) fn rollouts(kind: &Kind) -> Vec<RolloutFields> {
     let steps = kind.steps();
     let lines = steps.iter().flat_map(|step| &step.operations);

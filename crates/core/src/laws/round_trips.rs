@@ -1,4 +1,5 @@
-//! The laws of the way home: there and back is the same object, and what was edited there survives the way back.
+//! Laws of round trips: a round trip returns the same object, and edits at the other version survive the conversion
+//! back.
 
 use super::conversion_path::{Breach, Trip, identical, ours, with_metadata};
 use super::coverage::Coverage;
@@ -8,7 +9,7 @@ use super::stepwise::sparse_stops_on_the_way;
 use super::value::{Value, place};
 use super::writes::can_be_written_back;
 
-/// There and back is the same, and from there on nothing moves.
+/// A round trip returns the same object, and further round trips change nothing.
 fn comes_home(trip: &Trip<'_>, object: &Value, coverage: &mut Coverage) -> Result<(), Breach> {
     let back = trip.back();
     let mut changes = Vec::new();
@@ -59,7 +60,8 @@ pub(super) fn sparse_comes_home(
     sparse_stops_on_the_way(trip, object).map(|()| true)
 }
 
-/// Read at the other version, edited and written there, as text and through the API server; and once more at home.
+/// A client reads, edits and writes the object at the other version, as text and through the API server, and once more
+/// at the start version.
 pub(super) fn edits_win(trip: &Trip<'_>, object: &Value, seed: u64, coverage: &mut Coverage) -> Result<bool, Breach> {
     let Some((object, there)) = trip.at_both_ends(object) else { return Ok(false) };
     let any = any_edit_wins(trip, &object, &there, seed, coverage)?;
@@ -92,7 +94,7 @@ fn any_edit_wins(
     Ok(true)
 }
 
-/// The same, where what is edited is what something was turned into that is kept.
+/// Like `any_edit_wins`, with an edit of the guard of a kept value.
 fn an_edit_of_a_guard_wins(
     trip: &Trip<'_>,
     object: &Value,
@@ -117,7 +119,7 @@ fn an_edit_of_a_guard_wins(
     Ok(true)
 }
 
-/// What of the object was kept there and did not come back with the edit.
+/// Records the kept values that were not restored after the edit.
 fn note_edit(trip: &Trip<'_>, object: &Value, edit: &Value, coverage: &mut Coverage) {
     let (mut there, mut home) = (Vec::new(), Vec::new());
     if trip.explained(object, &mut there).is_ok() && trip.back().explained(edit, &mut home).is_ok() {

@@ -1,16 +1,16 @@
-//! What a schema of a CRD says of a place, read from its JSON.
+//! Access to the JSON of a CRD's schema.
 
 use serde_json::Value as Schema;
 
 use super::value::{Segment, Value};
 
-/// The schema of a member: a property, or what the values of a map are.
+/// The schema of a member: a property, or the values of a map.
 #[must_use]
 pub fn property<'s>(schema: &'s Schema, name: &str) -> Option<&'s Schema> {
     schema.get("properties").and_then(|properties| properties.get(name)).or_else(|| map_values(schema))
 }
 
-/// The schema one step further in.
+/// The schema of a member or element.
 #[must_use]
 pub fn inside<'s>(schema: &'s Schema, segment: &Segment) -> Option<&'s Schema> {
     match segment {
@@ -25,19 +25,19 @@ pub fn schema_at<'s>(schema: &'s Schema, way: &[Segment]) -> Option<&'s Schema> 
     way.iter().try_fold(schema, inside)
 }
 
-/// What the values of a map are.
+/// The schema of the values of a map.
 #[must_use]
 pub fn map_values(schema: &Schema) -> Option<&Schema> {
     schema.get("additionalProperties").filter(|inner| inner.is_object())
 }
 
-/// A keyword that is true or false.
+/// A boolean keyword.
 #[must_use]
 pub fn flag(schema: &Schema, name: &str) -> bool {
     schema.get(name).and_then(Schema::as_bool).unwrap_or_default()
 }
 
-/// A keyword that is a number.
+/// A numeric keyword.
 #[must_use]
 pub fn bound(schema: &Schema, name: &str) -> Option<f64> {
     schema.get(name).and_then(Schema::as_f64)
@@ -48,7 +48,7 @@ pub fn properties(schema: &Schema) -> impl Iterator<Item = (&String, &Schema)> {
     schema.get("properties").and_then(Schema::as_object).into_iter().flatten()
 }
 
-/// How many fields and items a schema has, all levels counted, up to `most`.
+/// The number of fields and items of a schema on all levels, up to `most`.
 #[must_use]
 pub fn fields(schema: &Schema, most: usize) -> usize {
     let mut found = 0;
@@ -64,25 +64,25 @@ pub fn fields(schema: &Schema, most: usize) -> usize {
     found
 }
 
-/// The names an object must have.
+/// The names of the required members.
 pub fn required(schema: &Schema) -> impl Iterator<Item = &str> {
     let names = schema.get("required").and_then(Schema::as_array);
     names.into_iter().flatten().filter_map(Schema::as_str)
 }
 
-/// Whether an object must have a member.
+/// Returns whether a member is required.
 #[must_use]
 pub fn requires(schema: &Schema, name: &str) -> bool {
     required(schema).any(|other| other == name)
 }
 
-/// Whether fields that no schema names are kept.
+/// Returns whether unknown fields are preserved.
 #[must_use]
 pub fn preserves(schema: &Schema) -> bool {
     flag(schema, "x-kubernetes-preserve-unknown-fields") || flag(schema, "additionalProperties")
 }
 
-/// Whether a list that is told apart by keys, or a set, has such an element already.
+/// Returns whether a list with keys, or a set, already contains an equal element.
 #[must_use]
 pub fn clashes(schema: &Schema, elements: &[Value], element: &Value) -> bool {
     if schema.get("x-kubernetes-list-type").and_then(Schema::as_str) == Some("set") {
@@ -95,7 +95,7 @@ pub fn clashes(schema: &Schema, elements: &[Value], element: &Value) -> bool {
     elements.iter().any(same)
 }
 
-/// The schema of what one field manager owns of an object: nothing is required.
+/// The schema for the part of an object that one field manager owns: without required fields.
 #[must_use]
 pub fn relaxed(schema: &Schema) -> Schema {
     match schema {
@@ -112,7 +112,7 @@ pub fn relaxed(schema: &Schema) -> Schema {
     }
 }
 
-/// How far a minimum of items keeps a list from losing one.
+/// The minimum number of items of a list.
 #[must_use]
 pub fn least_items(schema: &Schema, way: &[Segment]) -> usize {
     schema_at(schema, way).and_then(|list| bound(list, "minItems")).unwrap_or_default() as usize

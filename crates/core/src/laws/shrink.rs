@@ -1,24 +1,24 @@
-//! From a case that breaks a law to a small one that still does.
+//! Shrinks a counter-example.
 //!
-//! `{"a":{"b":[1,{"c":"xxx","d":3}]},"e":null}` breaks "no `c`" and becomes `{"a":{"b":[{"c":""}]}}`: whatever can go
-//! goes, whatever can be simpler is made simpler, until nothing smaller breaks the law.
+//! `{"a":{"b":[1,{"c":"xxx","d":3}]},"e":null}` violates "no `c`" and becomes `{"a":{"b":[{"c":""}]}}`: values are
+//! removed or simplified until no smaller value violates the law.
 
 use std::collections::VecDeque;
 
 use super::value::{Segment, Value};
 
-/// As many smaller values are looked at before the smallest one so far is taken.
+/// The maximum number of smaller values to try.
 const TRIES: usize = 20_000;
 
-/// Takes away and simplifies as long as the law stays broken. `broken` says how, or nothing where the law holds; a
-/// place whose first name is in `fixed` stays as it is.
+/// Removes and simplifies values while the law stays violated. `broken` returns the violation, or `None`. A place whose
+/// first name is in `fixed` stays unchanged.
 pub fn shrink<E>(value: Value, breach: E, fixed: &[&str], broken: &mut dyn FnMut(&Value) -> Option<E>) -> (Value, E) {
     let mut search = Search { value, breach, fixed, broken, tries: 0 };
     while search.thin_out() | search.simplify() {}
     (search.value, search.breach)
 }
 
-/// The smallest value so far that breaks the law.
+/// The smallest counter-example so far.
 struct Search<'s, E> {
     value: Value,
     breach: E,
@@ -28,7 +28,7 @@ struct Search<'s, E> {
 }
 
 impl<E> Search<'_, E> {
-    /// Takes the candidate if it breaks the law as well.
+    /// Accepts the candidate if it violates the law as well.
     fn takes(&mut self, candidate: Value) -> bool {
         self.tries += 1;
         if self.tries > TRIES {
@@ -39,15 +39,15 @@ impl<E> Search<'_, E> {
         true
     }
 
-    /// Takes members and elements away, from the outermost place inwards: all of a place at once, then half of them,
-    /// then a quarter, so that a large object is a small one soon.
+    /// Removes members and elements, from the outermost place inwards: first all of a place, then half of them, then a
+    /// quarter, so that a large object shrinks quickly.
     fn thin_out(&mut self) -> bool {
         let mut smaller = false;
         let mut queue = VecDeque::from([Vec::new()]);
         while let Some(way) = queue.pop_front() {
             let mut size = self.inside(&way).len();
             while size > 0 {
-                // From the end, so that what is before keeps its index.
+                // From the end, so that earlier indices stay valid.
                 for some in self.inside(&way).rchunks(size) {
                     let mut candidate = self.value.clone();
                     some.iter().rev().for_each(|inner| drop(candidate.remove(inner)));
@@ -60,7 +60,7 @@ impl<E> Search<'_, E> {
         smaller
     }
 
-    /// The places right inside a place, apart from those that stay.
+    /// The direct contents of a place, without fixed places.
     fn inside(&self, way: &[Segment]) -> Vec<Vec<Segment>> {
         let inner: Vec<Segment> = match self.value.at(way) {
             Some(Value::Object(members)) => members.keys().cloned().map(Segment::Name).collect(),
@@ -79,7 +79,7 @@ impl<E> Search<'_, E> {
         }
     }
 
-    /// Puts something simpler in each place.
+    /// Replaces values by simpler ones.
     fn simplify(&mut self) -> bool {
         let mut simpler = false;
         for way in self.value.ways() {

@@ -1,5 +1,5 @@
-//! The law of a way of several steps that is taken one by one: each version is stored by the API server before the next
-//! is made of it, and nobody who sees the writes prunes what is kept.
+//! The law of stepwise conversion: the API server stores each intermediate version before the next conversion, and no
+//! webhook prunes kept values in between.
 
 use super::conversion_path::{Breach, Trip, with_metadata};
 use super::coverage::Coverage;
@@ -9,8 +9,8 @@ use super::paths::what_becomes_of;
 use super::random::Random;
 use super::value::{Segment, Value, place};
 
-/// Stored at each version on the way and, perhaps, edited at one of them: from there to both ends and back it is what
-/// was written.
+/// The object is stored at each intermediate version and possibly edited at one of them. Conversions from there to both
+/// ends and back return the edited object.
 pub(super) fn each_version_is_stored_on_the_way(
     trip: &Trip<'_>,
     object: &Value,
@@ -55,7 +55,7 @@ pub(super) fn each_version_is_stored_on_the_way(
     Ok(true)
 }
 
-/// A sparse object, which no API server stores, comes home as it was wherever it stops on the way.
+/// A sparse object, which no API server stores, survives a round trip with any intermediate stops.
 pub(super) fn sparse_stops_on_the_way(trip: &Trip<'_>, object: &Value) -> Result<(), Breach> {
     let Some(hops) = hops(trip).filter(|_| !trip.step) else { return Ok(()) };
     let home: Vec<Trip<'_>> = hops.iter().rev().map(Trip::back).collect();
@@ -76,8 +76,8 @@ pub(super) fn sparse_stops_on_the_way(trip: &Trip<'_>, object: &Value) -> Result
     Ok(())
 }
 
-/// What values hang on which a step has kept, at each version behind it: which one on the way, and the place there.
-/// `all` are the objects at the versions on the way.
+/// The values that kept values depend on, at each later version: the index of the version on the trip, and the place
+/// there. `all` are the objects at the versions of the trip.
 fn guards(hops: &[Trip<'_>], all: &[Value]) -> Result<Vec<(usize, Vec<Segment>)>, Breach> {
     let mut found = Vec::new();
     let mut here: Vec<Vec<Segment>> = Vec::new();
@@ -107,8 +107,7 @@ fn hops<'k>(trip: &Trip<'k>) -> Option<Vec<Trip<'k>>> {
     Some(pairs.map(|pair| Trip::new(trip.webhook, pair, distance, trip.converted)).collect())
 }
 
-/// An object at each version of a way, as it is stored there, the first included. Nothing where the API server would
-/// not take one of them.
+/// The stored object at each version of a trip, including the first. `None` if the API server would reject one of them.
 fn walk(hops: &[Trip<'_>], object: &Value) -> Result<Option<Vec<Value>>, Breach> {
     let mut all = vec![object.clone()];
     for hop in hops {

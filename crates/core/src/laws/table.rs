@@ -1,4 +1,4 @@
-//! The laws, each with its name, its text, and the objects that it is about.
+//! The laws, each with its name, its text, and the objects that it applies to.
 
 use super::conversion_path::{Breach, Trip};
 use super::coverage::Coverage;
@@ -9,12 +9,12 @@ use super::{carry, deletions, forgery, hostile, independence, items, round_trips
 /// A law of conversion.
 #[derive(Clone, Copy, Debug)]
 pub struct Law {
-    /// Its name.
+    /// The name.
     pub name: &'static str,
-    /// What it says.
+    /// The text.
     pub text: &'static str,
     pub(super) make: Make,
-    /// Judges an object with a seed for choices of its own. `Ok(false)` where the law says nothing about the object.
+    /// Judges an object, with a seed for random choices. `Ok(false)` if the law does not apply to the object.
     pub(super) holds: fn(&Trip<'_>, &Value, u64, &mut Coverage) -> Result<bool, Breach>,
 }
 
@@ -26,7 +26,7 @@ impl Law {
     }
 }
 
-/// All laws, in the order in which they are tried.
+/// All laws, in the order of checks.
 pub const LAWS: [Law; 22] = [
     Law {
         name: "total",

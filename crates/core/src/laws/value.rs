@@ -1,11 +1,11 @@
-//! JSON as the laws see it: numbers as they are written, members by name. Shares no code with what it judges.
+//! JSON for the laws: numbers as written, members by name. Shares no code with the engine.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use serde_json::value::RawValue;
 
-/// Any JSON. Two values are equal when they say the same with the same spelling of numbers.
+/// A JSON value. Two values are equal if their content and the spelling of their numbers are equal.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Value {
     /// `null`.
@@ -22,7 +22,7 @@ pub enum Value {
     Object(BTreeMap<String, Self>),
 }
 
-/// One name or index on the way to a place in a value.
+/// A name or an index in the path of a place.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Segment {
     /// A member of an object.
@@ -31,14 +31,14 @@ pub enum Segment {
     Index(usize),
 }
 
-/// The way to a field: `spec.a.b`, with `/` where names have dots in them.
+/// The path of a field: `spec.a.b`, or with `/` if names contain dots.
 #[must_use]
 pub fn way(path: &str) -> Vec<Segment> {
     let separator = if path.contains('/') { '/' } else { '.' };
     path.split(separator).map(|name| Segment::Name(name.to_owned())).collect()
 }
 
-/// The way to a place that an operation names in an object: `spec.a[0].b`, `spec.labels["example.com/a"]`.
+/// The path of a place that an operation names in an object: `spec.a[0].b`, `spec.labels["example.com/a"]`.
 pub(super) fn place(path: &str) -> Vec<Segment> {
     let mut way = Vec::new();
     let mut rest = path;
@@ -58,7 +58,7 @@ pub(super) fn place(path: &str) -> Vec<Segment> {
                 (Segment::Name(name.to_owned()), after)
             }
         };
-        // An operation on an item itself has no name behind the item's dot.
+        // An operation on an item itself has no name after the dot of the item.
         if segment != Segment::Name(String::new()) {
             way.push(segment);
         }
@@ -67,7 +67,7 @@ pub(super) fn place(path: &str) -> Vec<Segment> {
     way
 }
 
-/// A way, for people: names and indexes with `/` between them.
+/// A path for people: names and indices separated by `/`.
 #[must_use]
 pub fn shown(way: &[Segment]) -> String {
     way.iter().map(ToString::to_string).collect::<Vec<_>>().join("/")
@@ -83,10 +83,10 @@ impl fmt::Display for Segment {
 }
 
 impl Value {
-    /// Reads JSON. Of a member that stands twice the last one counts, as for Go.
+    /// Parses JSON. Of duplicate members the last counts, as in Go.
     ///
     /// # Errors
-    /// It is no JSON, or nested deeper than `serde_json` goes (128).
+    /// Invalid JSON, or nesting deeper than the limit of `serde_json` (128).
     pub fn read(text: &str) -> Result<Self, serde_json::Error> {
         let text = text.trim();
         match text.as_bytes().first() {
@@ -108,7 +108,7 @@ impl Value {
         }
     }
 
-    /// A value of a schema: a default, an option.
+    /// The value of a default or option in a schema.
     #[must_use]
     pub fn literal(value: &serde_json::Value) -> Self {
         use serde_json::Value as Json;
@@ -144,7 +144,7 @@ impl Value {
         out
     }
 
-    /// Writes it with the members of each object in an order of somebody's choice.
+    /// Writes the value with a given order of the members of each object.
     pub fn write(&self, out: &mut String, order: &mut dyn FnMut(&mut [&String])) {
         match self {
             Self::Null => out.push_str("null"),
@@ -175,7 +175,7 @@ impl Value {
         }
     }
 
-    /// A member of an object.
+    /// Returns a member of an object.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Self> {
         match self {
@@ -193,7 +193,7 @@ impl Value {
         }
     }
 
-    /// An object without members, or a list without elements.
+    /// Returns whether the value is an object without members, or a list without elements.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         match self {
@@ -203,13 +203,13 @@ impl Value {
         }
     }
 
-    /// Whether it is an object.
+    /// Returns whether the value is an object.
     #[must_use]
     pub fn is_object(&self) -> bool {
         matches!(self, Self::Object(_))
     }
 
-    /// What is at a place.
+    /// The value at a path.
     #[must_use]
     pub fn at(&self, way: &[Segment]) -> Option<&Self> {
         way.iter().try_fold(self, |value, segment| match (segment, value) {
@@ -219,7 +219,7 @@ impl Value {
         })
     }
 
-    /// What is at a place, to be changed.
+    /// The mutable value at a path.
     pub fn at_mut(&mut self, way: &[Segment]) -> Option<&mut Self> {
         way.iter().try_fold(self, |value, segment| match (segment, value) {
             (Segment::Name(name), Self::Object(members)) => members.get_mut(name),
@@ -234,7 +234,7 @@ impl Value {
         self.at(&way(path))
     }
 
-    /// Sets a field by its path; objects on the way are made.
+    /// Sets a field by its path. Creates absent parents.
     pub fn set(&mut self, path: &str, value: Self) {
         let mut here = self;
         for segment in way(path) {
@@ -248,7 +248,7 @@ impl Value {
         *here = value;
     }
 
-    /// Removes what is at a place.
+    /// Removes the value at a path.
     pub fn remove(&mut self, way: &[Segment]) -> Option<Self> {
         let (last, holder) = way.split_last()?;
         match (last, self.at_mut(holder)?) {
@@ -286,12 +286,12 @@ impl Value {
     }
 }
 
-/// A JSON string. One that Rust holds can always be written.
+/// A JSON string. Writing a Rust string cannot fail.
 fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// A place where two values differ, the innermost one.
+/// The innermost place where two values differ.
 #[must_use]
 pub fn differing(one: &Value, two: &Value) -> Option<Vec<Segment>> {
     if one == two {
@@ -303,8 +303,7 @@ pub fn differing(one: &Value, two: &Value) -> Option<Vec<Segment>> {
     ways.into_iter().find(|way| one.at(way) != two.at(way))
 }
 
-/// The places where two values differ, the outermost ones: where both have an object or a list of one length, what is
-/// in it is told apart.
+/// The outermost places where two values differ. Objects, and lists of equal length, are compared by their contents.
 #[must_use]
 pub fn differences(one: &Value, two: &Value) -> Vec<Vec<Segment>> {
     let mut found = Vec::new();
@@ -332,7 +331,7 @@ fn note_differences(one: Option<&Value>, two: Option<&Value>, way: &mut Vec<Segm
     }
 }
 
-/// The first place where two values differ, for people.
+/// Describes the first difference of two values, for people.
 #[must_use]
 pub fn difference(one: &Value, two: &Value) -> Option<String> {
     let way = differing(one, two)?;

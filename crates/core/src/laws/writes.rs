@@ -1,12 +1,12 @@
-//! The laws that go through the API server: what is stored at the other version comes home, a write that changes
-//! nothing changes nothing, and what is stored can be read at every version.
+//! Laws of writes through the API server: an object stored at the other version survives, an unchanged write changes
+//! nothing, and a stored object can be read at every version.
 
 use super::apiserver::{ANNOTATIONS, Constraint, invalid};
 use super::conversion_path::{Breach, Trip};
 use super::coverage::Coverage;
 use super::value::{Segment, Value};
 
-/// Created here, stored at the other version, read here.
+/// The object is created here, stored at the other version, and read here.
 pub(super) fn stored_there_comes_home(
     trip: &Trip<'_>,
     object: &Value,
@@ -17,14 +17,14 @@ pub(super) fn stored_there_comes_home(
     let told = |breach: Breach| breach.after("stored", &stored);
     let home = trip.back().seen(&stored).map_err(told)?;
     trip.same("read again", &object, &home).map_err(told)?;
-    // Applied once more, it is stored as it was.
+    // A second apply stores the same object.
     let Some(written) = trip.settled(&home) else { return Ok(true) };
     let again = trip.stored(&written).map_err(told)?;
     trip.exactly("stored again", &stored, &again).map_err(told)?;
     Ok(true)
 }
 
-/// Stored here, read at the other version, written back there as it was read.
+/// The object is stored here, read at the other version, and written back there unchanged.
 pub(super) fn a_write_of_nothing_changes_nothing(
     trip: &Trip<'_>,
     object: &Value,
@@ -44,12 +44,12 @@ pub(super) fn a_write_of_nothing_changes_nothing(
     Ok(true)
 }
 
-/// Whether the API server takes an object at the end of a way as it was read there. Where it does not, that has to be
-/// meant.
+/// Returns whether the API server accepts an object at the end version as it was read there. A rejection must be
+/// intended.
 pub(super) fn can_be_written_back(trip: &Trip<'_>, read: &Value) -> Result<bool, Breach> {
     match invalid(trip.to.schema, read, "") {
         None => Ok(true),
-        // A bound that was tightened is meant: nobody can write this object before it is changed.
+        // A stricter bound is intended: the object must be changed before it can be written.
         Some(problem)
             if accepts_a_difference(trip) && !matches!(problem.constraint, Constraint::Type | Constraint::Required) =>
         {
@@ -62,20 +62,20 @@ pub(super) fn can_be_written_back(trip: &Trip<'_>, read: &Value) -> Result<bool,
     }
 }
 
-/// Whether the definition says that its versions differ in what they take.
+/// Returns whether the definition accepts differences between the schemas.
 fn accepts_a_difference(trip: &Trip<'_>) -> bool {
     let kind = trip.from.kind;
     let ends = kind.version(trip.from.version).zip(kind.version(trip.to.version));
     ends.is_some_and(|(from, to)| kind.steps_between(from, to).any(|(_, step)| step.accepts))
 }
 
-/// Whatever the API server stores, in whichever version, can be read at every other, and what we answer can be decoded:
-/// around a flip of the storage version a write is told from a read by nothing.
+/// An object that the API server stored in any version can be read at every other version, and the response can be
+/// decoded. Around a change of the storage version, a write cannot be distinguished from a read.
 pub(super) fn readers_never_pay(trip: &Trip<'_>, object: &Value, _: u64, _: &mut Coverage) -> Result<bool, Breach> {
     let Some(object) = trip.settled(object) else { return Ok(false) };
     let there = trip.there(&object)?;
     let (before, now) = (annotations(&object), annotations(&there));
-    // What is marked is for readers only.
+    // A marked object is only for readers.
     let mark = ["metadata", "annotations", INCOMPLETE].map(|name| Segment::Name(name.to_owned()));
     if before <= ANNOTATIONS && now > ANNOTATIONS && there.at(&mark).is_none() {
         return Err(Breach::new(format!("annotations of {now} bytes, which nobody can write back")));
@@ -83,10 +83,10 @@ pub(super) fn readers_never_pay(trip: &Trip<'_>, object: &Value, _: u64, _: &mut
     trip.seen(&object).map(|_| true)
 }
 
-/// The mark of an answer from which something was left out.
+/// The mark of an incomplete response.
 const INCOMPLETE: &str = "pointsman.dev/incomplete";
 
-/// Bytes of an object's annotations, keys and values.
+/// The size of an object's annotations in bytes, keys and values.
 fn annotations(object: &Value) -> usize {
     let Some(Value::Object(all)) = object.field("metadata.annotations") else { return 0 };
     all.iter().map(|(name, value)| name.len() + value.as_str().map_or(0, str::len)).sum()

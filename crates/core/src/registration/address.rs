@@ -1,4 +1,4 @@
-//! Where the API server finds the webhooks.
+//! The address of the webhooks for the API server.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,44 +9,44 @@ use super::names::dashed;
 use crate::apimachinery::{is_dns_label, is_dns_subdomain, is_service_name};
 use crate::webhook::ControllerVersion;
 
-/// A text that is no address the API server could call.
+/// An invalid webhook address.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BadAddress {
-    /// Not the name of an object in a namespace.
+    /// No valid `namespace/name`.
     #[error("write it as namespace/name, in lower case")]
     Name,
-    /// What is behind the colon is not between 1 and 65535.
+    /// The port is not between 1 and 65535.
     #[error("{port:?} is no port")]
     Port {
-        /// What is there.
+        /// The invalid text.
         port: String,
     },
-    /// No Service can have the name.
+    /// The name is invalid for a Service.
     #[error(
         "{name:?} ({} characters) is no name of a Service: that begins with a lower-case letter and has at most 63 \
          lower-case letters, digits and dashes, and no dot",
         .name.len()
     )]
     ServiceName {
-        /// The name, with the controller version in it.
+        /// The name, including the controller version.
         name: String,
     },
-    /// No host can have the name.
+    /// The name is invalid for a host.
     #[error("{host:?} is not a valid host name (at most 253 characters, 63 per label)")]
     Host {
-        /// The name, with the controller version in it.
+        /// The name, including the controller version.
         host: String,
     },
-    /// Another scheme than https, or none.
+    /// The scheme is not https.
     #[error("the API server calls https:// only")]
     Scheme,
-    /// No host, or more than a host, a port and a path.
+    /// The URL has no host, or parts other than host, port and path.
     #[error("the API server takes a host, a port and a path only")]
     Url,
 }
 
-/// An object in a namespace, as `namespace/name`.
+/// A namespaced object, as `namespace/name`.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct NamespacedName {
     namespace: String,
@@ -67,7 +67,7 @@ impl FromStr for NamespacedName {
 }
 
 impl NamespacedName {
-    /// As whom a service account of that name asks.
+    /// The user name of the service account with this name.
     pub(super) fn as_service_account(&self) -> String {
         format!("system:serviceaccount:{}:{}", self.namespace, self.name)
     }
@@ -79,7 +79,7 @@ impl fmt::Display for NamespacedName {
     }
 }
 
-/// A Service, as `namespace/name:port`; the port is 443 if none is given.
+/// A Service, as `namespace/name:port`. The port defaults to 443.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Service {
     name: NamespacedName,
@@ -95,12 +95,12 @@ impl FromStr for Service {
 }
 
 impl Service {
-    /// Reads a Service for each controller version: `{version}` in its name stands for the version, with dashes.
+    /// Parses a Service for each controller version: `{version}` in its name stands for the version, with dashes.
     ///
     /// # Errors
     /// As for any other Service.
     pub fn per_version(text: &str) -> Result<Self, BadAddress> {
-        // Whether a version fits there is known when there is one.
+        // The length of the version is checked once the version is known.
         Self::read(text, |name| name.replace(VERSION, "v"))
     }
 
@@ -124,8 +124,8 @@ impl Service {
     }
 }
 
-/// An `https://` URL of a host, with or without a port and a path. `{version}` in it stands for the controller version,
-/// with dashes.
+/// An `https://` URL of a host, with an optional port and path. `{version}` stands for the controller version, with
+/// dashes.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Url(String);
 
@@ -143,24 +143,24 @@ impl FromStr for Url {
 }
 
 impl Url {
-    /// Whether there is more than a host and a port.
+    /// Returns whether there is a path.
     fn has_path(&self) -> bool {
-        // After the scheme's two slashes.
+        // After the two slashes of the scheme.
         self.0.splitn(4, '/').nth(3).is_some_and(|path| !path.is_empty())
     }
 }
 
-/// How the API server reaches a webhook.
+/// The address of a webhook.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Address {
     /// A Service in the cluster.
     Service(Service),
-    /// An address of any other kind.
+    /// Any other address.
     Url(Url),
 }
 
 impl Address {
-    /// Whether each controller version has an address of its own.
+    /// Returns whether each controller version has its own address.
     #[must_use]
     pub fn is_per_version(&self) -> bool {
         match self {
@@ -169,10 +169,10 @@ impl Address {
         }
     }
 
-    /// Checks that there can be such a thing for a controller version.
+    /// Checks the address for a controller version.
     ///
     /// # Errors
-    /// With the version in it, no Service or host can be called so.
+    /// The address with this version is no valid Service or host name.
     pub fn check_for(&self, version: &ControllerVersion) -> Result<(), BadAddress> {
         let named = |text: &str| text.replace(VERSION, &dashed(version));
         match self {
@@ -183,7 +183,7 @@ impl Address {
             Self::Url(Url(url)) => {
                 let url = named(url);
                 let host = url.split('/').nth(2).unwrap_or_default();
-                // An IPv6 address is in brackets, and has no parts.
+                // An IPv6 address is in brackets and has no labels.
                 let host = if host.starts_with('[') { "" } else { host.split(':').next().unwrap_or_default() };
                 let is_short = host.len() <= 253 && host.split('.').all(|part| part.len() <= 63);
                 if is_short { Ok(()) } else { Err(BadAddress::Host { host: host.to_owned() }) }
@@ -191,7 +191,7 @@ impl Address {
         }
     }
 
-    /// For the conversion webhook, which all controller versions share. A URL may name a path of its own.
+    /// The address of the conversion webhook, which all controller versions share. A URL may contain its own path.
     pub(super) fn for_conversion(&self) -> Value {
         match self {
             Self::Url(url) if url.has_path() => json!({"url": url.0}),
@@ -199,17 +199,17 @@ impl Address {
         }
     }
 
-    /// For an admission webhook of a controller version.
+    /// The address of an admission webhook of a controller version.
     pub(super) fn for_version(&self, version: &ControllerVersion, path: &str) -> Value {
         self.at(path, |text| text.replace(VERSION, &dashed(version)))
     }
 
-    /// For the webhook of stages, which have no controller version.
+    /// The address of the webhook for mutations, which have no controller version.
     pub(super) fn for_mutations(&self, path: &str) -> Value {
         self.at(path, str::to_owned)
     }
 
-    /// The namespace of its Service, where it is behind one.
+    /// The namespace of the Service, if the address is one.
     pub(super) fn namespace(&self) -> Option<&str> {
         match self {
             Self::Service(service) => Some(&service.name.namespace),
@@ -229,5 +229,5 @@ impl Address {
     }
 }
 
-/// What stands for the controller version in an address.
+/// The placeholder for the controller version in an address.
 const VERSION: &str = "{version}";

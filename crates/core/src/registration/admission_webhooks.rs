@@ -8,20 +8,20 @@ use super::document::{Component, metadata, not_being_deleted, set, with_api_defa
 use super::{cel::literal, client_config::ClientConfig, names::prefixed};
 use crate::{definition::Kind, webhook::ControllerVersion};
 
-/// Which objects a pair of configurations selects.
+/// The objects that a pair of configurations selects.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Selection<'a> {
-    /// Those that carry the version's label, before or after a change.
+    /// Objects with the label of the version, before or after a change.
     Labelled,
-    /// Those that carry another version's label, for a server that only looks on: nothing is stamped, and nothing waits
-    /// for it.
+    /// Objects with the label of another version, for a server in shadow mode: it changes nothing and does not delay
+    /// writes.
     Shadowed(&'a ControllerVersion),
-    /// Those without a label: for the default version alone.
+    /// Objects without a label, for the default version only.
     Unlabelled,
 }
 
-/// The mutating and the validating configuration for one controller version of a kind; the validating one alone where
-/// it only looks on.
+/// The mutating and the validating configuration for one controller version of a kind. In shadow mode, the validating
+/// one alone.
 #[must_use]
 pub fn webhooks(
     kind: &Kind,
@@ -36,7 +36,7 @@ pub fn webhooks(
     }
 }
 
-/// Which of the two webhooks a configuration calls.
+/// The endpoint of a configuration.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Calls {
     Mutate,
@@ -44,7 +44,7 @@ pub(super) enum Calls {
 }
 
 impl Calls {
-    /// The path that is called.
+    /// The path of the endpoint.
     pub(super) fn path(self) -> &'static str {
         match self {
             Self::Mutate => "/mutate",
@@ -78,7 +78,7 @@ fn configuration(
     }))
 }
 
-/// The webhooks of a configuration, wherever their server is: who is asked about what, and how long.
+/// The webhooks of a configuration without their server: rules, selectors and timeouts.
 pub(super) fn asked(kind: &Kind, version: &ControllerVersion, selection: Selection<'_>, calls: Calls) -> Vec<Value> {
     let served = kind.versions.iter().filter(|version| version.served);
     let served: Vec<&str> = served.map(|version| version.name.as_ref()).collect();
@@ -88,7 +88,8 @@ pub(super) fn asked(kind: &Kind, version: &ControllerVersion, selection: Selecti
         "admissionReviewVersions": ["v1"],
         "failurePolicy": match selection {
             Selection::Shadowed(_) => "Ignore",
-            // Nothing of this kind is written unjudged: down means wait, and two replicas mean it is not down.
+            // Writes of this kind fail while the server is down, so that none is unchecked. Two replicas avoid
+            // downtime.
             Selection::Labelled | Selection::Unlabelled => "Fail",
         },
         "matchConditions": conditions(kind, selection),
@@ -97,21 +98,20 @@ pub(super) fn asked(kind: &Kind, version: &ControllerVersion, selection: Selecti
         "rules": [rule(kind, &served, &["CREATE", "UPDATE"], kind.plural())],
         "sideEffects": "None",
         "timeoutSeconds": match selection {
-            // A write waits that long where the server does not answer.
+            // The maximum delay of a write if the server does not respond.
             Selection::Shadowed(_) => 1,
             Selection::Labelled | Selection::Unlabelled => 10,
         },
     });
     if calls == Calls::Mutate {
-        // Called again if a later webhook changed the object, since the hash must be of what is stored.
+        // Called again if a later webhook changed the object, because the hash must match the stored object.
         set(&mut webhook, "reinvocationPolicy", "IfNeeded".into());
     }
     let scale = scale(kind).filter(|_| (selection, calls) == (Selection::Unlabelled, Calls::Validate));
     iter::once(webhook).chain(scale).collect()
 }
 
-/// What tells the names of configurations apart. The group belongs to it: other groups may have a kind with the same
-/// plural.
+/// The suffix of a configuration's name. Contains the group, because other groups may have a kind with the same plural.
 fn suffix(kind: &Kind, version: &ControllerVersion, selection: Selection<'_>) -> String {
     let suffix = match selection {
         Selection::Labelled => prefixed(version),
@@ -121,13 +121,13 @@ fn suffix(kind: &Kind, version: &ControllerVersion, selection: Selection<'_>) ->
     format!("{suffix}.{}.{}", kind.plural(), kind.group())
 }
 
-/// Between the version that looks on and the one that is looked at. A version may have the same words in it.
+/// The separator between the shadowing and the shadowed version. A version may contain it too.
 pub(super) const SHADOWS: &str = "-shadows-";
 
-/// In the place of a version.
+/// The name of the default version.
 pub(super) const UNLABELLED: &str = "default";
 
-/// Which objects a configuration selects.
+/// The object selector of a configuration.
 fn selector(kind: &Kind, version: &ControllerVersion, selection: Selection<'_>) -> Value {
     let key = &kind.admission.version_label;
     let carries = |version: &ControllerVersion| json!({"key": key, "operator": "In", "values": [version.as_str()]});
@@ -138,8 +138,9 @@ fn selector(kind: &Kind, version: &ControllerVersion, selection: Selection<'_>) 
     }
 }
 
-/// What a selector cannot say. The selector for objects without a label also matches one that gets its label by this
-/// write; that one is for the version in the label, which must not be asked, and count it, twice.
+/// Conditions that a selector cannot express. The selector for objects without a label also matches an object that
+/// receives its label in this write. That object belongs to the version in the label, and must not be checked and
+/// counted twice.
 fn conditions(kind: &Kind, selection: Selection<'_>) -> Vec<Value> {
     let mut conditions = vec![not_being_deleted()];
     if selection == Selection::Unlabelled {
@@ -160,9 +161,9 @@ fn rule(kind: &Kind, versions: &[&str], operations: &[&str], resource: &str) -> 
     })
 }
 
-/// The webhook for writes of the scale subresource, where the kind has one. What is sent is a `Scale`, which has no
-/// label whoever manages the object, so it is for the default version alone; and it must not wait for that one, as a
-/// Pod autoscaler would then stop for the objects of all.
+/// The webhook for writes of the scale subresource, if the kind has one. The request contains a `Scale` without a
+/// label, so only the default version checks it. Its failure policy ignores errors, because otherwise Pod autoscalers
+/// would stop for the objects of all versions.
 fn scale(kind: &Kind) -> Option<Value> {
     let scaled = kind.versions.iter().filter(|version| version.served && version.replicas.is_some());
     let scaled: Vec<&str> = scaled.map(|version| version.name.as_ref()).collect();

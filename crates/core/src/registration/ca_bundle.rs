@@ -1,33 +1,33 @@
-//! The authorities that an API server is to trust: certificates, and nothing else of the file they come in.
+//! CA certificates for the API server, without other contents of their file.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-/// Certificates of authorities, as `caBundle` holds them.
+/// CA certificates, in the form of `caBundle`.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct CaBundle(String);
 
-/// Why bytes are no bundle.
+/// Why the bytes are no valid bundle.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BadBundle {
-    /// A certificate is cut off or no base64, counted from 1.
+    /// A certificate is truncated or invalid base64, counted from 1.
     #[error("certificate {number} in it is cut off or damaged")]
     Damaged {
-        /// Which one.
+        /// The number of the certificate.
         number: usize,
     },
-    /// There is none.
+    /// The file contains no certificate.
     #[error("no certificate in it: it must be PEM")]
     NoCertificate,
 }
 
 impl CaBundle {
-    /// Takes the certificates of a PEM file, written anew. Documents with a bundle are read by whoever may read a CRD,
-    /// so that a private key, a comment, or anything else that stands beside them stays where it is.
+    /// Extracts the certificates of a PEM file, and encodes them again. Documents with a bundle are readable by anyone
+    /// who can read a CRD, so private keys, comments and other contents are left out.
     ///
     /// # Errors
-    /// Nothing is a certificate, or one is damaged. What is in the certificates is the API server's to check.
+    /// The file has no certificate, or a damaged one. The API server checks the contents of the certificates.
     ///
     /// # Examples
     /// ```
@@ -65,7 +65,7 @@ impl CaBundle {
     }
 }
 
-/// Whether this is one DER sequence from its first byte to its last, as a certificate is (X.690, 8.1.3).
+/// Returns whether this is exactly one DER sequence, like a certificate (X.690, 8.1.3).
 fn is_one_sequence(der: &[u8]) -> bool {
     let [0x30, length, rest @ ..] = der else {
         return false;
@@ -80,7 +80,7 @@ fn is_one_sequence(der: &[u8]) -> bool {
     long.iter().fold(0_usize, |sum, byte| sum << 8 | usize::from(*byte)) == content.len()
 }
 
-/// Writes a section as OpenSSL does: lines of 64 characters (RFC 7468).
+/// Writes a section in the format of OpenSSL: lines of 64 characters (RFC 7468).
 fn write(der: &[u8], out: &mut String) {
     out.push_str(BEGIN);
     for (index, character) in STANDARD.encode(der).chars().enumerate() {

@@ -1,15 +1,16 @@
-//! The Common Expression Language, as the API server has it.
+//! The Common Expression Language of the API server.
 
 use serde_json::Value;
 
 use crate::definition::Path;
 
-/// A string literal, which CEL writes as JSON does.
+/// A string literal, which has the same syntax as in JSON.
 pub(super) fn literal(text: &str) -> String {
     Value::String(text.to_owned()).to_string()
 }
 
-/// A property's name, if CEL can name it: `-`, `.`, `/` and keywords are escaped (`apiserver pkg/cel/escaping.go`).
+/// The name of a property in CEL, if it has one: `-`, `.`, `/` and keywords are escaped (`apiserver
+/// pkg/cel/escaping.go`).
 pub(super) fn property(name: &str) -> Option<String> {
     let sayable = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'/');
     if name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) || !name.bytes().all(sayable) {
@@ -24,12 +25,12 @@ pub(super) fn property(name: &str) -> Option<String> {
     Some(if is_reserved { format!("__{escaped}__") } else { escaped })
 }
 
-/// A field of an object, as CEL names it.
+/// A field of an object in CEL.
 pub(super) fn field_of(object: &str, field: &Path) -> Option<String> {
     field.names().iter().try_fold(object.to_owned(), |holder, name| Some(format!("{holder}.{}", property(name)?)))
 }
 
-/// Whether an object has a field, and all that holds it.
+/// An expression for whether an object has a field, including its parents.
 pub(super) fn there(object: &str, field: &Path) -> Option<String> {
     let ways = (1..=field.len()).map(|depth| {
         let names = field.names().iter().take(depth);

@@ -1,4 +1,4 @@
-//! `clientConfig`: where a webhook is, and whose certificate it must show.
+//! `clientConfig`: the address of a webhook, and the trusted certificates.
 
 use serde_json::Value;
 
@@ -11,43 +11,43 @@ use crate::webhook::ControllerVersion;
 /// How the API server connects to a webhook.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ClientConfig {
-    /// Where it is.
+    /// The address of the webhook.
     pub address: Address,
-    /// Whose certificate it must show.
+    /// The trusted certificates.
     pub trust: Trust,
 }
 
-/// Whose certificates the API server takes for a webhook's.
+/// The certificates that the API server trusts for a webhook.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Trust {
-    /// Those of these authorities.
+    /// Certificates of these CAs.
     CaBundle(CaBundle),
-    /// Those of the authority that signed a cert-manager `Certificate`: cert-manager writes it into the document.
+    /// Certificates of the CA of a cert-manager `Certificate`, which cert-manager injects into the document.
     CertManager(NamespacedName),
-    /// Those of public authorities, as the API server's host knows them.
+    /// Certificates of the public CAs on the API server's host.
     SystemRoots,
 }
 
 impl ClientConfig {
-    /// The stanza for the conversion webhook.
+    /// The `clientConfig` of the conversion webhook.
     #[must_use]
     pub fn for_conversion(&self) -> Value {
         self.trusting(self.address.for_conversion())
     }
 
-    /// The stanza for an admission webhook of a controller version.
+    /// The `clientConfig` of an admission webhook of a controller version.
     pub(super) fn for_version(&self, version: &ControllerVersion, path: &str) -> Value {
         self.trusting(self.address.for_version(version, path))
     }
 
-    /// The stanza for the webhook of stages, which have no controller version.
+    /// The `clientConfig` of the webhook for mutations, which have no controller version.
     pub(super) fn for_mutations(&self, path: &str) -> Value {
         self.trusting(self.address.for_mutations(path))
     }
 
-    /// The namespaces that a webhook is not asked about which names none: who answers runs in its own, and what it runs
-    /// on in the other one. A write there that waits for the answer may be the one that brings it back.
+    /// The namespaces that a webhook without namespaces excludes: that of the server, and that of the cluster's
+    /// components. A write there may be needed to restore the server.
     pub(super) fn spared(&self) -> Vec<&str> {
         let own = self.address.namespace().filter(|own| *own != SYSTEM_NAMESPACE);
         own.into_iter().chain([SYSTEM_NAMESPACE]).collect()
@@ -60,8 +60,7 @@ impl ClientConfig {
         config
     }
 
-    /// Asks cert-manager, by an annotation, to write its authority into a document
-    /// (<https://cert-manager.io/docs/concepts/ca-injector/>).
+    /// Adds the annotation by which cert-manager injects its CA (<https://cert-manager.io/docs/concepts/ca-injector/>).
     pub(super) fn annotate(&self, metadata: &mut Value) {
         if let Trust::CertManager(certificate) = &self.trust {
             let mut annotations = metadata.get("annotations").cloned().unwrap_or(Value::Null);

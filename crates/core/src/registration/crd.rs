@@ -6,28 +6,28 @@ use super::{client_config::ClientConfig, document::set, schema_rules::add_rules}
 use crate::apimachinery::did_you_mean;
 use crate::definition::Kind;
 
-/// What a CRD says beside what the kind's definition has in it.
+/// Options of the printed CRD, in addition to the definition.
 #[derive(Clone, Debug, Default)]
 pub struct CrdOptions {
-    /// The webhook that converts. Without one the API server only relabels objects, and fields are lost.
+    /// The conversion webhook. Without it, the API server only changes `apiVersion`, and fields are lost.
     pub conversion: Option<ClientConfig>,
-    /// Whether the admission rules that a schema can say are in it.
+    /// Whether the CRD contains the admission rules that a schema can express.
     pub rules: SchemaRules,
-    /// The version to store, instead of the one that the definition's CRD names.
+    /// The storage version. Defaults to that of the CRD of the definition.
     pub storage: Option<String>,
 }
 
-/// Whether a CRD holds admission rules by itself, as `x-kubernetes-validations`.
+/// Whether a CRD contains admission rules, as `x-kubernetes-validations`.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum SchemaRules {
-    /// The API server holds them, in every controller version and while no server is up.
+    /// The API server enforces them, in every controller version and while no server runs.
     #[default]
     Included,
-    /// `/validate` alone holds them.
+    /// Only `/validate` enforces them.
     LeftOut,
 }
 
-/// A version to store that the kind does not have.
+/// A storage version that the kind does not have.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 #[error("{version}: {kind} has {known}")]
@@ -36,14 +36,14 @@ pub struct NoSuchVersion {
     pub version: String,
     /// The kind.
     pub kind: String,
-    /// The versions it has.
+    /// The versions of the kind.
     pub known: String,
 }
 
-/// The CRD of a kind.
+/// Returns the CRD of a kind.
 ///
 /// # Errors
-/// The version to store is none of the kind's.
+/// The kind has no version with the name of the storage version.
 ///
 /// # Examples
 /// ```

@@ -1,12 +1,12 @@
-//! The policy that keeps a conversion on a CRD for as long as somebody needs it, evaluated by the API server itself.
+//! The policy that protects the conversion of a CRD while it is needed, evaluated by the API server itself.
 //!
-//! A chart, a GitOps tool or an operator that applies a CRD of its own takes the conversion away without knowing that
-//! it is there. From then on the API server only relabels objects, and fields are lost with the first write. It happens
-//! by accident, so the guard lets through whoever says that it is none: by the field manager of our own commands, which
-//! look first, or by an annotation.
+//! A chart, a GitOps tool or an operator that applies its own CRD may remove the conversion. The API server then only
+//! changes `apiVersion`, and fields are lost with the first write. Such a removal is usually accidental. The guard
+//! allows intended changes, identified by the field manager of pointsman's own commands, which check first, or by an
+//! annotation.
 //!
-//! Versions that are in `status.storedVersions` cannot be taken out of a CRD anyway: the API server refuses that before
-//! it asks any policy (`apiextensions-apiserver pkg/apis/apiextensions/validation`).
+//! The API server itself rejects the removal of versions in `status.storedVersions`, before it evaluates policies
+//! (`apiextensions-apiserver pkg/apis/apiextensions/validation`).
 
 use serde_json::{Value, json};
 
@@ -14,9 +14,9 @@ use super::cel::literal;
 use super::document::{Component, policy};
 use crate::definition::Kind;
 
-/// The `ValidatingAdmissionPolicy` for the CRD of a kind, and its binding. It refuses a write that takes the conversion
-/// away, or leads it elsewhere, while more than one version is served or stored, and a deletion of the CRD while a
-/// webhook converts. The `caBundle` may change at any time: authorities do, and others write it.
+/// The `ValidatingAdmissionPolicy` for the CRD of a kind, and its binding. It rejects a write that removes or redirects
+/// the conversion while more than one version is served or stored, and the deletion of the CRD while a webhook
+/// converts. The `caBundle` may change at any time, because CAs rotate and other tools write it.
 #[must_use]
 pub fn crd_guard(kind: &Kind) -> [Value; 2] {
     let crd = format!("{}.{}", kind.plural(), kind.group());
@@ -30,14 +30,14 @@ pub fn crd_guard(kind: &Kind) -> [Value; 2] {
     let mut documents = policy((&name, Component::Conversion), &rule, (variables(), validations()), "Deny");
     let conditions = documents.iter_mut().find_map(|document| document.pointer_mut("/spec/matchConditions"));
     if let Some(Value::Array(conditions)) = conditions {
-        // By name, not by `resourceNames`: a deletion of all CRDs at once names none.
+        // By name, because `resourceNames` does not match a deletion of all CRDs.
         let ours = format!("oldObject.metadata.name in [{}]", literal(&crd));
         conditions.push(json!({"name": "ours", "expression": ours}));
     }
     documents
 }
 
-/// What is there before and after, and whether somebody says that a change is meant.
+/// The conversion before and after, and whether a change is intended.
 fn variables() -> Value {
     let converted = |crd: &str| format!("has({crd}.spec.conversion) && {crd}.spec.conversion.strategy == \"Webhook\"");
     let (key, manager) = (literal(LET_GO), literal(MANAGER));
@@ -70,7 +70,7 @@ fn variables() -> Value {
     ])
 }
 
-/// Whom the API server calls, as a text; what it trusts is no part of it.
+/// The address that the API server calls, as text, without the trusted certificates.
 fn client(crd: &str) -> String {
     let config = format!("{crd}.spec.conversion.webhook.clientConfig");
     let service = format!("{config}.service");
@@ -124,10 +124,10 @@ fn validations() -> Value {
     ])
 }
 
-/// On a CRD, with the reason in it: whoever takes its conversion away, or deletes it, means to.
+/// An annotation of a CRD whose value is the reason for a removal of the conversion or a deletion.
 const LET_GO: &str = "pointsman.dev/released";
 
-/// The field manager of our own commands (`crates/cluster`), which look for themselves before they change a CRD.
+/// The field manager of pointsman's own commands (`crates/cluster`), which check a CRD before they change it.
 const MANAGER: &str = "pointsman";
 
 #[cfg(test)]

@@ -1,19 +1,19 @@
-//! Where a document differs from the one that is printed.
+//! Differences between a document and the printed document.
 
 use serde_json::Value;
 
 use crate::apimachinery::excerpt;
 
-/// A place in which two documents differ. What is not there, is empty or the API server's default is nothing.
+/// A difference between two documents. Absent and empty values equal the API server's default.
 #[derive(Debug, PartialEq)]
 pub(super) struct Difference<'v> {
-    /// Such as `spec.validations[0].expression`.
+    /// The path, such as `spec.validations[0].expression`.
     pub(super) path: String,
     pub(super) found: Option<&'v Value>,
     pub(super) printed: Option<&'v Value>,
 }
 
-/// All places in which a document is another than the one that is printed. Lists of texts are sets.
+/// All differences between a document and the printed document. Lists of strings are compared as sets.
 pub(super) fn differences<'v>(path: &str, found: &'v Value, printed: &'v Value) -> Vec<Difference<'v>> {
     match (found, printed) {
         (Value::Object(these), Value::Object(those)) => {
@@ -51,7 +51,7 @@ fn is_list_of_objects(list: &[Value]) -> bool {
     list.iter().any(Value::is_object)
 }
 
-/// A list of texts in an order of its own; anything else as it is.
+/// Sorts a list of strings. Other values stay unchanged.
 fn sorted(value: &Value) -> Value {
     let texts = value.as_array().and_then(|list| list.iter().map(Value::as_str).collect::<Option<Vec<&str>>>());
     texts.map_or_else(
@@ -64,7 +64,7 @@ fn sorted(value: &Value) -> Value {
     )
 }
 
-/// Whether a member might as well be left out (`k8s.io/kubernetes/pkg/apis/admissionregistration/v1/defaults.go`).
+/// Returns whether a member equals its absence (`k8s.io/kubernetes/pkg/apis/admissionregistration/v1/defaults.go`).
 pub(super) fn is_nothing(name: &str, value: &Value) -> bool {
     match value {
         Value::Null => true,
@@ -84,7 +84,7 @@ pub(super) fn is_nothing(name: &str, value: &Value) -> bool {
 }
 
 impl Difference<'_> {
-    /// What is there, and what should be.
+    /// Describes the actual and the expected value.
     pub(super) fn problem(&self) -> String {
         let path = &self.path;
         match (self.found, self.printed) {
@@ -111,7 +111,7 @@ fn text(value: Option<&Value>) -> String {
     value.map(Value::to_string).unwrap_or_default()
 }
 
-/// A value in the words of a sentence, from shortly before where it is another than the one it is compared with.
+/// A value for a sentence, shortened to start just before the first difference.
 fn short(text: String, same: usize) -> String {
     let skipped = if text.chars().count() > SHORT { same.saturating_sub(BEFORE) } else { 0 };
     let rest: String = text.chars().skip(skipped).collect();
@@ -123,8 +123,8 @@ fn short(text: String, same: usize) -> String {
     }
 }
 
-/// In characters. The line to change says all of it.
+/// The maximum number of characters. The line to change contains the whole value.
 const SHORT: usize = 100;
 
-/// How much of what is the same stands before a difference, in characters.
+/// The number of equal characters before a difference.
 const BEFORE: usize = 20;

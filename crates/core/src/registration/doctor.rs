@@ -1,8 +1,8 @@
-//! Whether what is registered in a cluster fits itself, the kind, and the server that is asked.
+//! Checks the consistency of a cluster's registration with itself, the kind, and a server's flags.
 //!
-//! What is read is what `kubectl get` prints, and what is said names the line to change. Nothing here knows a cluster.
-//! Each document of ours is compared with the one that would be printed for the versions that are found, so that what
-//! nobody thought of is found as well.
+//! The input is the output of `kubectl get`, and each finding names the line to change. The module has no access to a
+//! cluster. Each pointsman document is compared with the one that would be printed for the registered versions, so that
+//! unexpected differences are found as well.
 
 use serde_json::Value;
 
@@ -16,8 +16,7 @@ use super::servers::servers;
 use crate::definition::{Kind, missing_crd_paths};
 use crate::webhook::{Enforcement, Settings};
 
-/// Looks for what does not fit in documents about a kind. `server` is how one of its servers is started, if that is
-/// known.
+/// Checks documents about a kind. `server` are the flags of one of its servers, if known.
 #[must_use]
 pub fn inspect(kind: &Kind, documents: &[Value], server: Option<&Settings>) -> Vec<Finding> {
     let (documents, mut findings) = once_each(kind, documents);
@@ -39,14 +38,14 @@ pub fn inspect(kind: &Kind, documents: &[Value], server: Option<&Settings>) -> V
     let policies = Policies { kind, documents: &documents, versions: &versions, namespaces: &namespaces, enforcement };
     findings.extend(policies.inspect());
     findings.extend(labels(kind, &documents, &all));
-    // A kind that nobody registered is none of this server's admission.
+    // Without a registration for the kind, the flags do not matter.
     if let Some(settings) = server.filter(|_| all.iter().any(|one| one.is_ours)) {
         findings.extend(started(&all, &versions, settings));
     }
     findings
 }
 
-/// Printer columns, selectable fields and scale paths of the kind's CRD that name no field of their version.
+/// Printer columns, selectable fields and scale paths of the kind's CRD without a field in their version.
 fn lost_paths(kind: &Kind, documents: &[Value]) -> Vec<Finding> {
     let name = format!("{}.{}", kind.plural(), kind.group());
     let is_crd = |document: &&Value| {
@@ -63,19 +62,19 @@ fn lost_paths(kind: &Kind, documents: &[Value]) -> Vec<Finding> {
     found.collect()
 }
 
-/// What a document is called.
+/// The kind and name of a document.
 fn called(document: &Value) -> String {
     let text = |pointer: &str| document.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
     format!("{} {}", text("/kind"), text("/metadata/name"))
 }
 
-/// Whether a document is one of ours about the kind, by its name.
+/// Returns whether a document is a pointsman document about the kind, by its name.
 fn is_about(kind: &Kind, document: &Value) -> bool {
     let name = document.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
     is_ours(document) && name.ends_with(&format!(".{}.{}", kind.plural(), kind.group()))
 }
 
-/// Each document once. A cluster has one of each name, so that of two one is not what is registered.
+/// Removes duplicates. A cluster has one document of each name, so one of two is not what is registered.
 fn once_each(kind: &Kind, documents: &[Value]) -> (Vec<Value>, Vec<Finding>) {
     let (mut once, mut findings) = (Vec::<Value>::new(), Vec::<Finding>::new());
     for document in documents {
@@ -91,7 +90,7 @@ fn once_each(kind: &Kind, documents: &[Value]) -> (Vec<Value>, Vec<Finding>) {
     (once, findings)
 }
 
-/// The controller versions whose objects are judged by somebody with a say.
+/// The controller versions with an enforcing webhook.
 fn versions(all: &[Registered<'_>]) -> Vec<String> {
     let mut versions: Vec<String> = Vec::new();
     for one in all.iter().filter(|one| one.has_a_say()) {
@@ -104,17 +103,17 @@ fn versions(all: &[Registered<'_>]) -> Vec<String> {
     versions
 }
 
-/// The namespaces that most webhooks leave out by their names: if any, all should.
+/// The namespaces that most webhooks exclude by name. All webhooks should exclude the same.
 fn namespaces(all: &[Registered<'_>]) -> Vec<String> {
     let with_a_say = all.iter().filter(|one| one.has_a_say());
     let left_out: Vec<Vec<String>> =
         with_a_say.filter_map(|one| excluded(one.webhook.get("namespaceSelector"))).collect();
     let count = |names: &&Vec<String>| left_out.iter().filter(|other| other == names).count();
-    // The last of those that are equal is taken.
+    // Of equal counts, takes the last.
     left_out.iter().rev().max_by_key(count).cloned().unwrap_or_default()
 }
 
-/// Configurations that ask nobody.
+/// Configurations without webhooks.
 fn empty(kind: &Kind, documents: &[Value]) -> Vec<Finding> {
     let is_empty = |document: &&Value| {
         let is_configuration =
@@ -129,7 +128,7 @@ fn empty(kind: &Kind, documents: &[Value]) -> Vec<Finding> {
     found.collect()
 }
 
-/// Each version is stamped and judged.
+/// Checks that each version has both webhooks.
 fn pairs(all: &[Registered<'_>], versions: &[String], empty: &[Finding]) -> Vec<Finding> {
     let mut findings = Vec::new();
     let wanted = versions.iter().map(|version| Selects::Version(version.clone())).chain([Selects::Unlabelled]);
@@ -140,7 +139,7 @@ fn pairs(all: &[Registered<'_>], versions: &[String], empty: &[Finding]) -> Vec<
             (Some(one), None) => ("its objects are stamped, and nobody judges them", one),
             _ => continue,
         };
-        // What is there without a webhook is spoken of.
+        // A configuration without webhooks is already reported.
         let name = one.document.split_once(' ').map(|(_, name)| name);
         if empty.iter().any(|found| found.document.split_once(' ').map(|(_, name)| name) == name) {
             continue;
@@ -151,7 +150,7 @@ fn pairs(all: &[Registered<'_>], versions: &[String], empty: &[Finding]) -> Vec<
     findings
 }
 
-/// Nobody is asked twice about a write. Several servers may look on.
+/// Checks that no write is sent to two webhooks. Several servers may run in shadow mode.
 fn twice(all: &[Registered<'_>]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (index, one) in all.iter().enumerate().filter(|(_, one)| one.is_ours && one.is_for != Selects::Odd) {
@@ -172,7 +171,8 @@ fn twice(all: &[Registered<'_>]) -> Vec<Finding> {
     findings
 }
 
-/// Writes of the scale are judged where the kind has one and somebody takes objects without a label, which a scale is.
+/// Checks the webhook for scale writes. The kind needs one if it has a scale and a webhook takes objects without a
+/// label, such as a `Scale`.
 fn scale(kind: &Kind, all: &[Registered<'_>]) -> Option<Finding> {
     let default =
         all.iter().find(|one| one.has_a_say() && one.is_for == Selects::Unlabelled && one.call == "/validate")?;
@@ -184,7 +184,7 @@ fn scale(kind: &Kind, all: &[Registered<'_>]) -> Option<Finding> {
     })
 }
 
-/// Webhooks of others that are asked about the objects of all versions.
+/// Webhooks of other projects that receive the objects of all versions.
 fn foreign(all: &[Registered<'_>], versions: &[String]) -> Vec<Finding> {
     let is_of_all = |one: &&Registered<'_>| !one.is_ours && one.selects == Selects::Odd && versions.len() > 1;
     let found = all.iter().filter(is_of_all).map(|one| {
@@ -194,7 +194,8 @@ fn foreign(all: &[Registered<'_>], versions: &[String]) -> Vec<Finding> {
     found.collect()
 }
 
-/// The labels by which all of admission is deleted in an emergency, and what keeps objects whole is not.
+/// Checks the labels that select all admission documents for deletion in an emergency, without the conversion
+/// documents.
 fn labels(kind: &Kind, documents: &[Value], all: &[Registered<'_>]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for document in documents {

@@ -1,8 +1,8 @@
-//! What all documents have in common.
+//! The common parts of all documents.
 
 use serde_json::{Map, Value, json};
 
-/// Sets a member of an object, or of null as if it were an empty one.
+/// Sets a member of an object. Null counts as an empty object.
 pub(super) fn set(object: &mut Value, name: &str, value: Value) {
     if object.is_null() {
         *object = Value::Object(Map::new());
@@ -12,18 +12,18 @@ pub(super) fn set(object: &mut Value, name: &str, value: Value) {
     }
 }
 
-/// What a document is for, so that those of one purpose can be deleted together.
+/// The purpose of a document, so that documents of one purpose can be deleted together.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Component {
-    /// Who may write what. In an emergency it can go.
+    /// Access rules. Can be deleted in an emergency.
     Admission,
-    /// What may be stored. Without it fields are lost.
+    /// Conversion. Without it fields are lost.
     Conversion,
-    /// What holds while a rollout is under way.
+    /// Protection while a rollout is in progress.
     Rollout,
 }
 
-/// The metadata of an object that is wholly ours.
+/// The metadata of an object that pointsman owns.
 pub(super) fn metadata(name: &str, component: Component) -> Value {
     json!({
         "name": name,
@@ -39,18 +39,18 @@ pub(super) fn metadata(name: &str, component: Component) -> Value {
     })
 }
 
-/// An object that is going must be let go, also while no server is up: its finalizers are removed by updates. What a
-/// request says of itself does not count: an apply that creates may say that its object is going.
+/// A match condition that allows updates of terminating objects even while no server runs, because finalizers are
+/// removed by updates. The new object does not count: a creation may contain a deletion timestamp.
 pub(super) fn not_being_deleted() -> Value {
     json!({"name": "not-being-deleted", "expression": "oldObject == null || !has(oldObject.metadata.deletionTimestamp)"})
 }
 
-/// Fills in what the API server fills in of a policy or of a webhook configuration
-/// (`k8s.io/kubernetes/pkg/apis/admissionregistration/v1/defaults.go`), where it belongs to a member that server-side
-/// apply takes as one. So somebody else who applies the same document does not conflict with what is stored.
+/// Fills in the API server's defaults of a policy or webhook configuration
+/// (`k8s.io/kubernetes/pkg/apis/admissionregistration/v1/defaults.go`), if they belong to a member that server-side
+/// apply treats as atomic. So another client that applies the same document has no conflict.
 pub(super) fn with_api_defaults(mut document: Value) -> Value {
     if let Some(constraints) = document.pointer_mut("/spec/matchConstraints") {
-        // Atomic: all of it belongs to the manager that applies it.
+        // Atomic: the whole member belongs to one field manager.
         set_default(constraints, "namespaceSelector", json!({}));
         set_default(constraints, "objectSelector", json!({}));
         fill(constraints, "resourceRules");
@@ -69,7 +69,7 @@ pub(super) fn with_api_defaults(mut document: Value) -> Value {
     document
 }
 
-/// What a webhook and the constraints of a policy have in common.
+/// The common defaults of a webhook and of the constraints of a policy.
 fn fill(selects: &mut Value, rules: &str) {
     set_default(selects, "matchPolicy", "Equivalent".into());
     for rule in selects.get_mut(rules).and_then(Value::as_array_mut).into_iter().flatten() {
@@ -83,8 +83,8 @@ fn set_default(object: &mut Value, name: &str, value: Value) {
     }
 }
 
-/// A `ValidatingAdmissionPolicy`, and its binding. `rule` is which writes it looks at, `action` what it does where a
-/// validation fails, as `validationActions` spells it.
+/// A `ValidatingAdmissionPolicy`, and its binding. `rule` selects the writes, `action` is the action for a failed
+/// validation, as in `validationActions`.
 pub(super) fn policy(
     (name, component): (&str, Component),
     rule: &Value,

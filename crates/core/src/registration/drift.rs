@@ -1,7 +1,7 @@
-//! Whether a CRD in a cluster is the one that a definition was checked against.
+//! Compares a CRD in a cluster with the CRD of its definition.
 //!
-//! A definition is held against the schemas of its own CRD when it is loaded. Another field in the cluster's is one
-//! that nobody has explained: it is carried where both versions have it, and lost where one has not.
+//! A definition is checked against the schemas of its own CRD. An additional field in the cluster has no operation: it
+//! is copied if both versions have it, and lost otherwise.
 
 use serde_json::{Value, json};
 
@@ -9,16 +9,15 @@ use super::difference::{Difference, differences};
 use super::schema_rules::add_rules;
 use crate::definition::Kind;
 
-/// What the versions of a CRD say otherwise than those that the definition was checked against: names, scope, the
-/// versions there are, and their schemas. Which version is stored or served, who converts and what is said for people
-/// is everybody's own. Admission rules that a schema can say may be there or not.
+/// The differences of a CRD from that of the definition: names, scope, versions and schemas. Ignores storage and served
+/// versions, the conversion, and descriptions. Admission rules in the schema are optional.
 #[must_use]
 pub fn drift(kind: &Kind, crd: &Value) -> Vec<String> {
     drifted(kind, crd, |_| true)
 }
 
-/// The fields and versions that a CRD lacks of those that a definition knows: the API server would drop what is in
-/// them. It is a part of [`drift`], in the same words.
+/// The fields and versions of the definition that a CRD lacks. The API server would drop their values. A part of
+/// [`drift`], in the same words.
 #[must_use]
 pub fn lacking(kind: &Kind, crd: &Value) -> Vec<String> {
     drifted(kind, crd, |difference| difference.found.is_none() && is_field(&difference.path))
@@ -36,7 +35,7 @@ fn drifted(kind: &Kind, crd: &Value, counts: impl Fn(&Difference<'_>) -> bool) -
     both.filter(counts).map(|difference| told(&difference)).collect()
 }
 
-/// Whether a path leads to a version, to a property of a schema, or to all properties or items of one.
+/// Returns whether a path leads to a version, to a property of a schema, or to `additionalProperties` or `items`.
 fn is_field(path: &str) -> bool {
     let cut = if path.ends_with(']') { path.rfind('[') } else { path.rfind('.') };
     let Some((holder, name)) = cut.map(|at| path.split_at(at)) else { return false };
@@ -54,7 +53,7 @@ fn told(difference: &Difference<'_>) -> String {
     }
 }
 
-/// The part that conversion and rules depend on, with versions by their names.
+/// The part of a CRD that conversion and rules depend on, with versions by name.
 fn comparable(crd: &Value) -> Value {
     let part = |path: &str| crd.pointer(path).cloned().unwrap_or_default();
     let versions = crd.pointer("/spec/versions").and_then(Value::as_array).into_iter().flatten();
@@ -72,7 +71,7 @@ fn comparable(crd: &Value) -> Value {
     })
 }
 
-/// A field may be called `description`: then it is a schema, and not a text.
+/// Removes descriptions, except a property with the name `description`, whose value is a schema.
 fn without_descriptions(schema: &mut Value) {
     match schema {
         Value::Object(members) => {
@@ -123,7 +122,7 @@ mod tests {
         assert!(scope.contains("spec.scope is \"Cluster\""), "{scope}");
     }
 
-    /// Another bound, description or field more takes nothing away.
+    /// Other bounds, descriptions and additional fields remove nothing.
     #[test]
     fn missing_parts_are_reported_alone() {
         let kind = kind();

@@ -1,10 +1,8 @@
-//! Whether a webhook is as we print it. Where there is more to say of a difference than what it is, that is said
-//! instead.
+//! Compares a webhook with the printed one, with explanations for known differences.
 //!
-//! Some differences are a choice that is open to everybody, and nothing is said of them: where a server is and whose
-//! certificate it shows, as long as no two versions have one; namespaces that all of ours leave out by their names; how
-//! long a write may wait for its judgement; names, and labels and annotations beside ours. Two spellings of one
-//! thing are no difference: a selector's `matchLabels`, a rule in several parts, a default that is written out.
+//! Some differences are allowed: the address and certificates of a server, if no two versions share a server;
+//! namespaces that all pointsman webhooks exclude by name; timeouts; names, and additional labels and annotations.
+//! Equivalent forms are no difference: a selector's `matchLabels`, a rule in several parts, an explicit default.
 
 use serde_json::Value;
 
@@ -14,7 +12,7 @@ use super::registrations::{Registered, Selects};
 use super::selector_gaps::leaves_out;
 use crate::definition::Kind;
 
-/// What is not as printed.
+/// The differences from the printed webhook.
 pub(super) fn as_printed(kind: &Kind, one: &Registered<'_>, namespaces: &[String]) -> Vec<Finding> {
     let mut findings = Vec::from_iter(selector(kind, one));
     findings.extend(client(one));
@@ -29,7 +27,7 @@ fn said(one: &Registered<'_>, problem: impl Into<String>, line: &str, value: &st
     one.finding(problem.into(), format!("{}.{line}: {value}", one.place))
 }
 
-/// It selects the objects that it is there for.
+/// Checks the object selector.
 fn selector(kind: &Kind, one: &Registered<'_>) -> Option<Finding> {
     let key = kind.version_label();
     let line = "objectSelector.matchExpressions";
@@ -67,11 +65,11 @@ fn objects(selects: &Selects) -> String {
     }
 }
 
-/// It calls the right path, and the API server knows whom to trust.
+/// Checks the path and the trusted certificates.
 fn client(one: &Registered<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     let (path, wanted) = (one.path(), one.call);
-    // A proxy may take a prefix off a URL; of a Service's path nobody does.
+    // A proxy may remove a prefix of a URL, but not of a Service's path.
     let is_right = if path.starts_with('/') { path == wanted } else { path.ends_with(wanted) };
     if !is_right {
         let problem = format!("path {path:?} leads to another webhook than {wanted}");
@@ -85,7 +83,7 @@ fn client(one: &Registered<'_>) -> Vec<Finding> {
     findings
 }
 
-/// It is asked about all writes that it should be asked about, and about no others.
+/// Checks that the rules match exactly the expected writes.
 fn rules(kind: &Kind, one: &Registered<'_>) -> Vec<Finding> {
     let Some(wanted) = one.printed.as_ref().and_then(|printed| printed.pointer("/rules/0")) else {
         return Vec::new();
@@ -119,7 +117,7 @@ fn rules(kind: &Kind, one: &Registered<'_>) -> Vec<Finding> {
         let value = format!("[{}]", operations.join(", "));
         findings.push(said(one, problem, &format!("rules[{first}].operations"), &value));
     }
-    // Each may be in one rule, and not both in the same.
+    // Each may be in some rule, but not both in one rule.
     if findings.is_empty() {
         let pairs = operations.iter().flat_map(|operation| versions.iter().map(move |version| (operation, version)));
         let both = |rule: &Value, (operation, version): (&String, &String)| {
@@ -137,7 +135,7 @@ fn rules(kind: &Kind, one: &Registered<'_>) -> Vec<Finding> {
     findings
 }
 
-/// What a rule has beside what is printed, and a scope that the kind does not have.
+/// Entries of a rule that are not printed, and a scope that the kind does not have.
 fn too_much(
     one: &Registered<'_>,
     at: usize,
@@ -161,7 +159,7 @@ fn too_much(
     findings
 }
 
-/// What becomes of a write while its server is down.
+/// Checks the failure policy.
 fn where_it_is_down(one: &Registered<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     let policy = one.webhook.get("failurePolicy").and_then(Value::as_str).unwrap_or("Fail");
@@ -187,7 +185,7 @@ fn where_it_is_down(one: &Registered<'_>) -> Vec<Finding> {
     findings
 }
 
-/// All that nothing was said of above.
+/// Compares the other members.
 fn rest(one: &Registered<'_>) -> Vec<Finding> {
     let Some(printed) = &one.printed else {
         return Vec::new();
@@ -215,10 +213,10 @@ fn rest(one: &Registered<'_>) -> Vec<Finding> {
     told.collect()
 }
 
-/// The versions of reviews that a server takes.
+/// The review versions that a server accepts.
 const REVIEWS: [&str; 2] = ["v1", "v1beta1"];
 
-/// Members of a webhook with words of their own, or that are everybody's to choose.
+/// Members of a webhook with their own checks, or without restrictions.
 const SPOKEN_OF: [&str; 8] = [
     "clientConfig",
     "failurePolicy",
@@ -230,7 +228,7 @@ const SPOKEN_OF: [&str; 8] = [
     "timeoutSeconds",
 ];
 
-/// What comes of others.
+/// The consequences of other values.
 const WHY: [(&str, &str); 4] = [
     ("admissionReviewVersions", "the server takes v1 and v1beta1"),
     ("matchPolicy", "writes at a version that is served later would pass"),

@@ -1,13 +1,13 @@
-//! What a look at registered documents finds.
+//! Findings about registered documents.
 
-/// Something that does not fit.
+/// A problem of a registration.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Finding {
     /// The document, as `Kind name`.
     pub document: String,
-    /// What does not fit, and what comes of it.
+    /// The problem, and its consequence.
     pub problem: String,
-    /// The line to change, or what to apply.
+    /// The line to change, or the document to apply.
     pub change: String,
 }

@@ -1,8 +1,7 @@
-//! The policy that guards the version label, evaluated by the API server itself: it holds while no server of ours is
-//! up.
+//! The policy that guards the version label, evaluated by the API server itself, even while no server runs.
 //!
-//! Webhook selectors cannot say "any other value", so an object with a label that nobody serves would be judged by
-//! nobody. The policy looks at creations and at changes of the label alone; what is there already stays changeable.
+//! Webhook selectors cannot express "any other value", so no webhook would check an object with a label that is not
+//! served. The policy checks only creations and changes of the label. Existing objects stay changeable.
 
 use serde_json::{Value, json};
 
@@ -11,20 +10,20 @@ use super::document::{Component, policy};
 use crate::definition::Kind;
 use crate::webhook::{ControllerVersion, mistaken_label};
 
-/// What the guard does with a label it does not accept.
+/// The action of the guard for an invalid label.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum GuardMode {
-    /// Only the audit log hears of it.
+    /// Reports to the audit log only.
     Audit,
-    /// The request is refused.
+    /// Rejects the request.
     Deny,
-    /// The user is warned.
+    /// Warns the client.
     Warn,
 }
 
 impl GuardMode {
-    /// As `validationActions` spells it.
+    /// The value in `validationActions`.
     pub(super) fn action(self) -> &'static str {
         match self {
             Self::Audit => "Audit",
@@ -34,13 +33,13 @@ impl GuardMode {
     }
 }
 
-/// The `ValidatingAdmissionPolicy` for a kind's version label, and its binding.
+/// The `ValidatingAdmissionPolicy` for the version label of a kind, and its binding.
 #[must_use]
 pub fn guard(kind: &Kind, served: &[ControllerVersion], mode: GuardMode) -> [Value; 2] {
     guard_of(kind, &texts(served), mode)
 }
 
-/// The same for versions as they are registered, which may be none.
+/// The guard for versions as registered, possibly none.
 pub(super) fn guard_of(kind: &Kind, served: &[&str], mode: GuardMode) -> [Value; 2] {
     let key = &kind.admission.version_label;
     let mut validations = validations(key, served);
@@ -51,14 +50,14 @@ pub(super) fn guard_of(kind: &Kind, served: &[&str], mode: GuardMode) -> [Value;
     policy((&name, Component::Admission), &rule(kind), (variables(key, served), validations), mode.action())
 }
 
-/// The policy that warns whoever writes an object whose label nobody serves, and leaves it so: no server looks at what
-/// is written. It takes no part in who may write what.
+/// The policy that warns about writes of objects with a label that is not served, because no server checks them. It
+/// rejects nothing.
 #[must_use]
 pub fn unserved(kind: &Kind, served: &[ControllerVersion]) -> [Value; 2] {
     unserved_of(kind, &texts(served))
 }
 
-/// The same for versions as they are registered.
+/// The policy for versions as registered.
 pub(super) fn unserved_of(kind: &Kind, served: &[&str]) -> [Value; 2] {
     let key = &kind.admission.version_label;
     let name = unserved_name(kind);
@@ -79,17 +78,17 @@ pub(super) fn unserved_of(kind: &Kind, served: &[&str]) -> [Value; 2] {
     policy((&name, Component::Admission), &rule(kind), (variables(key, served), validations), GuardMode::Warn.action())
 }
 
-/// What the guard of a kind is called.
+/// The name of the guard of a kind.
 pub(super) fn guard_name(kind: &Kind) -> String {
     format!("pointsman-version-label.{}.{}", kind.plural(), kind.group())
 }
 
-/// What the policy is called that warns.
+/// The name of the policy that warns.
 pub(super) fn unserved_name(kind: &Kind) -> String {
     format!("pointsman-unserved-label.{}.{}", kind.plural(), kind.group())
 }
 
-/// The list of versions that are served, as an expression.
+/// The list of served versions, as an expression.
 pub(super) fn served_list(served: &[&str]) -> String {
     let served: Vec<String> = served.iter().map(|version| literal(version)).collect();
     format!("[{}]", served.join(", "))
@@ -108,7 +107,7 @@ fn rule(kind: &Kind) -> Value {
     })
 }
 
-/// A label that people take for the version label. Where it stands already, it stays.
+/// Rejects a label that is often mistaken for the version label. Existing labels stay.
 fn mistaken(name: &str, key: &str, served: &[&str]) -> Value {
     let (other, names) = (literal(name), served.join(", "));
     let labelled = |object: &str| format!("has({object}.metadata.labels) && {other} in {object}.metadata.labels");
@@ -123,7 +122,8 @@ fn mistaken(name: &str, key: &str, served: &[&str]) -> Value {
     })
 }
 
-/// The label before and after, and what may be in it. An empty label is not the same as none: it would be nobody's.
+/// The label before and after, and its valid values. An empty label differs from an absent label, because no version
+/// serves it.
 fn variables(key: &str, served: &[&str]) -> Value {
     let key = literal(key);
     let labelled = |object: &str| format!("has({object}.metadata.labels) && {key} in {object}.metadata.labels");
@@ -141,7 +141,7 @@ fn variables(key: &str, served: &[&str]) -> Value {
     ])
 }
 
-/// A change leaves a label, and one that is served.
+/// Requires that a change keeps a label with a served version.
 fn validations(key: &str, served: &[&str]) -> Value {
     let names = served.join(", ");
     let message = format!(

@@ -1,9 +1,9 @@
-//! The policy that refuses to store what was left out, evaluated by the API server itself.
+//! The policy that prevents storage of incomplete objects, evaluated by the API server itself.
 //!
-//! What one version alone can say is kept in an annotation, and what is too large for one is left out and marked.
-//! `/convert` refuses nobody for that: a review does not tell a writer from a reader, and one refusal fails a whole
-//! list. Admission knows writers. By `matchPolicy: Equivalent` the policy of a version sees every write in that
-//! version, just as it will be stored.
+//! A value that only one version can represent is kept in an annotation. A value that is too large for an annotation is
+//! left out and marked. `/convert` does not fail for that, because a review does not distinguish readers from writers,
+//! and one failure fails a whole list. Admission sees only writes. With `matchPolicy: Equivalent`, the policy of a
+//! version receives every write in that version, exactly as it will be stored.
 
 use serde_json::{Value, json};
 
@@ -12,11 +12,11 @@ use super::document::{Component, policy};
 use crate::definition::{KEPT, Kind};
 use crate::webhook::INCOMPLETE;
 
-/// The `ValidatingAdmissionPolicy` that keeps incomplete objects out of a kind's stored version, and its binding.
-/// Around a change of the stored version those of both are in force.
+/// The `ValidatingAdmissionPolicy` that keeps incomplete objects out of the storage version of a kind, and its binding.
+/// During a change of the storage version both policies are in force.
 #[must_use]
 pub fn incomplete(kind: &Kind, storage: &str) -> [Value; 2] {
-    // Versions have policies of their own: the old one holds until the CRD says that the new one is stored.
+    // Each version has its own policy: the old one holds until the CRD changes the storage version.
     let name = format!("pointsman-incomplete.{storage}.{}.{}", kind.plural(), kind.group());
     let rule = json!({
         "apiGroups": [kind.group()],
@@ -42,8 +42,8 @@ fn variables() -> Value {
     ])
 }
 
-/// Neither what is incomplete, nor anything in its place from a version that could not see what is missing: who writes
-/// there cannot have meant to lose it.
+/// Rejects incomplete objects, and writes that replace them from a version that lacks the missing data, because the
+/// loss is not intended.
 fn validations(storage: &str) -> Value {
     let remedy = format!(
         ", which is too large for an annotation (256 KiB for all): write it at the version in that name, or make the fields \

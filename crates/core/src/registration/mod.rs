@@ -1,7 +1,7 @@
-//! What is registered in a cluster: CRDs with their conversion, webhook configurations for a controller version, and
-//! the policies that guard the version label, what is stored and what a rollout freezes; how a version goes
-//! ([`retire()`]), an operator's own webhooks once for each version ([`overlay()`]), and what does not fit in what is
-//! there ([`inspect`]). Pure: documents in and out, nothing is fetched or applied here.
+//! The documents that are registered in a cluster: CRDs with conversion, webhook configurations of a controller
+//! version, and the policies that guard the version label, stored data and frozen resources. Also the removal of a
+//! version ([`retire()`]), copies of an operator's webhooks for each version ([`overlay()`]), and checks of existing
+//! documents ([`inspect`]). Pure functions of documents: nothing is fetched or applied here.
 
 mod address;
 mod admission_webhooks;

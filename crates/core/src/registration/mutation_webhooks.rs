@@ -1,4 +1,4 @@
-//! The webhook configuration of stages.
+//! The webhook configuration for mutations.
 
 use serde_json::{Map, Value, json};
 
@@ -8,8 +8,8 @@ use super::document::{Component, metadata, not_being_deleted, set, with_api_defa
 use crate::apimachinery::{Requirement, Wants};
 use crate::definition::{MutatedKind, Mutation, MutationSelection};
 
-/// The mutating configuration for the stages of a kind: a webhook for each, which is asked about the objects that it is
-/// about and about no others. All of them lead to `/mutate`, which answers for every stage of an object at once.
+/// The mutating configuration for the mutations of a kind, with a webhook for each that matches exactly its objects.
+/// All call `/mutate`, which applies every mutation of an object at once.
 #[must_use]
 pub fn mutation_webhooks(mutated: &MutatedKind, client: &ClientConfig) -> Value {
     let name = format!("pointsman-mutations.{}", mutated.resource());
@@ -25,14 +25,14 @@ pub fn mutation_webhooks(mutated: &MutatedKind, client: &ClientConfig) -> Value 
 
 fn webhook(mutated: &MutatedKind, mutation: &Mutation, client: &ClientConfig) -> Value {
     let mut webhook = json!({
-        // It has three parts at least.
+        // The name needs at least three parts.
         "name": format!("{}.mutations.{}", mutation.name, mutated.resource()),
         "admissionReviewVersions": ["v1"],
         "clientConfig": client.for_mutations("/mutate"),
         "failurePolicy": mutation.failure_policy.name(),
         "matchConditions": conditions(&mutation.selection),
         "matchPolicy": "Equivalent",
-        // Another webhook may set a flag after us.
+        // Another webhook may set a flag afterwards.
         "reinvocationPolicy": "IfNeeded",
         "rules": [rule(mutated)],
         "sideEffects": "None",
@@ -44,7 +44,7 @@ fn webhook(mutated: &MutatedKind, mutation: &Mutation, client: &ClientConfig) ->
     webhook
 }
 
-/// Creates and updates of the resource. Its scale and its status are others.
+/// Creations and updates of the resource, without its scale and status.
 pub(super) fn rule(mutated: &MutatedKind) -> Value {
     json!({
         "apiGroups": [mutated.group()],
@@ -55,8 +55,8 @@ pub(super) fn rule(mutated: &MutatedKind) -> Value {
     })
 }
 
-/// What selectors can say of a selection, by the name of the selector. Without namespaces of its own it is about all
-/// but those that are spared: a webhook that is asked about its own Pods' Deployment cannot be brought back.
+/// The part of a selection that selectors can express, by the name of the selector. Without namespaces, the spared
+/// namespaces are excluded: a webhook that receives the Deployment of its own Pods can block its restart.
 pub(super) fn selectors(selection: &MutationSelection, spared: &[&str]) -> Vec<(&'static str, Value)> {
     let named = match selection.namespaces.as_slice() {
         [] => json!({"key": NAMESPACE_NAME, "operator": "NotIn", "values": spared}),
@@ -86,7 +86,7 @@ fn requirement(requirement: &Requirement) -> Value {
     Value::Object(written)
 }
 
-/// What selectors cannot say.
+/// The part of a selection that selectors cannot express.
 pub(super) fn conditions(selection: &MutationSelection) -> Vec<Value> {
     let mut conditions = vec![not_being_deleted()];
     if !selection.names.is_empty() {
@@ -97,7 +97,7 @@ pub(super) fn conditions(selection: &MutationSelection) -> Vec<Value> {
     conditions
 }
 
-/// The label that the API server gives each namespace: its name.
+/// The label that the API server sets on each namespace: its name.
 const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";
 
 #[cfg(test)]
@@ -124,7 +124,7 @@ mod tests {
         assert_eq!(selector("", service("kube-system/pointsman")), spared(&["kube-system"]));
         let url = || Address::Url("https://pointsman.example.com".parse().unwrap());
         assert_eq!(selector("", url()), spared(&["kube-system"]));
-        // Who names it means it.
+        // An explicit namespace is intended.
         let named = json!([{"key": NAMESPACE_NAME, "operator": "In", "values": ["kube-system"]}]);
         assert_eq!(selector("  namespaces: [kube-system]\n", service("ours/pointsman")), named);
     }

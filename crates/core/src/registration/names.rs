@@ -2,8 +2,8 @@
 
 use crate::webhook::{ControllerVersion, digest};
 
-/// A version as it stands in names, which take no dots: `2-17-0` for 2.17.0. A dash is written twice, so that
-/// 2.17.0-rc.1 and 2.17.0-rc-1 have two names; what cannot be told apart in that way, such as capitals, has a digest.
+/// A version in names, which cannot contain dots: `2-17-0` for 2.17.0. A dash is doubled, so that 2.17.0-rc.1 and
+/// 2.17.0-rc-1 have distinct names. Other ambiguous versions, such as those with capitals, get a digest.
 pub(super) fn dashed(version: &ControllerVersion) -> String {
     let text = version.as_str();
     let name = text.to_lowercase().replace('-', "--").replace(['.', '_', '+'], "-");
@@ -11,14 +11,14 @@ pub(super) fn dashed(version: &ControllerVersion) -> String {
     if back.join("-") == text { name } else { digested(&name, text) }
 }
 
-/// The same behind a `v`, as configurations are named. One that is written with a `v` is another version than the one
-/// without.
+/// The version with a prefix `v`, as in names of configurations. A version that already starts with `v` is distinct
+/// from one without.
 pub(super) fn prefixed(version: &ControllerVersion) -> String {
     let name = dashed(version);
     if name.starts_with('v') { digested(&name, version.as_str()) } else { format!("v{name}") }
 }
 
-/// The version that a name stands for which [`prefixed`] has written: one that is known, or what can be read back.
+/// Parses a name from [`prefixed`]: a known version, or a version that can be derived from the name.
 pub(super) fn version_of(name: &str, known: &[ControllerVersion]) -> Option<ControllerVersion> {
     if let Some(version) = known.iter().find(|version| prefixed(version) == name) {
         return Some(version.clone());

@@ -1,10 +1,10 @@
-//! An operator's own webhook configuration, once for each controller version: each version of the operator is asked
-//! about its own objects only.
+//! Copies of an operator's own webhook configuration for each controller version, so that each version receives only
+//! its own objects.
 //!
-//! An operator that brings a webhook knows nothing of a second version beside it. Both would be asked about every
-//! object, and the older one refuses what only the newer one knows. So each version gets a copy of what concerns the
-//! kind, with a selector for its label. The selector matches the old object or the new one, so a condition leaves the
-//! verdict on a change of the label to the version in the new object. What concerns other kinds stays in the original.
+//! An operator with a webhook does not expect a second version of itself. Both would receive every object, and the
+//! older one would reject the fields of the newer one. So each version gets a copy of the webhooks for the kind, with a
+//! selector for its label. The selector matches the old or the new object, so a condition assigns a change of the label
+//! to the version in the new object. Webhooks for other kinds stay in the original.
 
 use serde_json::{Value, json};
 
@@ -14,25 +14,25 @@ use super::document::set;
 use super::names::prefixed;
 use crate::{definition::Kind, webhook::ControllerVersion};
 
-/// A configuration that nothing can be laid over.
+/// A configuration that cannot be copied.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BadOverlay {
-    /// Another document.
+    /// The document is no webhook configuration.
     #[error("{kind} is no ValidatingWebhookConfiguration and no MutatingWebhookConfiguration")]
     NotAConfiguration {
-        /// What it is.
+        /// The kind of the document.
         kind: String,
     },
-    /// No webhook of it is called for the kind.
+    /// The configuration has no webhook for the kind.
     #[error("{name} has no webhook for {resource}: there is nothing to lay over")]
     NothingOfTheKind {
-        /// Its name.
+        /// The name of the configuration.
         name: String,
         /// The resource of the kind.
         resource: String,
     },
-    /// It selects by the version label already.
+    /// A webhook already selects by the version label.
     #[error("webhook {webhook} of {name} selects by {key} already: give the configuration as the operator brings it")]
     SelectsAlready {
         /// The name of the configuration.
@@ -44,20 +44,20 @@ pub enum BadOverlay {
     },
 }
 
-/// What is applied in the place of a configuration.
+/// The documents that replace a configuration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Overlaid {
-    /// One for each controller version.
+    /// One configuration for each controller version.
     pub versions: Vec<Value>,
-    /// What is left of the original, for other kinds. Without any the original is deleted.
+    /// The rest of the original, for other kinds. `None` if the original is to be deleted.
     pub rest: Option<Value>,
 }
 
-/// Lays selectors over a configuration. Objects without a label are for `default`, if there is one. With `address` each
-/// version of the operator is called there, at the path that the operator has.
+/// Creates a copy with selectors for each version. Objects without a label belong to `default`, if given. With
+/// `address`, each version of the operator is called there, at the path of the operator.
 ///
 /// # Errors
-/// What it cannot be laid over.
+/// Why the configuration cannot be copied.
 pub fn overlay(
     kind: &Kind,
     versions: &[ControllerVersion],
@@ -100,11 +100,11 @@ pub fn overlay(
     Ok(Overlaid { versions: versions.iter().map(of).collect(), rest })
 }
 
-/// The same for several kinds whose controllers are one operator: what is left after one is laid over for the next.
-/// Each version of the operator has one configuration for all of them, since an operator knows one by its name.
+/// Creates copies for several kinds of one operator, each from the rest of the previous kind. Each version of the
+/// operator has one configuration for all kinds, because the operator finds it by name.
 ///
 /// # Errors
-/// As for each of them.
+/// As for each kind.
 pub fn overlay_all(
     kinds: &[&Kind],
     versions: &[ControllerVersion],
@@ -136,8 +136,8 @@ pub fn overlay_all(
     Ok(all)
 }
 
-/// Adds the webhooks for a kind to a configuration. One that was for several kinds is there several times, and a name
-/// once.
+/// Adds the webhooks for a kind to a configuration, with unique names. A webhook for several kinds is added several
+/// times.
 fn add(kind: &Kind, into: &mut Value, from: &Value) {
     let list = |document: &Value| document.get("webhooks").and_then(Value::as_array).cloned().unwrap_or_default();
     let mut all = list(into);
@@ -152,7 +152,7 @@ fn add(kind: &Kind, into: &mut Value, from: &Value) {
     set(into, "webhooks", Value::Array(all));
 }
 
-/// The part of a webhook that is called for a kind, and the part that is called for others.
+/// Splits a webhook into the part for a kind, and the part for other kinds.
 fn parted(kind: &Kind, webhook: &Value) -> (Option<Value>, Option<Value>) {
     let (mut own, mut others, mut is_wide) = (Vec::new(), Vec::new(), false);
     for rule in webhook.get("rules").and_then(Value::as_array).into_iter().flatten() {
@@ -174,7 +174,7 @@ fn parted(kind: &Kind, webhook: &Value) -> (Option<Value>, Option<Value>) {
             let narrow: Vec<String> = ours.iter().map(|resource| narrow(kind, resource)).collect();
             own.push(with(&[kind.group().to_owned()], &narrow));
         }
-        // What says any group or any resource goes on for the others.
+        // Rules for any group or any resource stay for other kinds.
         let others_of_group: Vec<String> = groups.iter().filter(|group| *group != kind.group()).cloned().collect();
         if !rest.is_empty() {
             others.push(with(&groups, &rest));
@@ -206,18 +206,18 @@ fn parted(kind: &Kind, webhook: &Value) -> (Option<Value>, Option<Value>) {
     (own, others)
 }
 
-/// A rule's resource, of the kind alone: `*/status` becomes `things/status`, and `things/*` stays.
+/// The resource of a rule, limited to the kind: `*/status` becomes `things/status`, and `things/*` stays.
 fn narrow(kind: &Kind, resource: &str) -> String {
     resource.strip_prefix('*').map_or_else(|| resource.to_owned(), |part| format!("{}{part}", kind.plural()))
 }
 
-/// Whether a rule's resource is that of a kind, or one of its subresources.
+/// Returns whether the resource of a rule is that of a kind, or a subresource.
 fn resource_of(kind: &Kind, resource: &str) -> bool {
     let name = resource.split('/').next().unwrap_or_default();
     name == "*" || name == kind.plural()
 }
 
-/// A webhook for the objects of a version, or for those without a label.
+/// A webhook for the objects of a version, or for objects without a label.
 fn selecting(
     kind: &Kind,
     label: Option<&ControllerVersion>,
@@ -268,7 +268,7 @@ fn selecting(
 
 fn condition(webhook: &mut Value, name: &str, expression: &str) {
     let mut conditions = webhook.get("matchConditions").and_then(Value::as_array).cloned().unwrap_or_default();
-    // Of one name there is one: a part that was laid over for another kind has some already.
+    // Names are unique: a part that was copied for another kind may have conditions already.
     let is_taken = |name: &str| conditions.iter().any(|one| one.get("name").and_then(Value::as_str) == Some(name));
     let more = (2..).map(|number| format!("{name}-{number}"));
     let name = std::iter::once(name.to_owned()).chain(more).find(|name| !is_taken(name));
@@ -276,7 +276,7 @@ fn condition(webhook: &mut Value, name: &str, expression: &str) {
     set(webhook, "matchConditions", Value::Array(conditions));
 }
 
-/// The original with another name and other webhooks, and without what the API server wrote into it.
+/// The original with another name and other webhooks, without the members that the API server wrote.
 fn configuration(original: &Value, name: &str, webhooks: Vec<Value>) -> Value {
     let kept = |map: &str| {
         let mut entries = original.pointer(&format!("/metadata/{map}")).and_then(Value::as_object).cloned()?;

@@ -1,4 +1,4 @@
-//! Whether the policies that the API server evaluates are as we print them, and in force.
+//! Checks that the policies in a cluster are as printed, and in force.
 
 use serde_json::{Value, json};
 
@@ -10,20 +10,20 @@ use super::promotion_policy::{promoting, promoting_name};
 use super::selector_gaps::{excluding, other_namespaces};
 use crate::{definition::Kind, webhook::Enforcement};
 
-/// What is registered for a kind, and what is meant.
+/// The registered and the expected policies of a kind.
 pub(super) struct Policies<'d> {
     pub(super) kind: &'d Kind,
     pub(super) documents: &'d [Value],
-    /// The controller versions whose objects are judged.
+    /// The controller versions with webhooks.
     pub(super) versions: &'d [String],
-    /// Namespaces that the webhooks leave out.
+    /// The namespaces that the webhooks exclude.
     pub(super) namespaces: &'d [String],
-    /// How strict the servers are: a guard is not meant to be less strict.
+    /// The enforcement of the servers. A guard should be at least as strict.
     pub(super) enforcement: Enforcement,
 }
 
 impl Policies<'_> {
-    /// What does not fit in any of them.
+    /// The findings of all policies.
     pub(super) fn inspect(&self) -> Vec<Finding> {
         let mut findings = self.incomplete();
         findings.extend(self.promoting());
@@ -66,7 +66,7 @@ impl Policies<'_> {
         Finding { document: format!("{POLICY} {name}"), problem: problem.to_owned(), change }
     }
 
-    /// A policy that lists versions: it accepts those that are judged and no others, and is as printed for them.
+    /// A policy with a list of versions: it must accept exactly the registered versions, and otherwise be as printed.
     fn of_versions(&self, policy: &Value, name: &str, print: impl Fn(&[&str]) -> [Value; 2]) -> Vec<Finding> {
         let document = format!("{POLICY} {name}");
         let finding = |problem: String, change: String| Finding { document: document.clone(), problem, change };
@@ -98,11 +98,12 @@ impl Policies<'_> {
                 .push(finding(format!("it takes {version}, and nobody judges the objects of {version}"), line(&all)));
         }
         let [printed, _] = print(&there);
-        // Its messages name the versions as well. Of a list that was spoken of, they may say what is right.
+        // The messages contain the versions as well. If the list was reported, they may already contain the right
+        // versions.
         let versions: Vec<&str> = self.versions.iter().map(String::as_str).collect();
         let [right, _] = if findings.is_empty() { [printed.clone(), Value::Null] } else { print(&versions) };
         let mut found = policy.clone();
-        // Written with other blanks it is the same list.
+        // The same list in another spelling is no difference.
         if let Some(expression) = found.pointer_mut(&format!("/spec/variables/{at}/expression")) {
             *expression = served_list(&there).into();
         }
@@ -110,7 +111,7 @@ impl Policies<'_> {
         findings
     }
 
-    /// What a policy says otherwise than either of two is printed.
+    /// The differences of a policy from both printed forms.
     fn as_printed(&self, found: &Value, printed: [&Value; 2], document: &str, namespaces: &[String]) -> Vec<Finding> {
         let finding = |problem: String, change: String| Finding { document: document.to_owned(), problem, change };
         let mut findings = Vec::new();
@@ -138,7 +139,7 @@ impl Policies<'_> {
         findings
     }
 
-    /// A policy is in force by a binding: one that does at least one of these, wherever the policy is for.
+    /// A policy needs a binding with at least one of these actions, without restrictions.
     fn binding(&self, name: &str, does: &[&str]) -> Vec<Finding> {
         let is_bound = |document: &&Value| {
             is_a(document, BINDING) && document.pointer("/spec/policyName").and_then(Value::as_str) == Some(name)
@@ -150,7 +151,7 @@ impl Policies<'_> {
             return vec![Finding { document: format!("{POLICY} {name}"), problem, change }];
         }
         let wrong: Vec<Vec<Finding>> = bindings.iter().map(|binding| self.bound(binding, does)).collect();
-        // Another one beside it may be somebody's own.
+        // An additional binding is allowed.
         if wrong.iter().any(Vec::is_empty) { Vec::new() } else { wrong.concat() }
     }
 
@@ -192,7 +193,7 @@ impl Policies<'_> {
         findings
     }
 
-    /// The policies that keep incomplete objects out: whichever versions they are there for.
+    /// The policies against incomplete objects, for every version that has one.
     fn incomplete(&self) -> Vec<Finding> {
         let mut findings = Vec::new();
         for storage in self.kind.versions() {
@@ -206,13 +207,13 @@ impl Policies<'_> {
         findings
     }
 
-    /// The policy that keeps what is being promoted, where it is there.
+    /// The promotion policy, if present.
     fn promoting(&self) -> Vec<Finding> {
         let name = promoting_name(self.kind);
         let there = self.policy(&name).zip(promoting(self.kind, GuardMode::Deny));
         let Some((policy, [printed, _])) = there else { return Vec::new() };
         let mut findings = self.as_printed(policy, [&printed, &printed], &format!("{POLICY} {name}"), &[]);
-        // Whoever asks for less has asked for that.
+        // A weaker action is intended.
         findings.extend(self.binding(&name, &["Deny", "Warn", "Audit"]));
         findings
     }

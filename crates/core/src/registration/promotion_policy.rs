@@ -1,8 +1,7 @@
-//! The policy that keeps what is being promoted, evaluated by the API server itself.
+//! The policy that protects the request of a rollout during promotion, evaluated by the API server itself.
 //!
-//! Past the point of no return a rollout is ended as what it was begun as: what the status says is requested stays,
-//! until the status says that it is completed. Who writes a status is a controller, and no webhook of ours is asked
-//! about it.
+//! After the point of no return, a rollout must complete with its original request: the requested value in the status
+//! stays until the status reports its completion. Controllers write the status, and no pointsman webhook checks that.
 
 use serde_json::{Value, json};
 
@@ -11,11 +10,11 @@ use super::document::{Component, policy, set};
 use super::guard::GuardMode;
 use crate::definition::{Kind, Path, StatusMapping};
 
-/// The `ValidatingAdmissionPolicy` by which the request of a rollout that is being promoted stays, and its binding.
-/// Nothing where the definition does not say how the status speaks of rollouts, or in names that CEL cannot say.
+/// The `ValidatingAdmissionPolicy` that protects the request of a rollout in promotion, and its binding. `None` if the
+/// definition has no rollout status, or if CEL cannot express its field names.
 ///
-/// It looks at writes in those versions whose status has the request. A controller of an older one need not know it,
-/// and writes its status without it.
+/// The policy applies to writes in versions whose status has the request. A controller of an older version may not know
+/// the field, and writes its status without it.
 #[must_use]
 pub fn promoting(kind: &Kind, mode: GuardMode) -> Option<[Value; 2]> {
     let step = kind.steps.iter().find(|step| step.status.is_some())?;
@@ -39,13 +38,13 @@ pub fn promoting(kind: &Kind, mode: GuardMode) -> Option<[Value; 2]> {
     let mut documents = policy((&name, Component::Admission), rule, both, mode.action());
     if let Some(constraints) = documents.iter_mut().find_map(|one| one.pointer_mut("/spec/matchConstraints")) {
         set(constraints, "resourceRules", rules.into());
-        // A write in an older version is that of somebody who does not know the request.
+        // A write in an older version comes from a client that does not know the request.
         set(constraints, "matchPolicy", "Exact".into());
     }
     Some(documents)
 }
 
-/// What the policy is called.
+/// The name of the policy.
 pub(super) fn promoting_name(kind: &Kind) -> String {
     format!("pointsman-promoting.{}.{}", kind.plural(), kind.group())
 }
@@ -70,7 +69,7 @@ fn variables(status: &StatusMapping) -> Option<Value> {
     ]))
 }
 
-/// What was not requested by anybody who said so may still be.
+/// Allows changes of a request without a previous value.
 fn validations(status: &StatusMapping) -> Value {
     let (requested, completed) = (&status.hashes.requested.path, &status.hashes.completed.path);
     let why = format!(" until {completed} is the same: a condition says {}", status.promoting);

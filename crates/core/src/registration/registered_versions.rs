@@ -5,29 +5,29 @@ use serde_json::Value;
 use super::registrations::{Registered, Selects, registered};
 use crate::definition::Kind;
 
-/// Versions whose objects are judged, and whose the objects without a label are.
+/// The versions with webhooks, and the version of objects without a label.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct RegisteredVersions {
-    /// Those that have configurations of their own.
+    /// Versions with their own configurations.
     pub served: Vec<String>,
-    /// Who takes objects without a label.
+    /// The version that takes objects without a label.
     pub default: RegisteredDefault,
 }
 
-/// Whose objects without a label are, by the server that is called for them.
+/// The version of objects without a label, determined by the called server.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum RegisteredDefault {
-    /// No configuration sends them to anybody.
+    /// No configuration selects them.
     Nobody,
-    /// The server that is called is no version's, or there are several.
+    /// The server belongs to no version, or to several.
     Unclear,
-    /// This version's.
+    /// This version.
     Version(String),
 }
 
-/// Reads them from documents; nothing where none of ours is among them. Documents about other things do not count.
+/// Reads the versions from documents. `None` without a pointsman document. Ignores other documents.
 #[must_use]
 pub fn registered_versions(kind: &Kind, documents: &[Value]) -> Option<RegisteredVersions> {
     let all = registered(kind, documents);

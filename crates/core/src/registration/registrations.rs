@@ -1,4 +1,4 @@
-//! Webhooks as they are registered for a kind, read from what `kubectl get` prints.
+//! The webhooks that are registered for a kind, read from the output of `kubectl get`.
 
 use serde_json::Value;
 
@@ -7,43 +7,43 @@ use super::finding::Finding;
 use super::names::version_of;
 use crate::{definition::Kind, webhook::ControllerVersion};
 
-/// Which objects a webhook is asked about.
+/// The objects that a webhook selects.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Selects {
-    /// Others than those of one version, or than those without a label.
+    /// Any other selection.
     Odd,
-    /// Those without a label.
+    /// Objects without a label.
     Unlabelled,
-    /// Those of one controller version.
+    /// Objects of one controller version.
     Version(String),
 }
 
-/// A webhook that is called for a kind.
+/// A registered webhook for a kind.
 pub(super) struct Registered<'d> {
-    /// Group and resource that it is called for.
+    /// Its group and resource.
     of: [String; 2],
-    /// Its configuration, as `Kind name`.
+    /// The configuration, as `Kind name`.
     pub(super) document: String,
-    /// Where it stands in there, such as `webhooks[0]`.
+    /// The position in the configuration, such as `webhooks[0]`.
     pub(super) place: String,
     pub(super) webhook: &'d Value,
     annotations: Option<&'d Value>,
-    /// The path that it should call.
+    /// The expected path.
     pub(super) call: &'static str,
     pub(super) is_ours: bool,
-    /// It is asked without a say.
+    /// The webhook runs in shadow mode.
     pub(super) only_looks: bool,
-    /// It is asked about writes of the scale, and of nothing else.
+    /// The webhook receives only writes of the scale.
     pub(super) is_scale: bool,
-    /// What its selector says.
+    /// The selected objects.
     pub(super) selects: Selects,
-    /// What it is there for, by its name; where that does not tell, by its selector.
+    /// The intended objects, by the name of the webhook. If that is ambiguous, by its selector.
     pub(super) is_for: Selects,
-    /// What is printed in its place, without an address. Nothing where it is for nothing that we print, or not ours.
+    /// The printed webhook without an address. `None` if pointsman does not print it.
     pub(super) printed: Option<Value>,
 }
 
-/// Whether a document is one of ours, whatever it is for.
+/// Returns whether a document is a pointsman document.
 pub(super) fn is_ours(document: &Value) -> bool {
     let text = |pointer: &str| document.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
     text("/metadata/name").starts_with(OURS) || text("/metadata/labels/app.kubernetes.io~1name") == "pointsman"
@@ -95,7 +95,7 @@ fn webhooks(document: &Value) -> impl Iterator<Item = &Value> {
     document.get("webhooks").and_then(Value::as_array).into_iter().flatten()
 }
 
-/// The controller versions that selectors name.
+/// The controller versions in selectors.
 fn known(kind: &Kind, documents: &[Value]) -> Vec<ControllerVersion> {
     let selected = documents.iter().flat_map(webhooks).map(|webhook| selects(kind, webhook));
     let versions = selected.filter_map(|selects| match selects {
@@ -105,14 +105,14 @@ fn known(kind: &Kind, documents: &[Value]) -> Vec<ControllerVersion> {
     versions.collect()
 }
 
-/// What a configuration or a webhook is called after, if it is named as we name it for the kind.
+/// The suffix of a configuration or webhook with a pointsman name for the kind.
 fn suffix_of<'n>(kind: &Kind, name: &'n str) -> Option<&'n str> {
     let name = [OURS, "mutate-", "validate-"].iter().find_map(|prefix| name.strip_prefix(prefix))?;
     name.strip_suffix(&format!(".{}.{}", kind.plural(), kind.group()))
 }
 
-/// What a webhook is for by its name or that of its configuration, and whether it only looks on. A version may have
-/// words in it that also stand between two of them, so that a name may be read in several ways: the selector decides.
+/// The intended objects of a webhook, by its name or that of its configuration, and whether it runs in shadow mode. A
+/// version may contain the separator of two versions, so the name may be ambiguous. Then the selector decides.
 fn meant(kind: &Kind, names: [&str; 2], known: &[ControllerVersion], selects: &Selects) -> Option<(Selects, bool)> {
     let suffix = names.into_iter().find_map(|name| suffix_of(kind, name))?;
     if suffix == UNLABELLED {
@@ -128,7 +128,7 @@ fn meant(kind: &Kind, names: [&str; 2], known: &[ControllerVersion], selects: &S
     readings.iter().find(|(version, _)| version == selects).or_else(|| readings.first()).cloned()
 }
 
-/// What we print for it.
+/// The printed webhook.
 fn printed(kind: &Kind, is_for: &Selects, only_looks: bool, is_scale: bool, calls: Calls) -> Option<Value> {
     let (version, selection): (ControllerVersion, fn(&ControllerVersion) -> Selection<'_>) = match is_for {
         _ if is_scale => (ANY.parse().ok()?, |_| Selection::Unlabelled),
@@ -140,7 +140,7 @@ fn printed(kind: &Kind, is_for: &Selects, only_looks: bool, is_scale: bool, call
     asked(kind, &version, selection(&version), calls).into_iter().nth(usize::from(is_scale))
 }
 
-/// Whether it is asked about the scale of a kind that has one.
+/// Returns whether the webhook receives the scale of a kind that has one.
 fn is_scale(kind: &Kind, webhook: &Value, name: &str) -> bool {
     let resource = format!("{}/scale", kind.plural());
     let rules = || webhook.get("rules").and_then(Value::as_array).into_iter().flatten();
@@ -150,15 +150,15 @@ fn is_scale(kind: &Kind, webhook: &Value, name: &str) -> bool {
         || rules().next().is_some() && rules().all(only)
 }
 
-/// Whether it is asked about objects of the kind. One of others that is asked about all groups is nobody's operator,
-/// but a policy for everything.
+/// Returns whether the webhook receives objects of the kind. A foreign webhook for all groups is a general policy, not
+/// an operator.
 fn is_called_for(kind: &Kind, webhook: &Value, is_ours: bool) -> bool {
     let rules = webhook.get("rules").and_then(Value::as_array);
     rules.into_iter().flatten().any(|rule| is_rule_for([kind.group(), kind.plural()], rule, is_ours))
 }
 
-/// As the API server matches them (`apiserver pkg/admission/plugin/webhook/predicates/rules/rules.go`): `things/*` is
-/// about the objects themselves, too.
+/// Matches like the API server (`apiserver pkg/admission/plugin/webhook/predicates/rules/rules.go`): `things/*`
+/// includes the objects themselves.
 fn is_rule_for([group, resource]: [&str; 2], rule: &Value, any_group: bool) -> bool {
     let names =
         |member: &str| rule.get(member).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
@@ -198,14 +198,14 @@ impl Registered<'_> {
         Finding { document: self.document.clone(), problem, change }
     }
 
-    /// The path it calls.
+    /// The path of the webhook.
     pub(super) fn path(&self) -> &str {
         let client = self.webhook.get("clientConfig");
         let of = |pointer: &str| client.and_then(|client| client.pointer(pointer)).and_then(Value::as_str);
         of("/service/path").or_else(|| of("/url")).unwrap_or_default()
     }
 
-    /// Where it is, without the path.
+    /// The address without the path.
     pub(super) fn server(&self) -> String {
         let client = self.webhook.get("clientConfig");
         let of = |pointer: &str| client.and_then(|client| client.pointer(pointer)).cloned().unwrap_or_default();
@@ -219,19 +219,19 @@ impl Registered<'_> {
         }
     }
 
-    /// Its rules that are about the kind, each with its index.
+    /// The rules for the kind, each with its index.
     pub(super) fn rules(&self) -> impl Iterator<Item = (usize, &Value)> {
         let rules = self.webhook.get("rules").and_then(Value::as_array).into_iter().flatten().enumerate();
         let [group, resource] = &self.of;
         rules.filter(move |(_, rule)| is_rule_for([group, resource], rule, true))
     }
 
-    /// Whether it says whose objects are written, and how.
+    /// Returns whether the webhook enforces: it is neither in shadow mode nor for the scale.
     pub(super) fn has_a_say(&self) -> bool {
         self.is_ours && !self.only_looks && !self.is_scale
     }
 
-    /// Whether the API server knows whose certificate it must show.
+    /// Returns whether the trusted certificates are configured.
     pub(super) fn trusts(&self) -> bool {
         let client = self.webhook.get("clientConfig");
         let bundle = client.and_then(|client| client.get("caBundle")).and_then(Value::as_str);
@@ -244,8 +244,8 @@ impl Registered<'_> {
     }
 }
 
-/// What the names of our configurations begin with.
+/// The prefix of the names of pointsman's configurations.
 const OURS: &str = "pointsman-";
 
-/// A version, where which one it is makes no difference.
+/// A placeholder version.
 const ANY: &str = "0.0.0";

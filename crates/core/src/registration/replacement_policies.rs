@@ -1,5 +1,5 @@
-//! The policies that go with a kind that becomes another one, evaluated by the API server itself: nobody changes an
-//! object in the middle of its workflow, and where the definition says so, no new ones are made of the kind that goes.
+//! The policies for a kind that is replaced by another kind, evaluated by the API server itself. They prevent changes
+//! of an object during its workflow, and optionally the creation of new objects of the source kind.
 
 use serde_json::{Value, json};
 
@@ -9,8 +9,8 @@ use super::document::{Component, metadata, not_being_deleted, with_api_defaults}
 use crate::definition::{Kind, Retirement};
 use crate::rollout::Rollout;
 
-/// What is applied beside a rollout of objects that become others: policies, each with its binding. Nothing where no
-/// object of it becomes another one. Whoever runs the rollout passes, where that has a service account.
+/// The policies for a rollout with a kind conversion, each with its binding. Empty for other rollouts. The service
+/// account of the runner is exempt, if given.
 #[must_use]
 pub fn replacement_policies(rollout: &Rollout, kind: &Kind, runner: Option<&NamespacedName>) -> Vec<Value> {
     let (Some((plural, group)), Some(becoming)) = (rollout.source(), kind.becoming()) else { return Vec::new() };
@@ -22,7 +22,7 @@ pub fn replacement_policies(rollout: &Rollout, kind: &Kind, runner: Option<&Name
     all
 }
 
-/// Refuses changes of the spec of an object that is on its workflow.
+/// Rejects changes of the spec of an object during its workflow.
 fn unchanged(
     (plural, group): (&str, &str),
     (source, target): (&str, &str),
@@ -32,7 +32,7 @@ fn unchanged(
         "has(oldObject.metadata.annotations) && \"pointsman.dev/rollout\" in oldObject.metadata.annotations";
     let spec = |object: &str| format!("(has({object}.spec) ? {object}.spec : null)");
     let same = format!("dyn{} == dyn{}", spec("object"), spec("oldObject"));
-    // Whoever runs the rollout writes the mark with whatever it writes of the object.
+    // The runner writes the rollout annotation in every write of the object.
     let mark = |object: &str| format!("{object}.metadata.annotations[\"pointsman.dev/rollout\"]");
     let marked = format!(
         "has(object.metadata.annotations) && \"pointsman.dev/rollout\" in object.metadata.annotations && {} == {}",
@@ -65,7 +65,7 @@ fn unchanged(
     )
 }
 
-/// Refuses new objects of the kind that goes, or warns of them.
+/// Rejects new objects of the source kind, or warns about them.
 fn retired(
     (plural, group): (&str, &str),
     (source, target): (&str, &str),

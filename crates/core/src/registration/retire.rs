@@ -1,7 +1,7 @@
-//! The end of a controller version: what is applied and deleted, and in which order.
+//! The removal of a controller version: the documents to apply and delete, in order.
 //!
-//! Each step leaves a cluster in which everything that can be written is judged by somebody. First new objects get
-//! another version, then nobody enters the one that goes, and only then nobody asks its server any more.
+//! After each step, every possible write is checked by a webhook. First new objects get another version, then no object
+//! can enter the old version, and only then its webhooks are removed.
 
 use serde_json::{Value, json};
 
@@ -10,28 +10,28 @@ use super::client_config::ClientConfig;
 use super::guard::{GuardMode, guard, unserved};
 use crate::{definition::Kind, webhook::ControllerVersion};
 
-/// One step, to be done before the next.
+/// A step. Steps are executed in order.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum RetireStep {
-    /// Documents that are applied.
+    /// Documents to apply.
     Apply {
-        /// What it is for.
+        /// The purpose.
         why: String,
         /// The documents.
         documents: Vec<Value>,
     },
-    /// Documents that are deleted: name and kind of each.
+    /// Documents to delete: name and kind of each.
     Delete {
-        /// What it is for.
+        /// The purpose.
         why: String,
         /// The documents.
         documents: Vec<Value>,
     },
 }
 
-/// The steps that retire a version. `served` are the versions that stay, `default` is the one that new objects get
-/// where that was the one that goes, and `client` is where the servers are.
+/// The steps that remove a version. `served` are the remaining versions, `default` is the new default if the removed
+/// version was the default, and `client` is the address of the servers.
 #[must_use]
 pub fn retire(
     kind: &Kind,
@@ -76,7 +76,7 @@ pub fn retire(
     steps
 }
 
-/// What holds once the guard of the label knows the versions that stay, and no other.
+/// The effect of the guard once it accepts only the remaining versions.
 fn guarded(mode: GuardMode, gone: &str) -> String {
     match mode {
         GuardMode::Deny => format!("no object gets the label {gone} any more"),

@@ -1,10 +1,9 @@
-//! The policy by which what a rollout freezes is frozen, evaluated by the API server itself: it holds while nobody of
-//! ours runs.
+//! The policy that freezes resources during a rollout, evaluated by the API server itself, even while no runner runs.
 //!
-//! Its parameter is the StagedRollout: while the phase says that objects are under way, writes are refused, and where
-//! there is no such StagedRollout any more, none is. It fails open, unlike the other policies: where the CRD of
-//! StagedRollouts was taken away, a policy that fails closed would refuse these writes for ever. What has no parameter
-//! kind is a configuration error of every request that matches (`apiserver
+//! Its parameter is the StagedRollout. While the phase shows that objects are in flight, writes are rejected. Without
+//! the StagedRollout, all writes are allowed. Unlike the other policies, this one fails open: after the removal of the
+//! StagedRollout CRD, a policy that fails closed would reject these writes forever. A missing parameter kind is a
+//! configuration error for every matching request (`apiserver
 //! pkg/admission/plugin/policy/generic/policy_dispatcher.go`).
 
 use serde_json::{Value, json};
@@ -20,16 +19,16 @@ use crate::rollout::{Freeze, OrderedVersion, ROLLOUT, Rollout, RolloutPhase};
 /// A `ValidatingAdmissionPolicy` and its binding.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FreezeDocuments {
-    /// What both are called.
+    /// The name of both.
     pub name: String,
     /// The policy.
     pub policy: Value,
-    /// What puts it into force.
+    /// The binding.
     pub binding: Value,
 }
 
-/// The policy by which what a rollout freezes is frozen for everybody but the service account that runs it, where that
-/// has one. Nothing where it freezes nothing.
+/// The policy that freezes the resources of a rollout for all users except the runner's service account, if given.
+/// `None` if the rollout freezes nothing.
 #[must_use]
 pub fn freeze(rollout: &Rollout, runner: Option<&NamespacedName>) -> Option<FreezeDocuments> {
     let freezes = rollout.freezes();
@@ -38,7 +37,7 @@ pub fn freeze(rollout: &Rollout, runner: Option<&NamespacedName>) -> Option<Free
     }
     let name = format!("pointsman-freeze.{}", rollout.name());
     let under_way: Vec<String> = freezes.iter().filter(|freeze| !freeze.is_bound()).map(frozen).collect();
-    // There may be bounds alone.
+    // There may be only version bounds.
     let under_way = if under_way.is_empty() { "false".to_owned() } else { under_way.join(" || ") };
     let validations: Vec<Value> = [validation()].into_iter().chain(freezes.iter().flat_map(bounds)).collect();
     let not_the_runner = runner.map(|runner| {
@@ -69,8 +68,8 @@ pub fn freeze(rollout: &Rollout, runner: Option<&NamespacedName>) -> Option<Free
 }
 
 impl FreezeDocuments {
-    /// Why what is in a cluster does not freeze what these do; nothing where it does. Which service account runs the
-    /// rollout is not looked at: whoever applied it has said so.
+    /// Describes why the documents in a cluster do not freeze the same resources. `None` if they do. The service
+    /// account is not compared, because the operator chose it.
     #[must_use]
     pub fn unmet(&self, policy: Option<&Value>, binding: Option<&Value>) -> Option<String> {
         let both = [(&self.policy, policy), (&self.binding, binding)];
@@ -92,7 +91,7 @@ fn comparable(document: &Value) -> Value {
     spec
 }
 
-/// Which requests the policy is asked about at all.
+/// The rules of the policy.
 fn rules(freeze: &Freeze) -> Vec<Value> {
     let scope = if freeze.namespaces.is_empty() { "*" } else { "Namespaced" };
     let rule = |resource: &ResourceName| {
@@ -104,8 +103,8 @@ fn rules(freeze: &Freeze) -> Vec<Value> {
     freeze.resources.iter().map(rule).collect()
 }
 
-/// Whether a request is about what is frozen, as an expression: a policy has one selector of namespaces and one of
-/// labels for all its resources.
+/// An expression for whether a request concerns a frozen resource. A policy has only one namespace selector and one
+/// label selector for all its resources.
 fn frozen(freeze: &Freeze) -> String {
     let list =
         |texts: &mut dyn Iterator<Item = String>| texts.map(|text| literal(&text)).collect::<Vec<_>>().join(", ");
@@ -120,7 +119,7 @@ fn frozen(freeze: &Freeze) -> String {
         all.push(format!("has(request.namespace) && request.namespace in [{namespaces}]"));
     }
     if !freeze.labels().is_empty() {
-        // As an objectSelector has it: before the write or after it.
+        // Matches like an objectSelector: the new or the old object.
         let matches = |object: &str| {
             let labels: Vec<String> = freeze.labels().iter().map(|one| labelled(object, one)).collect();
             format!("{object} != null && {}", labels.join(" && "))
@@ -145,7 +144,7 @@ fn labelled(object: &str, Requirement { key, wants }: &Requirement) -> String {
     }
 }
 
-/// Refuses what is frozen while the StagedRollout is unsettled.
+/// Rejects frozen writes while the StagedRollout is unsettled.
 fn validation() -> Value {
     let phases: Vec<String> = RolloutPhase::UNSETTLED.iter().map(|phase| literal(&format!("{phase:?}"))).collect();
     let phases = phases.join(", ");
@@ -169,7 +168,7 @@ fn validation() -> Value {
     })
 }
 
-/// Refuses what needs other versions than those that run. Where nobody knows what runs, it is refused as well.
+/// Rejects writes that need other running versions, or if the running versions are unknown.
 fn bounds(freeze: &Freeze) -> Vec<Value> {
     let bounds = [("lowest", ">=", "at least", &freeze.at_least), ("highest", "<=", "at most", &freeze.at_most)];
     let one = |(what, sign, words, bound): (&str, &str, &str, &Option<OrderedVersion>)| {
@@ -197,16 +196,16 @@ fn bounds(freeze: &Freeze) -> Vec<Value> {
     bounds.into_iter().filter_map(one).collect()
 }
 
-/// Where the status says the lowest or the highest version that runs, as expressions.
+/// Expressions for the lowest or highest running version in the status.
 struct SeenVersion {
-    /// The place.
+    /// The field.
     field: String,
-    /// Whether anything is there.
+    /// Whether the field is present.
     known: String,
 }
 
 impl SeenVersion {
-    /// Of a part of the objects, or of all that runs of them.
+    /// The fields for a part of the objects, or for the whole objects.
     fn of(part: Option<&str>, what: &str) -> Self {
         let (field, within) = match part.map(literal) {
             None => (format!("params.status.{what}"), String::new()),
@@ -222,5 +221,5 @@ impl SeenVersion {
 
 const API: &str = "admissionregistration.k8s.io/v1";
 
-/// The condition that lets the rollout itself pass.
+/// The name of the condition that exempts the runner.
 const RUNNER: &str = "not-the-rollout-itself";

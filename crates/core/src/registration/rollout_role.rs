@@ -1,4 +1,4 @@
-//! The ClusterRole of whoever runs a rollout: what that does, and nothing else.
+//! The ClusterRole of a runner with exactly the required rights.
 
 use serde_json::{Value, json};
 
@@ -6,8 +6,8 @@ use super::document::{Component, metadata};
 use crate::definition::Kind;
 use crate::rollout::{OwnerReferences, Rollout, RolloutRights, rights, rights_elsewhere};
 
-/// A `ClusterRole` with the rights that running a rollout takes. Where it asks something of other clusters, a second
-/// one follows, for whoever the kubeconfigs in their Secrets name: it is for these clusters, and for none else.
+/// A `ClusterRole` with the rights of a runner. If the rollout accesses other clusters, a second role for those
+/// clusters follows, for the users in the kubeconfigs of their Secrets.
 #[must_use]
 pub fn rollout_roles(rollout: &Rollout, kind: &Kind, owners: OwnerReferences) -> Vec<Value> {
     let own = role(&format!("pointsman-rollout.{}", rollout.name()), &rights(rollout, kind, owners));

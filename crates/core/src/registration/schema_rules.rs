@@ -1,9 +1,9 @@
-//! Rules that a schema can say, as `x-kubernetes-validations` in the CRD: the API server then holds them by itself.
+//! Admission rules as `x-kubernetes-validations` in the CRD, enforced by the API server itself.
 //!
-//! Rules of single controller versions, upgrade paths and warnings are not among them: a schema is the same for all
-//! controllers, and cannot warn.
+//! Excludes rules of single controller versions, upgrade paths and warnings: a schema is the same for all controllers,
+//! and cannot warn.
 //!
-//! Such as `range` of `spec.replicas` with `min: 1`, which becomes, in the schema of `spec.replicas`:
+//! For example, `range` of `spec.replicas` with `min: 1` becomes, in the schema of `spec.replicas`:
 //!
 //! ```yaml
 //! x-kubernetes-validations:
@@ -18,7 +18,7 @@ use crate::definition::admission::{Check, Rule};
 use crate::definition::{Kind, Path, Schema, VersionIndex};
 use crate::{apimachinery::DURATION, json::Json, webhook::same_field};
 
-/// Adds to a kind's CRD the admission rules that its schemas can say.
+/// Adds the admission rules that schemas can express to the CRD of a kind.
 pub(super) fn add_rules(kind: &Kind, crd: &mut Value) {
     let versions = crd.pointer_mut("/spec/versions").and_then(Value::as_array_mut);
     for version in versions.into_iter().flatten() {
@@ -37,8 +37,8 @@ pub(super) fn add_rules(kind: &Kind, crd: &mut Value) {
     }
 }
 
-/// Fields that a rule keeps as they are, and that the CRD has no rule for: the schema rule would cost too much, or
-/// compare in another way than `/validate`.
+/// Immutable fields without a rule in the CRD: the schema rule would cost too much, or compare differently than
+/// `/validate`.
 #[must_use]
 pub fn rules_left_out(kind: &Kind) -> Vec<String> {
     let rules = kind.admission.rules.iter().filter(|rule| rule.controllers.is_none());
@@ -50,7 +50,7 @@ pub fn rules_left_out(kind: &Kind) -> Vec<String> {
     immutable.filter(is_nowhere).map(|rule| rule.field.to_string()).collect()
 }
 
-/// Where a rule stands in the schema of a version, and how it reads.
+/// The places of a rule in the schema of a version, and its validations.
 fn validations(kind: &Kind, rule: &Rule, version: VersionIndex) -> Option<Vec<(Path, Value)>> {
     let root = &kind.version_at(version).schema;
     let field = same_field(kind, &rule.field, rule.at, version)?;
@@ -62,7 +62,7 @@ fn validations(kind: &Kind, rule: &Rule, version: VersionIndex) -> Option<Vec<(P
             Some(vec![(field, range(*min, *max)?)])
         }
         Check::Requires { needs } => {
-            // What is needed must be the same member of the same object in this version, too.
+            // The required member must be a member of the same object in this version too.
             let same = |need: &Path| {
                 let there = same_field(kind, need, rule.at, version)?;
                 (there.parent()? == field).then_some(there)
@@ -81,19 +81,19 @@ fn validations(kind: &Kind, rule: &Rule, version: VersionIndex) -> Option<Vec<(P
     }
 }
 
-/// The schema of a field, on a way of objects that name their members: a null is as good as nothing there.
+/// The schema of a field whose parents list it as a property. Null counts as absent there.
 fn property_at<'s>(root: &'s Schema, path: &Path) -> Option<&'s Schema> {
     path.names().iter().try_fold(root, |holder, name| holder.properties.get(name.as_ref()))
 }
 
-/// A string that CEL takes for one: it reads some formats as times, durations and bytes.
+/// Returns whether CEL treats a string as a string: it parses some formats as times, durations and bytes.
 fn is_text(schema: &Schema) -> bool {
     let other = ["byte", "date", "date-time", "datetime", "duration"];
     schema.kind.as_deref() == Some("string") && !schema.format.as_deref().is_some_and(|format| other.contains(&format))
 }
 
-/// Said of the whole object, or the removal of what holds the field would not be seen. Only of scalars: others are
-/// compared in other ways by CEL, and at any price.
+/// The rule applies to the whole object, because otherwise the removal of a parent would not be detected. Only for
+/// scalars: CEL compares other values differently, at unbounded cost.
 fn immutable(field: &Path, unset: &[Json<'_>], uuid: bool, here: &Schema) -> Option<Value> {
     let is_scalar = is_text(here) || matches!(here.kind.as_deref(), Some("boolean" | "integer"));
     let (old, new) = (field_of("oldSelf", field)?, field_of("self", field)?);
@@ -130,11 +130,11 @@ fn range(min: Option<i64>, max: Option<i64>) -> Option<Value> {
     Some(json!({"rule": rule.join(" && "), "message": message}))
 }
 
-/// Each need by itself: one that was missed before may be the next to be repaired. The API server's own ratcheting
-/// forgives only what is wholly as it was, and nothing at all where a rule fails instead of saying no.
+/// Checks each required member separately, so that missing members can be added one at a time. The API server's own
+/// ratcheting accepts only unchanged values, and nothing if a rule fails with an error.
 ///
-/// Two rules, one for what was not there and one for what was. In one rule, what was before would be an optional value,
-/// and out of that the API server hands over bare JSON: a null is then something, and escaped names are not found.
+/// Two rules are needed, for absent and for present old values. In one rule, the old value would be optional, and the
+/// API server would pass untyped JSON: null would count as a value, and escaped names would not be found.
 fn requires(field: &Path, needs: &[Path], here: &Schema) -> Option<[Value; 2]> {
     let names: Option<Vec<&str>> = needs.iter().map(|need| Some(&**need.names().last()?)).collect();
     let names = names?;
@@ -151,7 +151,7 @@ fn requires(field: &Path, needs: &[Path], here: &Schema) -> Option<[Value; 2]> {
     ])
 }
 
-/// Whether an object has a property that is not empty.
+/// An expression for whether an object has a property that is not empty.
 fn is_set(name: &str, holder: &Schema, object: &str) -> Option<String> {
     let (schema, name) = (holder.properties.get(name)?, property(name)?);
     let has = format!("has({object}.{name})");

@@ -1,5 +1,5 @@
-//! Writes of a version's objects that its webhook is not asked about, or asked about too much, by selectors and
-//! conditions other than those that are printed.
+//! Writes that a webhook misses, or receives in addition, because its selectors and conditions differ from the printed
+//! ones.
 
 use serde_json::{Value, json};
 
@@ -7,8 +7,7 @@ use super::finding::Finding;
 use super::registrations::{Registered, Selects};
 use crate::definition::Kind;
 
-/// What a webhook leaves out beside the namespaces that all of ours leave out. One that only looks on may leave out
-/// what it likes.
+/// The objects that a webhook excludes beyond the common excluded namespaces. A webhook in shadow mode may exclude any.
 pub(super) fn leaves_out(kind: &Kind, one: &Registered<'_>, namespaces: &[String]) -> Vec<Finding> {
     let mut findings = Vec::new();
     if one.only_looks {
@@ -48,7 +47,7 @@ pub(super) fn leaves_out(kind: &Kind, one: &Registered<'_>, namespaces: &[String
     let is_other = |one: &&Value| !wanted.iter().any(|wanted| expression(wanted) == expression(one));
     let mut replaced = there.iter().filter(is_other).count();
     for wanted in wanted.iter().filter(|one| !there.iter().any(|there| expression(there) == expression(one))) {
-        // Another condition may stand in its place, and was spoken of.
+        // Another condition may replace it, and was already reported.
         if replaced > 0 {
             replaced -= 1;
             continue;
@@ -63,8 +62,8 @@ pub(super) fn leaves_out(kind: &Kind, one: &Registered<'_>, namespaces: &[String
     findings
 }
 
-/// The namespaces that a selector leaves out by their names, which is a choice that is open to everybody: whoever reads
-/// it knows which they are. `None` where it selects in another way, so that who may label a namespace decides.
+/// The namespaces that a selector excludes by name, which is allowed and explicit. `None` for any other selector, with
+/// which the labels of a namespace decide.
 pub(super) fn excluded(selector: Option<&Value>) -> Option<Vec<String>> {
     let selector = selector.unwrap_or(&Value::Null);
     let labels = selector.get("matchLabels").and_then(Value::as_object);
@@ -81,7 +80,7 @@ pub(super) fn excluded(selector: Option<&Value>) -> Option<Vec<String>> {
     labels.is_none_or(serde_json::Map::is_empty).then_some(names)
 }
 
-/// A selector that leaves out namespaces by their names.
+/// A selector that excludes namespaces by name.
 pub(super) fn excluding(namespaces: &[String]) -> Value {
     match namespaces {
         [] => json!({}),
@@ -89,8 +88,8 @@ pub(super) fn excluding(namespaces: &[String]) -> Value {
     }
 }
 
-/// What is wrong with a selector of namespaces where all others leave out these. One that leaves out others than the
-/// rest has objects judged and not stamped, or stamped and not judged.
+/// The problem of a namespace selector if all other webhooks exclude these namespaces. Different exclusions cause
+/// objects that are validated but not mutated, or the reverse.
 pub(super) fn other_namespaces(selector: Option<&Value>, namespaces: &[String]) -> Option<String> {
     let told = |names: &[String]| if names.is_empty() { "none".to_owned() } else { names.join(", ") };
     match excluded(selector) {
@@ -114,7 +113,7 @@ fn expression(condition: &Value) -> &str {
     condition.get("expression").and_then(Value::as_str).unwrap_or_default()
 }
 
-/// How many requirements a selector has.
+/// The number of requirements of a selector.
 fn requirements(one: &Registered<'_>, name: &str) -> usize {
     let selector = one.webhook.get(name).unwrap_or(&Value::Null);
     let labels = selector.get("matchLabels").and_then(Value::as_object).map_or(0, serde_json::Map::len);

@@ -1,10 +1,10 @@
-//! Whether a server gets what it is started for.
+//! Checks that a server receives the requests that its flags expect.
 
 use super::finding::Finding;
 use super::registrations::{Registered, Selects};
 use crate::webhook::{ControllerVersion, Settings};
 
-/// Compares the flags of a server with what is registered for these versions.
+/// Compares the flags of a server with the registration of these versions.
 pub(super) fn started(all: &[Registered<'_>], versions: &[String], settings: &Settings) -> Vec<Finding> {
     let Some(own) = settings.controller.as_ref().map(ControllerVersion::as_str) else {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! Which server is called for which controller version: each has one, and no two have the same.
+//! Checks the assignment of servers to controller versions: each version has one server, and no two share one.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -7,14 +7,14 @@ use super::names::dashed;
 use super::registrations::{Registered, Selects};
 use crate::webhook::ControllerVersion;
 
-/// A webhook with a say, and what the others are compared with.
+/// An enforcing webhook with its server.
 struct Asking<'r> {
     one: &'r Registered<'r>,
     server: String,
     version: Option<&'r str>,
 }
 
-/// Looks for webhooks that call a server which is not that of their objects.
+/// Finds webhooks that call the server of another version.
 pub(super) fn servers(all: &[Registered<'_>]) -> Vec<Finding> {
     let asked: Vec<Asking<'_>> = all.iter().filter(|one| one.has_a_say()).map(Asking::new).collect();
     let mut calling = HashMap::<&str, Vec<&Asking<'_>>>::new();
@@ -25,7 +25,7 @@ pub(super) fn servers(all: &[Registered<'_>]) -> Vec<Finding> {
         calling.iter().filter_map(|(server, here)| Some((*server, owner(server, here)?))).collect();
     let owner = |one: &Asking<'_>| owners.get(one.server.as_str()).copied();
     let mut findings: Vec<Finding> = asked.iter().filter_map(|one| of_another(one, owner(one))).collect();
-    // Where a version's own are wrong, its server may only seem to be nobody's.
+    // If the webhooks of a version are wrong, its server may only seem unassigned.
     if findings.is_empty() {
         findings.extend(asked.iter().filter_map(|one| of_nobody(one, owner(one).is_some(), &asked)));
     }
@@ -54,7 +54,7 @@ pub(super) fn servers(all: &[Registered<'_>]) -> Vec<Finding> {
     findings
 }
 
-/// Where the servers of two versions have changed places, each is called for one version only; their names tell.
+/// Detects swapped servers: each is called for one version only, but its name contains another version.
 fn named_after_others(asked: &[Asking<'_>]) -> Vec<Finding> {
     let names: BTreeMap<&str, String> =
         asked.iter().filter_map(|one| one.version).map(|version| (version, in_names(version))).collect();
@@ -70,20 +70,20 @@ fn named_after_others(asked: &[Asking<'_>]) -> Vec<Finding> {
     found.collect()
 }
 
-/// Whose a server is, and by which webhook: of the version that calls it most, or whose name it has, or that comes
-/// first.
+/// The version of a server, and the webhook that shows it: the version that calls it most often, else the version in
+/// its name, else the first.
 fn owner<'r>(server: &str, here: &[&Asking<'r>]) -> Option<(&'r Registered<'r>, &'r str)> {
     let server = without_the_place(server);
     let mut ranks = HashMap::<&str, (usize, usize)>::new();
     for version in here.iter().filter_map(|other| other.version) {
         ranks.entry(version).or_insert_with(|| (0, in_name(&in_names(version), server))).0 += 1;
     }
-    // The last of those that are equal is taken.
+    // Of equal ranks, takes the last.
     let all = here.iter().rev().filter_map(|other| Some((other.one, other.version?)));
     all.max_by_key(|(_, version)| ranks.get(version).copied())
 }
 
-/// A server that is another version's.
+/// A server of another version.
 fn of_another(Asking { one, version, .. }: &Asking<'_>, owner: Option<(&Registered<'_>, &str)>) -> Option<Finding> {
     let (version, (first, owner)) = ((*version)?, owner?);
     (owner != version).then(|| {
@@ -93,7 +93,7 @@ fn of_another(Asking { one, version, .. }: &Asking<'_>, owner: Option<(&Register
     })
 }
 
-/// Objects without a label are for one of the versions.
+/// Objects without a label must belong to one of the versions.
 fn of_nobody(Asking { one, .. }: &Asking<'_>, is_known: bool, asked: &[Asking<'_>]) -> Option<Finding> {
     let mut versions: Vec<&str> = asked.iter().filter_map(|one| one.version).collect();
     versions.dedup();
@@ -114,7 +114,7 @@ impl<'r> Asking<'r> {
     }
 }
 
-/// A version as it stands in names of servers. What is none stands in none.
+/// A version in names of servers. Empty for an invalid version.
 fn in_names(version: &str) -> String {
     version.parse().map(|version: ControllerVersion| dashed(&version)).unwrap_or_default()
 }
@@ -125,7 +125,7 @@ fn without_the_place(server: &str) -> &str {
     server.rsplit_once(':').map_or(server, |(name, _)| name)
 }
 
-/// How much of a server's name is that of a version. A part of a number is none of it: 2.1 is not in `p-12-1`.
+/// The length of the version in a server's name. Parts of numbers do not match: 2.1 is not in `p-12-1`.
 fn in_name(name: &str, server: &str) -> usize {
     let is_whole = |(at, _): (usize, &str)| {
         let (before, after) = (server.get(..at), server.get(at + name.len()..));
@@ -137,7 +137,7 @@ fn in_name(name: &str, server: &str) -> usize {
     if server.match_indices(name).any(is_whole) { name.len() } else { 0 }
 }
 
-/// The line that says where a webhook is.
+/// The line with the address of a webhook.
 fn address(one: &Registered<'_>) -> String {
     let has_url = one.webhook.pointer("/clientConfig/url").is_some();
     format!("{}.clientConfig.{}", one.place, if has_url { "url" } else { "service.name" })

@@ -1,8 +1,8 @@
-//! Versions, and the hops between them that are allowed.
+//! Versions, and the allowed hops between them.
 //!
-//! Say any version may go to the next minor one, 7.17 to any 8, and 8.18 and later to any 9. From 7.16.0 to 9.0.0 there
-//! is no hop. A search over the versions that the rules name, and the first of each next minor and major one, finds the
-//! way 7.16.0, 7.17.0, 8.18.0, 9.0.0; the refusal names the first of them, 7.17.0.
+//! For example, any version may be upgraded to the next minor version, 7.17 to any 8, and 8.18 and later to any 9.
+//! There is no hop from 7.16.0 to 9.0.0. A search over the versions in the rules, and the first of each next minor and
+//! major version, finds the path 7.16.0, 7.17.0, 8.18.0, 9.0.0. The refusal names the first of them, 7.17.0.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, VecDeque};
@@ -12,7 +12,7 @@ use semver::Version;
 use super::hop::{Hop, Neighbours, Target};
 use super::{refusal::Refused, version::same};
 
-/// Which version may follow which, by rules and by name.
+/// The allowed hops, by rules and by exact versions.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Graph {
     pub(crate) rules: Vec<Hop>,
@@ -21,7 +21,7 @@ pub(crate) struct Graph {
 }
 
 impl Graph {
-    /// Whether `wanted` may follow `running`.
+    /// Checks whether `wanted` may follow `running`.
     pub(crate) fn allow(&self, running: &Version, wanted: &Version) -> Result<(), Refused> {
         if self.hop(running, wanted) {
             return Ok(());
@@ -29,7 +29,7 @@ impl Graph {
         Err(Refused { running: running.clone(), wanted: wanted.clone(), next: self.next(running, wanted) })
     }
 
-    /// Whether one hop leads there.
+    /// Returns whether one hop leads from one version to the other.
     fn hop(&self, from: &Version, to: &Version) -> bool {
         let order = to.cmp_precedence(from);
         let up = || {
@@ -53,9 +53,9 @@ impl Graph {
         }
     }
 
-    /// The first version on the shortest way, over the versions that the rules speak of.
+    /// The first version on the shortest path, over the versions of the rules.
     fn next(&self, running: &Version, wanted: &Version) -> Option<Version> {
-        // Where nothing leads back, a way never goes beyond where it leads.
+        // Without downgrades, a path never exceeds the target.
         let back = self.exact.iter().any(|exact| !exact.downgrade_to.is_empty())
             || self.rules.iter().any(|rule| rule.back.is_some());
         let near = |next: &Version| back || next.cmp_precedence(wanted).is_lt();
@@ -78,8 +78,8 @@ impl Graph {
         None
     }
 
-    /// Versions worth trying from one: those the rules name, and the first ones of the next minor and major version,
-    /// and of the last minor one where there is a way back.
+    /// Candidate versions after a version: those of the rules, the first of the next minor and major version, and of
+    /// the previous minor version if downgrades are allowed.
     fn neighbours(&self, at: &Version) -> BTreeSet<Version> {
         let mut versions: BTreeSet<Version> = BTreeSet::from([
             Version::new(at.major, at.minor.saturating_add(1), 0),
@@ -101,8 +101,7 @@ impl Graph {
         versions
     }
 
-    /// Neighbours versions that no upgrade leads to, although they name versions to come from, or that are not the
-    /// oldest.
+    /// Exact versions that no upgrade leads to, although they name predecessors, or are not the oldest.
     pub(crate) fn unreachable(&self) -> Vec<&Version> {
         let oldest = self.exact.iter().map(|exact| &exact.version).min_by(|one, two| one.cmp_precedence(two));
         let reached = |version: &Version| {
@@ -120,7 +119,7 @@ impl Graph {
             .collect()
     }
 
-    /// What can never hold, in words.
+    /// Describes rules that can never apply.
     pub(crate) fn never(&self) -> Vec<String> {
         let mut problems = Vec::new();
         for Hop { from, to, .. } in &self.rules {
@@ -147,7 +146,7 @@ impl Graph {
         problems
     }
 
-    /// Whether anything is said of a version.
+    /// Returns whether the graph contains a version.
     pub(crate) fn knows(&self, version: &Version) -> bool {
         self.exact.iter().any(|exact| same(&exact.version, version))
             || self.rules.iter().any(|rule| {
@@ -155,12 +154,12 @@ impl Graph {
             })
     }
 
-    /// Versions that are named as neighbours, but have no entry of their own.
+    /// Versions that are named as neighbours, without their own entry.
     pub(crate) fn unknown(&self) -> Vec<&Version> {
         let named = self.exact.iter().flat_map(|exact| exact.upgrade_from.iter().chain(&exact.downgrade_to));
         named.filter(|version| !self.exact.iter().any(|exact| same(&exact.version, version))).collect()
     }
 }
 
-/// How many versions a search for a way looks at: far beyond the releases between two that anybody runs.
+/// The maximum number of versions in a search, far beyond realistic distances.
 const SEARCHED: usize = 1000;

@@ -1,39 +1,39 @@
-//! What a definition says of the way between versions.
+//! The hops of a definition.
 
 use semver::Version;
 
 use super::range::Range;
 
-/// From some versions to some others.
+/// A hop between two sets of versions.
 #[derive(Clone, Debug)]
 pub(crate) struct Hop {
     pub(crate) from: Range,
     pub(crate) to: Target,
-    /// How far back these versions may go, if at all.
+    /// The maximum downgrade of these versions, if allowed.
     pub(crate) back: Option<Reach>,
 }
 
-/// Where a hop leads.
+/// The target of a hop.
 #[derive(Clone, Debug)]
 pub(crate) enum Target {
     /// Any newer version in a range.
     Range(Range),
-    /// As far as that.
+    /// A newer version within this distance.
     Reach(Reach),
 }
 
-/// How far one upgrade may go.
+/// The maximum distance of one upgrade.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Reach {
-    /// To the next major version at most.
+    /// At most the next major version.
     Major,
-    /// To the next minor version of the same major one at most.
+    /// At most the next minor version of the same major version.
     Minor,
-    /// To another patch of the same minor version.
+    /// Another patch of the same minor version.
     Patch,
 }
 
-/// A version that names its neighbours.
+/// A version with its neighbours.
 #[derive(Clone, Debug)]
 pub(crate) struct Neighbours {
     pub(crate) version: Version,
@@ -42,7 +42,7 @@ pub(crate) struct Neighbours {
 }
 
 impl Target {
-    /// Whether it leads to a newer version.
+    /// Returns whether the hop leads to a newer version.
     pub(super) fn reaches(&self, from: &Version, to: &Version) -> bool {
         match self {
             Self::Range(range) => range.contains(to),
@@ -52,7 +52,7 @@ impl Target {
 }
 
 impl Reach {
-    /// Whether it leads from the older of two versions to the newer one; or back.
+    /// Returns whether the distance covers two versions, in either direction.
     pub(super) fn spans(self, older: &Version, newer: &Version) -> bool {
         match self {
             Self::Major => newer.major <= older.major.saturating_add(1),

@@ -1,10 +1,10 @@
-//! Upgrade paths: which version may follow which, as data, and the way from one to another.
+//! Upgrade paths: which version may follow which, as data, and the path from one to another.
 //!
-//! A *hop* is one upgrade of a controller or an image, with no version of it in between. A *step*
-//! (`definition`) lies between two neighbouring versions of an API.
+//! A *hop* is one upgrade of a controller or an image, without a version in between. A *step* (`definition`) is between
+//! two neighbouring versions of an API.
 //!
-//! Versions are compared as semver.org says; build metadata does not count. A range looks at major, minor and patch
-//! only, so that `26.0.0-rc.1` is a 26 for a rule about 26.
+//! Versions are compared by semver.org, without build metadata. A range compares major, minor and patch only, so
+//! `26.0.0-rc.1` matches a rule for 26.
 
 mod graph;
 mod hop;

@@ -15,7 +15,7 @@ enum Bound {
 }
 
 impl Range {
-    /// Reads a range, or says what is wrong with it.
+    /// Parses a range, or returns the error message.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let mut range = Vec::new();
         for word in text.split_whitespace().filter(|word| *word != "*") {
@@ -59,7 +59,7 @@ impl Range {
         bounds.map(|(_, [major, minor, patch])| Version::new(*major, *minor, *patch)).max()
     }
 
-    /// Whether the range holds a version newer than the first one of another range.
+    /// Returns whether the range contains a version newer than the first version of another range.
     pub(crate) fn goes_beyond(&self, other: &Self) -> bool {
         let first = other.first().unwrap_or_else(|| Version::new(0, 0, 0));
         let first = numbers(&first);
@@ -82,7 +82,7 @@ fn numbers(version: &Version) -> [u64; 3] {
     [version.major, version.minor, version.patch]
 }
 
-/// The first version behind all that a partial version means: 9.0.0 for `8`, 7.18.0 for `7.17`.
+/// The first version after a partial version: 9.0.0 for `8`, 7.18.0 for `7.17`.
 fn after(written: &str, [major, minor, patch]: [u64; 3]) -> [u64; 3] {
     match written.matches('.').count() {
         0 => [major.saturating_add(1), 0, 0],

@@ -9,12 +9,12 @@ use semver::Version;
 pub(crate) struct Refused {
     pub(crate) running: Version,
     pub(crate) wanted: Version,
-    /// The next version on the shortest way there, if a way is known.
+    /// The next version on the shortest path, if known.
     pub(crate) next: Option<Version>,
 }
 
 impl Refused {
-    /// The refusal with versions spelled in this way.
+    /// The refusal, with versions in this spelling.
     pub(crate) fn told(&self, spell: impl Fn(&Version) -> String) -> String {
         let Self { running, wanted, next } = self;
         let what = if wanted.cmp_precedence(running).is_lt() { "downgrade" } else { "upgrade" };

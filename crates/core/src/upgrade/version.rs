@@ -1,8 +1,8 @@
-//! Versions as people write them.
+//! Parses versions in common spellings.
 
 use semver::Version;
 
-/// Reads a version as people write it: `2`, `2.17`, `v2.17.1`.
+/// Parses a version in a common spelling: `2`, `2.17`, `v2.17.1`.
 pub(crate) fn version(text: &str) -> Option<Version> {
     let text = text.strip_prefix('v').unwrap_or(text);
     let (numbers, rest) = match text.find(['-', '+']) {
@@ -19,8 +19,8 @@ pub(crate) fn version(text: &str) -> Option<Version> {
     Version::parse(&format!("{numbers}{missing}{rest}")).ok()
 }
 
-/// The version in an image reference's tag: `repository/image:v26.1.0`, with `--` where a tag cannot have `+`.
-/// `None` for digests, and for tags that are no version.
+/// The version in the tag of an image reference: `repository/image:v26.1.0`, with `--` for `+`, which a tag cannot
+/// contain. `None` for digests, and for other tags.
 pub(crate) fn image_tag(reference: &str) -> Option<Version> {
     if reference.contains('@') {
         return None;
@@ -29,7 +29,7 @@ pub(crate) fn image_tag(reference: &str) -> Option<Version> {
     Version::parse(&tag.strip_prefix('v')?.replace("--", "+")).ok()
 }
 
-/// The tag of an image reference, whether a digest follows or not: `v1.2.3` of `registry:5000/app:v1.2.3@sha256:…`.
+/// The tag of an image reference, with or without a digest: `v1.2.3` of `registry:5000/app:v1.2.3@sha256:…`.
 pub(crate) fn tag(reference: &str) -> Option<&str> {
     let named = reference.split_once('@').map_or(reference, |(named, _)| named);
     // A registry may have a port.
@@ -37,12 +37,12 @@ pub(crate) fn tag(reference: &str) -> Option<&str> {
     image.split_once(':').map(|(_, tag)| tag)
 }
 
-/// Whether two versions are the same, whatever their build metadata.
+/// Returns whether two versions are equal, ignoring build metadata.
 pub(super) fn same(one: &Version, two: &Version) -> bool {
     one.cmp_precedence(two).is_eq()
 }
 
-/// A version as somebody spells it. Two spellings may be one version.
+/// A version as written. Two spellings may be one version.
 #[derive(Clone, Debug)]
 pub(crate) struct VersionText {
     pub(crate) text: String,
@@ -54,7 +54,7 @@ impl VersionText {
         Self { text: text.to_owned(), version: version(text) }
     }
 
-    /// Whether both are one version, whatever their build metadata. What cannot be read is compared by its letters.
+    /// Returns whether both are one version, ignoring build metadata. Unparsable versions are compared as text.
     pub(crate) fn is(&self, other: &Self) -> bool {
         match (&self.version, &other.version) {
             (Some(one), Some(other)) => same(one, other),

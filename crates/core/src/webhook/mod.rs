@@ -23,7 +23,7 @@ mod review;
 mod rollout_hash;
 #[cfg(test)]
 mod tests;
-mod webhook;
+mod entry;
 mod weight;
 
 pub use crate::apimachinery::{FieldError, Reason, refusal};
@@ -39,5 +39,5 @@ pub use reply::{ConversionWarning, Conversions, FailedObject, Outcome, Reply};
 pub use review::{BadReview, PatchOperation};
 pub(crate) use rollout_hash::digest;
 pub use rollout_hash::{HASH_SCHEMA, Preimage};
-pub use webhook::Webhook;
+pub use entry::Webhook;
 pub use weight::weight;

@@ -1,4 +1,4 @@
-//! Certificates: what is served, and what became of looks at the files.
+//! Metrics of certificates: the serving chain, and reads of the files.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -9,7 +9,7 @@ use prometheus::{Error, Gauge, GaugeVec, Opts};
 use super::registry::{Register, seconds};
 use super::reloads::ReloadCounters;
 
-/// The metrics of the certificate that is served.
+/// Metrics of the serving certificate.
 #[derive(Debug)]
 pub(crate) struct CertificateMetrics {
     reloads: ReloadCounters,
@@ -38,8 +38,8 @@ impl CertificateMetrics {
         })
     }
 
-    /// Another certificate is served from now on. The first one of a process is no reload.
-    /// `chain` has the fingerprint and the end of each certificate, the leaf first.
+    /// Records a new serving certificate. The first one of a process is no reload. `chain` contains fingerprint and
+    /// expiry of each certificate, the leaf first.
     pub(crate) fn serving(&self, chain: &[(String, u64)]) {
         self.chain.replace(chain);
         if let Some((_, not_after)) = chain.first() {
@@ -47,7 +47,7 @@ impl CertificateMetrics {
         }
     }
 
-    /// The files have been read, whatever was found.
+    /// Records a read of the files, whatever its result.
     pub(crate) fn looked(&self, at: u64) {
         self.last_look.set(seconds(at));
     }
@@ -61,8 +61,8 @@ impl CertificateMetrics {
     }
 }
 
-/// When each certificate of a chain expires. Whoever collects finds one whole chain: a moment without any would start
-/// the patience of an alert anew.
+/// The expiry of each certificate of a chain. A scrape always sees a complete chain: a moment without would restart the
+/// waiting time of an alert.
 #[derive(Clone, Debug)]
 struct ChainExpiry {
     gauges: GaugeVec,
@@ -86,7 +86,7 @@ impl ChainExpiry {
         }
     }
 
-    /// Nothing in here panics half-way.
+    /// No code panics while holding this lock.
     fn whole(&self) -> MutexGuard<'_, ()> {
         self.whole.lock().unwrap_or_else(PoisonError::into_inner)
     }

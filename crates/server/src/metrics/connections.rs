@@ -41,7 +41,7 @@ impl ConnectionMetrics {
         Ok(this)
     }
 
-    /// The most there may be.
+    /// Sets the connection limit.
     pub(crate) fn limit(&self, connections: usize) {
         self.limit.set(i64::try_from(connections).unwrap_or(i64::MAX));
     }
@@ -50,7 +50,7 @@ impl ConnectionMetrics {
         self.handshake_failures.with_label_values(&[reason.name()]).inc();
     }
 
-    /// Counts the connections of a listener that had to go.
+    /// Counts evicted connections of a listener.
     pub(crate) fn evicted(&self, listener: &'static str) -> IntCounter {
         self.evicted.with_label_values(&[listener])
     }

@@ -1,4 +1,4 @@
-//! Decisions: what became of the reviews.
+//! Metrics of decisions about reviews.
 
 use pointsman_core::webhook::{Conversions, Endpoint, Outcome, Reply};
 use prometheus::{Error, Histogram, HistogramOpts, IntCounter, IntCounterVec};
@@ -6,7 +6,7 @@ use prometheus::{Error, Histogram, HistogramOpts, IntCounter, IntCounterVec};
 use super::registry::{BUCKETS, Register};
 use crate::labels::{EVENTS, NOT_ENFORCED, outcome_name, webhook_name};
 
-/// The metrics of what was decided.
+/// Metrics of decisions.
 #[derive(Debug)]
 pub(crate) struct DecisionMetrics {
     outcomes: IntCounterVec,
@@ -62,7 +62,8 @@ impl DecisionMetrics {
         })
     }
 
-    /// Counts these from 0: a rate over a counter that appears with its first increment misses that increment.
+    /// Initializes these counters with 0: a rate over a counter that appears with its first increment misses that
+    /// increment.
     pub(crate) fn expect(&self, conversions: &[Conversions]) {
         for Conversions { kind, from, to, .. } in conversions {
             for counters in [&self.conversions, &self.failures] {
@@ -80,7 +81,8 @@ impl DecisionMetrics {
         }
     }
 
-    /// How long a review took that converted all its objects. One that failed does not tell how many it looked at.
+    /// Records the duration of a review with converted objects. Failed reviews are excluded: their number of processed
+    /// objects is unknown.
     #[expect(clippy::cast_precision_loss, reason = "a body holds far less than 2^52 objects")]
     pub(crate) fn took(&self, reply: &Reply, seconds: f64) {
         let objects: u64 = reply.conversions.iter().map(|counted| counted.objects).sum();
@@ -92,7 +94,7 @@ impl DecisionMetrics {
     pub(crate) fn decided(&self, webhook: &'static str, reply: &Reply) {
         self.outcomes.with_label_values(&[webhook, outcome_name(reply.outcome)]).inc();
         for done in &reply.conversions {
-            // Names from kind definitions, never from the objects.
+            // Names from kind definitions, never from objects.
             self.conversions.with_label_values(&[&*done.kind, &*done.from, &*done.to]).inc_by(done.objects);
         }
         for failed in &reply.failures {

@@ -1,11 +1,11 @@
-//! Kind definitions: what became of looks at the files.
+//! Metrics of kind definitions: reads of the files.
 
 use prometheus::{Error, Gauge};
 
 use super::registry::{Register, seconds};
 use super::reloads::ReloadCounters;
 
-/// The metrics of the definitions that are served.
+/// Metrics of the served definitions.
 #[derive(Debug)]
 pub(crate) struct DefinitionMetrics {
     reloads: ReloadCounters,
@@ -27,7 +27,7 @@ impl DefinitionMetrics {
         })
     }
 
-    /// The files have been looked at, whatever was found.
+    /// Records a read of the files, whatever its result.
     pub(crate) fn looked(&self, at: u64) {
         self.last_look.set(seconds(at));
     }

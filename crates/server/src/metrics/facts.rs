@@ -1,11 +1,11 @@
-//! Facts of other objects, which stages hang on.
+//! Metrics of facts, which mutations depend on.
 
 use prometheus::{Error, IntCounterVec, IntGaugeVec};
 
 use super::registry::Register;
 use crate::followed_facts::{FollowedFact, FollowedFacts};
 
-/// The metrics of what is known of facts.
+/// Metrics of known facts.
 #[derive(Debug)]
 pub(crate) struct FactMetrics {
     followed: Option<FollowedFacts>,
@@ -38,7 +38,7 @@ impl FactMetrics {
         })
     }
 
-    /// Takes over what is known now.
+    /// Updates the metrics.
     pub(super) fn look(&self) {
         for fact in self.followed.iter().flat_map(FollowedFacts::known) {
             let FollowedFact { resource, is_known, objects, failures, heard } = fact;

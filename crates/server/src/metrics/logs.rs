@@ -1,4 +1,4 @@
-//! Log lines that were not written.
+//! Metrics of omitted log lines.
 
 use prometheus::{Error, IntCounter, IntCounterVec};
 
@@ -11,7 +11,7 @@ pub(crate) struct LogMetrics {
 }
 
 impl LogMetrics {
-    /// The counter of a queue of log lines, which is there before the server that it is registered with.
+    /// The counter of a log queue, which exists before its server.
     pub(crate) fn lost_lines() -> Result<IntCounter, Error> {
         IntCounter::new(
             "log_lines_lost_total",
@@ -19,7 +19,7 @@ impl LogMetrics {
         )
     }
 
-    /// `lost` are the lines that found no room in the queue, where there is one.
+    /// `lost` counts lines lost by the log queue, if any.
     pub(super) fn new(new: &Register<'_>, lost: Option<IntCounter>) -> Result<Self, Error> {
         if let Some(lost) = lost {
             new.add(Ok(lost))?;
@@ -32,7 +32,7 @@ impl LogMetrics {
         Ok(Self { left_out })
     }
 
-    /// How many lines of a kind there were too many.
+    /// The number of omitted lines of a kind.
     #[cfg(test)]
     pub(crate) fn count(&self, kind: &'static str) -> u64 {
         self.left_out.with_label_values(&[kind]).get()

@@ -1,4 +1,4 @@
-//! The budget of bytes that requests and their answers are held in.
+//! Metrics of the memory budget of requests and responses.
 
 use prometheus::{Error, IntCounter, IntGauge};
 
@@ -30,17 +30,17 @@ impl MemoryMetrics {
         })
     }
 
-    /// What there is.
+    /// Sets the size of the budget.
     pub(crate) fn budget(&self, bytes: u64) {
         self.budget.set(i64::try_from(bytes).unwrap_or(i64::MAX));
     }
 
-    /// What is held from now on.
+    /// Sets the reserved memory.
     pub(crate) fn held(&self, bytes: u64) {
         self.held.set(i64::try_from(bytes).unwrap_or(i64::MAX));
     }
 
-    /// So many had to go.
+    /// Counts reclaimed requests.
     pub(crate) fn reclaimed(&self, requests: u64) {
         self.reclaimed.inc_by(requests);
     }

@@ -1,4 +1,4 @@
-//! Every metric, in a registry of its own for each server. No label ever holds what a client chose.
+//! Metrics, in a separate registry per server. Labels never contain values from clients.
 
 mod certificates;
 mod connections;

@@ -1,9 +1,9 @@
-//! Makes metrics that are in a registry.
+//! Creates registered metrics.
 
 use prometheus::core::Collector;
 use prometheus::{Error, HistogramOpts, HistogramVec, IntCounterVec, IntGaugeVec, Opts, Registry};
 
-/// Makes metrics that are in the registry.
+/// Creates registered metrics.
 pub(super) struct Register<'a>(pub(super) &'a Registry);
 
 impl Register<'_> {
@@ -30,12 +30,12 @@ impl Register<'_> {
     }
 }
 
-/// Seconds since the epoch, as a gauge holds them.
+/// Seconds since the epoch, as gauge value.
 #[expect(clippy::cast_precision_loss, reason = "seconds since the epoch stay far below 2^52")]
 pub(super) fn seconds(since_epoch: u64) -> f64 {
     since_epoch as f64
 }
 
-/// Seconds. 4 ms is what the API server allows for the conversion of one object (the comment on its latency histogram,
-/// apiextensions-apiserver conversion/webhook_converter.go), 10 s the default timeout of admission, 30 s the largest.
+/// Seconds. 4 ms is the API server's target for the conversion of one object (comment on its latency histogram,
+/// apiextensions-apiserver conversion/webhook_converter.go), 10 s the default timeout of admission, 30 s the maximum.
 pub(super) const BUCKETS: [f64; 13] = [0.0005, 0.001, 0.002, 0.004, 0.01, 0.025, 0.1, 0.25, 0.5, 1.0, 5.0, 10.0, 30.0];

@@ -1,15 +1,15 @@
-//! What became of files that changed.
+//! Metrics of changed files.
 
 use prometheus::{Error, IntCounterVec};
 
 use super::registry::Register;
 
-/// How often files were taken over, and how often they could not be.
+/// Counts successful and failed reloads.
 #[derive(Debug)]
 pub(super) struct ReloadCounters(IntCounterVec);
 
 impl ReloadCounters {
-    /// Both begin at 0.
+    /// Both start at 0.
     pub(super) fn new(new: &Register<'_>, name: &str, help: &str) -> Result<Self, Error> {
         let counters = new.counters(name, help, &["result"])?;
         for result in [RELOADED, REFUSED] {

@@ -1,4 +1,4 @@
-//! Requests: how many, how long, with which answer.
+//! Metrics of requests: number, duration and status.
 
 use pointsman_core::webhook::Endpoint;
 use prometheus::{Error, Histogram, IntCounter, IntCounterVec, IntGauge};
@@ -6,8 +6,8 @@ use prometheus::{Error, Histogram, IntCounter, IntCounterVec, IntGauge};
 use super::registry::Register;
 use crate::labels::webhook_name;
 
-/// The metrics of requests, whatever was decided. What every request moves is found once, when the server starts: by
-/// its labels it is looked up behind a lock.
+/// Metrics of requests. Metrics needed by every request are resolved once at the start, since the lookup by labels
+/// takes a lock.
 #[derive(Debug)]
 pub(crate) struct RequestMetrics {
     convert: WebhookMetrics,
@@ -16,7 +16,7 @@ pub(crate) struct RequestMetrics {
     other: WebhookMetrics,
 }
 
-/// Those of one webhook, or of all paths that are none of ours.
+/// Metrics of one webhook, or of all unknown paths.
 #[derive(Debug)]
 pub(crate) struct WebhookMetrics {
     webhook: &'static str,
@@ -78,7 +78,7 @@ impl RequestMetrics {
         Ok(Self { convert, mutate, validate, other: of(None) })
     }
 
-    /// Those of an endpoint, or of paths that are none of ours.
+    /// The metrics of an endpoint, or of unknown paths.
     pub(crate) fn of(&self, endpoint: Option<Endpoint>) -> &WebhookMetrics {
         match endpoint {
             Some(Endpoint::Convert) => &self.convert,
@@ -90,7 +90,7 @@ impl RequestMetrics {
 }
 
 impl WebhookMetrics {
-    /// Counts a request as in flight until the result is dropped: also where its client goes away.
+    /// Counts a request as in flight until the result is dropped, also if its client disconnects.
     pub(crate) fn in_flight(&self) -> InFlight {
         self.in_flight.inc();
         InFlight(self.in_flight.clone())
@@ -120,10 +120,10 @@ impl WebhookMetrics {
     }
 }
 
-/// Why a decision is given up.
+/// The reason why a decision is abandoned.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum GivenUp {
-    /// Its caller has left.
+    /// The caller has left.
     CallerGone,
     /// Its deadline has passed.
     Deadline,

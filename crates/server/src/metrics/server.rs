@@ -1,4 +1,4 @@
-//! The metrics of one server, together.
+//! All metrics of one server.
 
 use prometheus::process_collector::ProcessCollector;
 use prometheus::{Error, IntCounter, Registry, TextEncoder};
@@ -19,7 +19,7 @@ use crate::followed_facts::FollowedFacts;
 #[derive(Debug)]
 pub(crate) struct Metrics {
     registry: Registry,
-    /// Of the process, which has names that Prometheus gives.
+    /// Of the process, with Prometheus' standard names.
     process: Registry,
     pub(crate) certificates: CertificateMetrics,
     pub(crate) connections: ConnectionMetrics,
@@ -33,8 +33,7 @@ pub(crate) struct Metrics {
 }
 
 impl Metrics {
-    /// `lost_lines` counts what found no room in the queue of log lines, where there is one, and `facts` says what is
-    /// known of facts, where there are some.
+    /// `lost_lines` counts lines lost by the log queue, if any; `facts` returns the state of facts, if any.
     pub(crate) fn new(lost_lines: Option<IntCounter>, facts: Option<FollowedFacts>) -> Result<Self, Error> {
         let registry = Registry::new_custom(Some(PREFIX.to_owned()), None)?;
         let process = Registry::new();
@@ -57,7 +56,7 @@ impl Metrics {
         })
     }
 
-    /// Everything, in Prometheus' text format.
+    /// All metrics in Prometheus' text format.
     pub(crate) fn text(&self) -> Result<String, Error> {
         self.facts.look();
         let mut families = self.registry.gather();
@@ -66,5 +65,5 @@ impl Metrics {
     }
 }
 
-/// What every name begins with.
+/// The prefix of every name.
 const PREFIX: &str = "pointsman";

@@ -1,4 +1,4 @@
-//! Spans that reached no collector.
+//! Metrics of lost spans.
 
 use prometheus::{Error, IntCounterVec};
 

@@ -1,4 +1,4 @@
-//! A collector of spans, and one call to it.
+//! A span collector, and calls to it.
 
 use std::io;
 use std::str::FromStr;
@@ -15,18 +15,18 @@ use prost::Message;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-/// Where spans are sent: a collector that takes OTLP over HTTP (opentelemetry.io/docs/specs/otlp), such as
+/// The destination of spans: a collector for OTLP over HTTP (opentelemetry.io/docs/specs/otlp), such as
 /// `http://127.0.0.1:4318`.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Collector {
-    /// As `Host` has it.
+    /// As in `Host`.
     authority: String,
     host: String,
     port: u16,
     path: String,
 }
 
-/// Why an address is not one of a collector.
+/// The error of an invalid collector address.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("no address of a collector: give http://HOST:PORT, such as http://127.0.0.1:4318 (https is not spoken)")]
 pub struct BadCollector;
@@ -34,7 +34,7 @@ pub struct BadCollector;
 impl FromStr for Collector {
     type Err = BadCollector;
 
-    /// Reads a base address, to which `/v1/traces` is added (as the variable `OTEL_EXPORTER_OTLP_ENDPOINT` is read:
+    /// Parses a base address, to which `/v1/traces` is appended (same as the variable `OTEL_EXPORTER_OTLP_ENDPOINT`:
     /// opentelemetry.io/docs/specs/otel/protocol/exporter).
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let uri: Uri = text.parse().map_err(|_| BadCollector)?;
@@ -51,7 +51,7 @@ impl FromStr for Collector {
     }
 }
 
-/// Why spans were not taken.
+/// The reason why spans were not accepted.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum NotTaken {
     #[error("failed to reach the collector")]
@@ -67,12 +67,12 @@ pub(super) enum NotTaken {
 }
 
 impl Collector {
-    /// Sends spans, an encoded request, once. Returns how many of them were refused.
+    /// Sends an encoded request once. Returns the number of refused spans.
     pub(super) async fn take(&self, spans: Vec<u8>) -> Result<u64, NotTaken> {
         timeout(CALL, self.post(spans)).await.unwrap_or(Err(NotTaken::Timeout))
     }
 
-    /// A connection for each call: there is one call in a second at most, and none that waits.
+    /// One connection per call: at most one call per second.
     async fn post(&self, spans: Vec<u8>) -> Result<u64, NotTaken> {
         let address = (self.host.as_str(), self.port);
         let stream = TcpStream::connect(address).await.map_err(|source| NotTaken::Connection { source })?;
@@ -97,7 +97,7 @@ impl Collector {
         tokio::pin!(connection, answer);
         tokio::select! {
             answer = &mut answer => answer,
-            // The connection may end with the last byte of the answer, which is there to be read then.
+            // The connection may end with the last byte of the response, which is readable then.
             ended = &mut connection => match ended {
                 Ok(()) => answer.await,
                 Err(source) => Err(http(source)),
@@ -106,8 +106,8 @@ impl Collector {
     }
 }
 
-/// A collector is near, and takes what it gets into memory. Half of what exporters wait by default: whoever waits here
-/// loses what comes after.
+/// A collector is near, and stores spans in memory. Half of the default timeout of exporters: spans that arrive during
+/// a longer wait would be lost.
 const CALL: Duration = Duration::from_secs(5);
 
 /// A few numbers and a sentence.

@@ -1,7 +1,7 @@
-//! Spans: what is told of a request to whoever traces it, where somebody asked for that (`--otlp-endpoint`).
+//! Spans of requests for tracing systems, if enabled (`--otlp-endpoint`).
 //!
-//! A span never holds up an answer: it goes into a bounded queue, or is lost and counted. A thread of its own sends
-//! what is in there to a collector, by OTLP over HTTP.
+//! A span never delays a response: it is put into a bounded queue, or lost and counted. A separate thread sends queued
+//! spans to a collector, by OTLP over HTTP.
 
 mod collector;
 mod queue;

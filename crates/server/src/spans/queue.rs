@@ -1,4 +1,4 @@
-//! Spans on their way to the collector.
+//! The queue of spans to send.
 
 use std::time::Duration;
 
@@ -9,15 +9,15 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::metrics::SpanMetrics;
 
-/// What the thread that sends gets.
+/// An entry for the sending thread.
 #[derive(Debug)]
 pub(super) enum Queued {
     Span(Box<SpanData>),
-    /// Everything before this has been tried.
+    /// Signals that all earlier spans were tried.
     Flush(oneshot::Sender<()>),
 }
 
-/// Where spans wait to be sent. A span that finds no room is lost, and counted.
+/// The queue of spans. If full, spans are lost, and counted.
 #[derive(Clone, Debug)]
 pub(super) struct SpanQueue {
     queue: mpsc::Sender<Queued>,
@@ -30,10 +30,10 @@ impl SpanQueue {
         (Self { queue, metrics }, waiting)
     }
 
-    /// Waits until what is in the queue has been tried; for ever where the collector hangs.
+    /// Waits until queued spans were tried; forever if the collector is unresponsive.
     pub(super) async fn flush(&self) {
         let (tried, wait) = oneshot::channel();
-        // Nobody sends any more where that fails, so there is nothing to wait for.
+        // After a failure the sending thread has ended, and there is nothing to await.
         if self.queue.send(Queued::Flush(tried)).await.is_ok() {
             let _ = wait.await;
         }
@@ -53,7 +53,7 @@ impl SpanProcessor for SpanQueue {
         Ok(())
     }
 
-    /// Nothing: flushing has its time when the server drains, and what comes later is lost with the process.
+    /// No-op: the server flushes while draining, and later spans are lost with the process.
     fn shutdown_with_timeout(&self, _: Duration) -> OTelSdkResult {
         Ok(())
     }
@@ -62,10 +62,10 @@ impl SpanProcessor for SpanQueue {
 /// 1024 spans of at most 7 KiB: a burst, in 7 MiB.
 const ROOM: usize = 1024;
 
-/// Spans in one call: a fourth of the queue, at most 2 MiB.
+/// Spans per call: a fourth of the queue, at most 2 MiB.
 pub(super) const BATCH: usize = 256;
 
-/// What spans hold at most, in bytes, where there is a collector: those that wait, and those of a call.
+/// Maximum memory of spans in bytes, with a collector: the queue, and one call.
 pub(crate) const SPANS: u64 = 10 << 20;
 
 #[cfg(test)]
@@ -81,12 +81,12 @@ mod tests {
     use opentelemetry_sdk::trace::{SdkTracer, SdkTracerProvider};
     use pointsman_core::webhook::{Conversions, Endpoint, Outcome, Reply};
 
-    /// A span of a request by somebody who makes everything long that is told of it.
+    /// A span of a request with maximum lengths.
     fn long(tracer: &SdkTracer) {
         let mut headers = HeaderMap::new();
         let parent = HeaderValue::from_static("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
         headers.insert("traceparent", parent);
-        // As many members as there may be, and as long as all of them may be.
+        // The maximum number of members, with the maximum total length.
         let state: Vec<_> = (0..32).map(|member| format!("m{member:02}={}", "v".repeat(11))).collect();
         headers.insert("tracestate", state.join(",").parse().unwrap());
         let mut span = RequestSpan::begin(tracer, Endpoint::Validate, &headers);
@@ -108,14 +108,14 @@ mod tests {
         span.answered(200);
     }
 
-    /// Counted at the allocator: all that waits, and a batch on its way.
+    /// Measured at the allocator: the full queue, and a batch being sent.
     #[test]
     fn span_memory_is_bounded() {
         let metrics = Metrics::new(None, None).unwrap();
         let (queue, mut waiting) = SpanQueue::new(metrics.spans);
         let provider = SdkTracerProvider::builder().with_span_processor(queue).build();
         let tracer = provider.tracer("test");
-        // What is made once.
+        // One-time initialization.
         long(&tracer);
         let waiting_spans = measure(|| (1..ROOM).for_each(|_| long(&tracer))).bytes_current;
         let mut spans = Vec::new();
@@ -128,7 +128,7 @@ mod tests {
         let of_the_call = measure(|| drop(encoded(spans, &resource))).bytes_max;
         let held = waiting_spans + in_a_call + of_the_call as i64;
         println!("{held} bytes: {waiting_spans} wait, {in_a_call} and {of_the_call} are on their way");
-        // An allocator adds to each of many small pieces.
+        // An allocator adds overhead to many small allocations.
         assert!(held as u64 <= SPANS - SPANS / 16, "{held}");
     }
 

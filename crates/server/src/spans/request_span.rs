@@ -1,4 +1,4 @@
-//! The span of one request: what is told of it, and what never is.
+//! The span of one request, and its attributes.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -15,21 +15,20 @@ use crate::printable::printable;
 use crate::refusal::Refusal;
 use pointsman_core::webhook::{Conversions, Endpoint, Outcome, Reply};
 
-/// The span of one request, or nothing where it is not traced. It ends when it is dropped: also where the client goes
-/// away.
+/// The span of one request; empty if not traced. It ends when dropped, also if the client disconnects.
 ///
-/// Names of attributes are ours, `pointsman.*`, but where the conventions for HTTP have one.
+/// Attribute names are `pointsman.*`, except for those of the HTTP conventions.
 #[derive(Debug)]
 pub(crate) struct RequestSpan(Option<Box<Span>>);
 
 impl RequestSpan {
-    /// Nothing.
+    /// An empty span.
     pub(super) fn none() -> Self {
         Self(None)
     }
 
-    /// Begins one, in the trace of the caller where its head names one (`traceparent`, w3.org/TR/trace-context).
-    /// Whether the caller samples that trace decides whether there is a span at all.
+    /// Begins a span, in the trace of the caller if its headers contain one (`traceparent`, w3.org/TR/trace-context).
+    /// The sampling decision of the caller determines whether a span exists.
     pub(super) fn begin(tracer: &SdkTracer, endpoint: Endpoint, headers: &HeaderMap) -> Self {
         let (name, route) = match endpoint {
             Endpoint::Convert => ("POST /convert", "/convert"),
@@ -47,7 +46,7 @@ impl RequestSpan {
         Self(Some(Box::new(span)))
     }
 
-    /// Its body arrived after so long, and was decided in so long.
+    /// Records the arrival time of the body and the decision time.
     pub(crate) fn decided(&mut self, arrival: Duration, decision: Duration) {
         if let Some(span) = &mut self.0 {
             span.set_attribute(KeyValue::new("pointsman.arrival_seconds", arrival.as_secs_f64()));
@@ -55,7 +54,7 @@ impl RequestSpan {
         }
     }
 
-    /// It got a review.
+    /// Records a review.
     pub(crate) fn replied(&mut self, reply: &Reply) {
         let Some(span) = &mut self.0 else {
             return;
@@ -84,14 +83,14 @@ impl RequestSpan {
         }
     }
 
-    /// It got none. What a decision panicked with is in the log only: it may quote the request.
+    /// Records a response without review. Panic messages are in the log only: they may quote the request.
     pub(crate) fn refused(&mut self, refusal: &Refusal) {
         if let Some(span) = &mut self.0 {
             span.set_status(Status::error(printable(&refusal.to_string())));
         }
     }
 
-    /// What it was answered with.
+    /// Records the status code.
     pub(crate) fn answered(&mut self, code: u16) {
         if let Some(span) = &mut self.0 {
             span.set_attribute(KeyValue::new("http.response.status_code", i64::from(code)));
@@ -99,16 +98,16 @@ impl RequestSpan {
     }
 }
 
-/// Names as definitions have them, each once.
+/// Names from definitions, without duplicates.
 fn names<'a>(names: impl Iterator<Item = &'a str>) -> String {
     names.collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(",")
 }
 
-/// The headers that say which trace a request belongs to.
+/// The trace headers of a request.
 struct TraceHeaders<'h>(&'h HeaderMap);
 
 impl Extractor for TraceHeaders<'_> {
-    /// What is longer than it may be is not kept until the span is sent, which is memory that nobody counts.
+    /// Oversized values are dropped: the span would hold uncounted memory until it is sent.
     fn get(&self, key: &str) -> Option<&str> {
         self.0.get(key)?.to_str().ok().filter(|value| value.len() <= LONGEST)
     }
@@ -118,5 +117,5 @@ impl Extractor for TraceHeaders<'_> {
     }
 }
 
-/// What everybody has to hand on of a `tracestate` (w3.org/TR/trace-context, 3.3.1.5).
+/// The length of `tracestate` that every participant must propagate (w3.org/TR/trace-context, 3.3.1.5).
 const LONGEST: usize = 512;

@@ -1,4 +1,4 @@
-//! The thread that sends spans: with a runtime of its own, so that nobody who serves encodes one or waits for a
+//! The thread that sends spans: with its own runtime, so that serving threads neither encode spans nor wait for a
 //! collector.
 
 use std::io;
@@ -21,7 +21,7 @@ use crate::error_chain::chain;
 use crate::metrics::SpanMetrics;
 use crate::throttled_warning::ThrottledWarning;
 
-/// Sends what is in the queue until the queue is gone.
+/// Sends queued spans until the queue is dropped.
 #[derive(Debug)]
 pub(super) struct SpanSender {
     collector: Collector,
@@ -42,7 +42,7 @@ impl SpanSender {
         let this = Self { collector, resource: resource.into(), metrics, complaint: ThrottledWarning::default() };
         thread::Builder::new().name("spans".to_owned()).spawn(move || {
             runtime.block_on(this.run(waiting));
-            // A name that is still looked up holds nobody up.
+            // A pending name resolution delays nothing.
             runtime.shutdown_background();
         })?;
         Ok(())
@@ -55,13 +55,13 @@ impl SpanSender {
                 self.send(spans).await;
             }
             for flushed in flushed {
-                // Whoever waited may have gone.
+                // The caller may have left.
                 let _ = flushed.send(());
             }
         }
     }
 
-    /// Sends spans once: a second try would be in the way of those that come.
+    /// Sends spans once: a retry would delay later ones.
     async fn send(&mut self, spans: Vec<SpanData>) {
         let count = spans.len() as u64;
         match self.collector.take(encoded(spans, &self.resource)).await {
@@ -78,26 +78,26 @@ impl SpanSender {
     }
 
     fn complain(&mut self, error: &str) {
-        // The same, whatever the error is: a collector that fails now this way and now that gets no more lines.
+        // Same warning for any error: a collector with alternating errors logs no more lines.
         if self.complaint.is_due("spans") {
             tracing::warn!(error, "spans are lost, requests are answered as before (see --otlp-endpoint)");
         }
     }
 }
 
-/// Spans as OTLP has them, in bytes.
+/// Encodes spans as OTLP.
 pub(super) fn encoded(spans: Vec<SpanData>, resource: &ResourceAttributesWithSchema) -> Vec<u8> {
     let resource_spans = group_spans_by_resource_and_scope(spans, resource);
     ExportTraceServiceRequest { resource_spans }.encode_to_vec()
 }
 
-/// What goes in one call, and who waits for it.
+/// Spans of one call, and callers that wait for it.
 struct Gathered {
     spans: Vec<SpanData>,
     flushed: Vec<oneshot::Sender<()>>,
 }
 
-/// Takes from the queue until there is enough, or a second has passed, or somebody waits.
+/// Takes spans from the queue until the batch is full, a second has passed, or a flush is requested.
 async fn gather(first: Queued, waiting: &mut mpsc::Receiver<Queued>) -> Gathered {
     let mut gathered = Gathered { spans: Vec::new(), flushed: Vec::new() };
     let end = Instant::now() + PAUSE;
@@ -115,7 +115,7 @@ async fn gather(first: Queued, waiting: &mut mpsc::Receiver<Queued>) -> Gathered
     gathered
 }
 
-/// How long a span waits for others.
+/// Time that a span waits for others.
 const PAUSE: Duration = Duration::from_secs(1);
 
 #[cfg(test)]
@@ -127,12 +127,12 @@ mod tests {
     use super::*;
     use crate::metrics::Metrics;
 
-    /// Nobody is there: no ordinary program gets this port.
+    /// A port without listener.
     fn away() -> SocketAddr {
         (Ipv4Addr::LOCALHOST, 1).into()
     }
 
-    /// Somebody is, and hangs up.
+    /// A listener that disconnects.
     fn rude() -> SocketAddr {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let address = listener.local_addr().unwrap();
@@ -140,7 +140,7 @@ mod tests {
         address
     }
 
-    /// A collector may be away for days, and spans come every second.
+    /// A collector may be down for days, with spans every second.
     #[tokio::test]
     async fn missing_collector_logs_rarely() {
         let (mut log, writer) = pipe().unwrap();
@@ -153,7 +153,7 @@ mod tests {
             complaint: ThrottledWarning::default(),
         };
         let logged = tracing::subscriber::set_default(lines);
-        // Away, there and rude, away again: now one error, now another.
+        // Down, disconnecting, down again: alternating errors.
         for address in [away(), away(), rude(), away()] {
             sender.collector = format!("http://{address}").parse().unwrap();
             sender.send(Vec::new()).await;

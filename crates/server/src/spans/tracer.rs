@@ -1,4 +1,4 @@
-//! Whether requests are traced, and by which spans.
+//! Tracing of requests.
 
 use std::io;
 
@@ -15,7 +15,7 @@ use super::sender::SpanSender;
 use crate::metrics::SpanMetrics;
 use pointsman_core::webhook::Endpoint;
 
-/// What traces requests, where somebody asked for it.
+/// Creates spans of requests, if enabled.
 #[derive(Clone, Debug)]
 pub(crate) struct RequestTracer(Option<SpanMaker>);
 
@@ -26,7 +26,7 @@ struct SpanMaker {
 }
 
 impl RequestTracer {
-    /// Starts the thread that sends spans to a collector, if there is one.
+    /// Starts the thread that sends spans to a collector, if configured.
     pub(crate) fn start(collector: Option<Collector>, metrics: &SpanMetrics) -> io::Result<Self> {
         let Some(collector) = collector else {
             return Ok(Self(None));
@@ -34,13 +34,13 @@ impl RequestTracer {
         let resource = resource();
         let (queue, waiting) = SpanQueue::new(metrics.clone());
         SpanSender::start(collector, &resource, metrics.clone(), waiting)?;
-        // Which traces are sampled is said by the caller; of those that begin here, all, unless OTEL_TRACES_SAMPLER
-        // says something else, which the library reads.
+        // The caller decides about the sampling of its traces. New traces are all sampled, unless OTEL_TRACES_SAMPLER,
+        // which the library reads, contains another rule.
         let provider = SdkTracerProvider::builder().with_resource(resource).with_span_processor(queue.clone()).build();
         Ok(Self(Some(SpanMaker { tracer: provider.tracer("pointsman"), queue })))
     }
 
-    /// The span of a request that has begun. Costs nothing where nobody asked for spans.
+    /// The span of a request. Costs nothing if disabled.
     pub(crate) fn begin(&self, endpoint: Option<Endpoint>, headers: &HeaderMap) -> RequestSpan {
         match (&self.0, endpoint) {
             (Some(maker), Some(endpoint)) => RequestSpan::begin(&maker.tracer, endpoint, headers),
@@ -48,7 +48,7 @@ impl RequestTracer {
         }
     }
 
-    /// Waits until the spans that have ended were sent, or not taken.
+    /// Waits until finished spans were sent or refused.
     pub(crate) async fn flush(&self) {
         if let Some(maker) = &self.0 {
             maker.queue.flush().await;
@@ -56,7 +56,7 @@ impl RequestTracer {
     }
 }
 
-/// Who sends: what `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` say, and our own name where they say none.
+/// The resource: from `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES`, with a default name.
 fn resource() -> Resource {
     let said = Resource::builder().build();
     let named =

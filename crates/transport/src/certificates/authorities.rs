@@ -1,4 +1,4 @@
-//! Certificates that somebody is about to trust as authorities, looked at before that.
+//! Checks certificates that are about to be trusted as authorities.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -9,44 +9,43 @@ use x509_cert::der::Decode;
 
 use super::leaf::Leaf;
 
-/// What is to be said of a certificate that is no authority, or none any more. Counted from 1, as they stand in the
-/// file.
+/// A problem of a certificate as authority. Numbers are positions in the file, from 1.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AuthorityRemark {
-    /// Its time is over, or has not come.
+    /// Expired, or not valid yet.
     #[error("certificate {number} is not valid now: its time ends at {ends}")]
     NotValidNow {
-        /// Which one.
+        /// The position.
         number: usize,
-        /// The last second in which it is good.
+        /// The last second of its validity.
         ends: String,
     },
-    /// It is what a server shows, not what signed that. Go takes it all the same (crypto/x509, `Certificate.Verify`).
+    /// A server certificate instead of its authority. Go accepts it regardless (crypto/x509, `Certificate.Verify`).
     #[error(
         "certificate {number} is no authority but one that a server shows{names}: calls fail as soon as that is renewed, \
          so give the authority that issued it"
     )]
     NotAnAuthority {
-        /// Which one.
+        /// The position.
         number: usize,
-        /// Whose it is.
+        /// Its names.
         names: String,
     },
 }
 
-/// A section that calls itself a certificate and is none.
+/// A section with certificate markers and other content.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("certificate {number} in it is damaged, or something else")]
 pub struct NoCertificate {
-    /// Which one, counted from 1.
+    /// The position, from 1.
     pub number: usize,
 }
 
-/// Looks at the certificates in a PEM text.
+/// Checks the certificates of a PEM text.
 ///
 /// # Errors
-/// One is none.
+/// A section is not a certificate.
 pub fn authority_remarks(pem: &[u8]) -> Result<Vec<AuthorityRemark>, NoCertificate> {
     // Before 1970 no certificate is valid.
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());

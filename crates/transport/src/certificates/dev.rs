@@ -1,4 +1,4 @@
-//! A throw-away authority and certificate for `serve --dev`. Not for a cluster: nothing renews it.
+//! A temporary authority and certificate for `serve --dev`. Unsuitable for a cluster: it is never renewed.
 
 use std::error::Error;
 use std::fs::{self, OpenOptions};
@@ -18,20 +18,20 @@ use super::key_pair::{CertPaths, load_pair};
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct DevPair {
-    /// The authority's certificate: `curl --cacert`, `caBundle`. Its key was never written down.
+    /// The authority's certificate: `curl --cacert`, `caBundle`. Its key is never stored.
     pub ca: PathBuf,
     /// The certificate to serve and its key.
     pub paths: CertPaths,
 }
 
-/// Why there is no throw-away certificate.
+/// An error of creating the temporary certificate.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DevError {
-    /// The certificates cannot be made.
+    /// The certificates cannot be created.
     #[error("failed to make a throw-away certificate")]
     Generate {
-        /// Why.
+        /// The cause.
         source: Box<dyn Error + Send + Sync>,
     },
     /// A file cannot be written.
@@ -39,13 +39,13 @@ pub enum DevError {
     Write {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system error.
         source: io::Error,
     },
 }
 
-/// The throw-away certificate in `dir`: the one that is there where it holds for another day, else a new one for 30
-/// days. Whoever trusts `ca.crt` can go on doing so over restarts.
+/// The temporary certificate in `dir`: an existing one if valid for another day, otherwise a new one for 30 days.
+/// Clients can keep trusting `ca.crt` over restarts.
 ///
 /// # Errors
 /// [`DevError`], with the path.
@@ -60,7 +60,7 @@ pub fn prepare(dir: &Path) -> Result<DevPair, DevError> {
 
     let made = generate(now).map_err(|source| DevError::Generate { source: source.into() })?;
     fs::create_dir_all(dir).map_err(|source| DevError::Write { path: dir.to_owned(), source })?;
-    // Whatever repository this is in: keys are not committed.
+    // In any repository: keys must not be committed.
     write(&dir.join(".gitignore"), "*\n", 0o644)?;
     write(&ca, &made.ca, 0o644)?;
     write(&paths.key, &made.key, 0o600)?;
@@ -76,7 +76,7 @@ struct Made {
 
 fn generate(now: Duration) -> Result<Made, rcgen::Error> {
     let epoch = date_time_ymd(1970, 1, 1);
-    // A day back, for a client in a container or VM whose clock is behind.
+    // One day back, for a client in a container or VM whose clock is behind.
     let not_before = epoch + now.saturating_sub(DAY);
     let not_after = epoch + (now + LIFETIME);
 
@@ -100,7 +100,7 @@ fn generate(now: Duration) -> Result<Made, rcgen::Error> {
     Ok(Made { ca: ca_cert.pem(), cert: cert.pem(), key: key.serialize_pem() })
 }
 
-/// Writes a file anew, so that its mode is the one asked for, whatever was there.
+/// Replaces a file, so that it has this mode.
 fn write(path: &Path, text: &str, mode: u32) -> Result<(), DevError> {
     let failed = |source| DevError::Write { path: path.to_owned(), source };
     match fs::remove_file(path) {

@@ -1,4 +1,4 @@
-//! Why a certificate, or a file of authorities, cannot be used.
+//! Errors of certificates and authority files.
 
 use std::error::Error;
 use std::io;
@@ -6,35 +6,35 @@ use std::path::PathBuf;
 
 use super::leaf::RejectionReason;
 
-/// Why a certificate, or a file of authorities, cannot be used. What was used before goes on.
+/// The reason why a certificate or authority file is unusable. The previous one stays in use.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CertificateError {
-    /// A certificate is not one.
+    /// A certificate is malformed.
     #[error("certificate {position} in {} is malformed", path.display())]
     Certificate {
         /// The file.
         path: PathBuf,
-        /// Which one, from 1.
+        /// Its position, from 1.
         position: usize,
-        /// What is wrong with it.
+        /// The cause.
         source: Box<dyn Error + Send + Sync>,
     },
-    /// The private key needs a passphrase, which nobody could enter.
+    /// The private key needs a passphrase, which cannot be entered.
     #[error("the private key in {} is encrypted: store it without a passphrase", path.display())]
     EncryptedKey {
         /// The file.
         path: PathBuf,
     },
-    /// The certificates are more than clients take in a handshake.
+    /// The certificates exceed the limit of clients in a handshake.
     #[error("the certificates in {} have more than {limit} bytes together, clients refuse them", path.display())]
     LongChain {
         /// The file.
         path: PathBuf,
-        /// The most that is served.
+        /// The limit.
         limit: usize,
     },
-    /// The files are of two different pairs; during a change, the next look finds them in agreement.
+    /// The files are of different pairs; during a change, the next read finds them consistent.
     #[error("the private key in {} does not belong to the certificate in {}", key.display(), cert.display())]
     Mismatch {
         /// The certificate's file.
@@ -42,70 +42,70 @@ pub enum CertificateError {
         /// The key's file.
         key: PathBuf,
     },
-    /// There is no certificate in the file.
+    /// The file contains no certificate.
     #[error("no certificate in {}", path.display())]
     NoCertificate {
         /// The file.
         path: PathBuf,
     },
-    /// It is a pipe, a device or a directory: reading it could take for ever.
+    /// A pipe, device or directory: reading it could block forever.
     #[error("{} is not a regular file", path.display())]
     NotAFile {
         /// The path.
         path: PathBuf,
     },
-    /// There is no private key in the file.
+    /// The file contains no private key.
     #[error("no private key in {}", path.display())]
     NoKey {
         /// The file.
         path: PathBuf,
     },
-    /// The file is not whole, or not PEM.
+    /// The file is incomplete or not PEM.
     #[error("{} is not valid PEM: {reason}", path.display())]
     Pem {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The cause.
         reason: &'static str,
     },
-    /// The file cannot be read.
+    /// The file is unreadable.
     #[error("failed to read {}", path.display())]
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system error.
         source: io::Error,
     },
-    /// rustls does not take it.
+    /// rustls refuses it.
     #[error("{} cannot be used", path.display())]
     Refused {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: Box<dyn Error + Send + Sync>,
     },
-    /// The file is larger than any certificate, and not read.
+    /// The file is larger than any certificate, and is not read.
     #[error("{} is larger than {limit} bytes", path.display())]
     TooLarge {
         /// The file.
         path: PathBuf,
-        /// The most that is read.
+        /// The limit.
         limit: u64,
     },
-    /// No client would take the certificate.
+    /// Clients would refuse the certificate.
     #[error("the certificate in {} {reason}", path.display())]
     Unfit {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         reason: RejectionReason,
     },
-    /// No verifier can be made of the authorities.
+    /// The authorities are unusable for a verifier.
     #[error("{} cannot be used for client certificates", path.display())]
     Verifier {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: Box<dyn Error + Send + Sync>,
     },
 }

@@ -1,4 +1,4 @@
-//! When to say that the certificate that is served will expire: renewal is overdue, and somebody has to look.
+//! Warnings about the expiry of the serving certificate: its renewal is overdue.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use tokio::time::Instant;
 
 use super::leaf::Leaf;
 
-/// What was said of the certificate that is served.
+/// The warnings about the serving certificate so far.
 #[derive(Debug, Default)]
 pub struct ExpiryWarnings {
     crossed: usize,
@@ -14,7 +14,7 @@ pub struct ExpiryWarnings {
 }
 
 impl ExpiryWarnings {
-    /// Says so at 30 days, 7 days and 1 day before the end, and every hour after it.
+    /// Warns 30 days, 7 days and 1 day before the expiry, and every hour after it.
     pub fn look(&mut self, leaf: &Leaf, now: u64) {
         let crossed = crossed(leaf, now);
         let again = crossed == STAGES && self.said.is_some_and(|said| said.elapsed() >= HOUR);
@@ -32,8 +32,8 @@ impl ExpiryWarnings {
     }
 }
 
-/// How many of the stages are behind us. Each is at most a quarter of the lifetime before the end: one that is valid
-/// for a day is not overdue from its first hour. (cert-manager renews when a third is left.)
+/// The number of stages passed. Each is at most a quarter of the lifetime before the end, so a certificate for one day
+/// is not overdue from its first hour. (cert-manager renews when a third is left.)
 fn crossed(leaf: &Leaf, now: u64) -> usize {
     let left = leaf.not_after.saturating_sub(now);
     let quarter = leaf.not_after.saturating_sub(leaf.not_before) / 4;
@@ -53,7 +53,7 @@ mod tests {
 
     use super::*;
 
-    /// In numbers of its own: a test that counts in the constants of what it tests believes whatever they are.
+    /// Literal numbers: a test with the tested constants would accept any value.
     const DAY: u64 = 86_400;
     const YEAR: u64 = 365 * DAY;
 
@@ -80,7 +80,7 @@ mod tests {
         assert_eq!((at(DAY, DAY), at(DAY, DAY / 3), at(DAY, DAY / 4)), (0, 0, 3));
     }
 
-    /// What a look says, so many seconds before the end of a year.
+    /// The warning at this number of seconds before the end of a year.
     fn said(warnings: &mut ExpiryWarnings, left: u64) -> String {
         let (mut log, writer) = pipe().unwrap();
         let lines = tracing_subscriber::fmt().with_ansi(false).with_writer(Arc::new(writer)).finish();
@@ -98,7 +98,7 @@ mod tests {
             (31 * DAY, String::new()),
             (30 * DAY, soon(30)),
             (30 * DAY - 1, String::new()),
-            // Whoever looks seldom hears of the last stage, not of each.
+            // Infrequent checks report only the last stage.
             (3 * DAY + 5, soon(3)),
             (DAY, soon(1)),
             (1, String::new()),
@@ -109,7 +109,7 @@ mod tests {
             let said = said(&mut warnings, left);
             assert!(said.ends_with(&line) && said.is_empty() == line.is_empty(), "{left}: {said}");
         }
-        // No stage is said again, however long it lasts; the end is.
+        // Each stage is reported once, the expiry repeatedly.
         tokio::time::advance(Duration::from_secs(7200)).await;
         assert_eq!(said(&mut warnings, 6 * DAY), "");
         for (minutes, is_said) in [(0, true), (0, false), (59, false), (1, true), (1, false), (59, true)] {

@@ -1,4 +1,4 @@
-//! Events of the directories that hold some files, never of the files themselves.
+//! Events of the directories of files, never of the files themselves.
 
 use std::collections::BTreeSet;
 use std::future;
@@ -12,22 +12,22 @@ use tokio::time::sleep;
 
 use super::volume::directory;
 
-/// Events that say that files may have changed. They may fail to come, which is why nobody relies on them alone.
+/// Events about possible file changes. They are unreliable, so the files are also read periodically.
 #[derive(Debug)]
 pub struct FileEvents {
-    /// What keeps the events coming.
+    /// Keeps the watch alive.
     _watcher: Option<RecommendedWatcher>,
     receiver: mpsc::Receiver<()>,
 }
 
 impl FileEvents {
-    /// Watches the directories of some files, from this call on.
+    /// Watches the directories of some files, from now on.
     pub(super) fn of_directories<'a>(files: impl Iterator<Item = &'a Path>) -> notify::Result<Self> {
-        // One place: a burst of events counts once (a kubelet's swap makes about seven).
+        // Capacity one: a burst of events counts once (a kubelet's swap raises about seven).
         let (sender, receiver) = mpsc::channel(1);
         let mut watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
             if event.is_ok_and(|event| is_change(event.kind)) {
-                // Full means that one is waiting already.
+                // If full, an event is already pending.
                 let _ = sender.try_send(());
             }
         })?;
@@ -38,13 +38,13 @@ impl FileEvents {
         Ok(Self { _watcher: Some(watcher), receiver })
     }
 
-    /// No events at all.
+    /// Without events.
     #[must_use]
     pub fn none() -> Self {
         Self { _watcher: None, receiver: mpsc::channel(1).1 }
     }
 
-    /// Waits for an event, and for the burst that it is part of.
+    /// Waits for an event and the rest of its burst.
     pub async fn next(&mut self) {
         if self.receiver.recv().await.is_none() {
             future::pending::<()>().await;
@@ -54,7 +54,7 @@ impl FileEvents {
     }
 }
 
-/// Reading is no change: our own reading would ask for more of it for ever.
+/// Reads are excluded: pointsman's own reads would trigger endless repetition.
 fn is_change(kind: EventKind) -> bool {
     match kind {
         EventKind::Access(access) => access == AccessKind::Close(AccessMode::Write),

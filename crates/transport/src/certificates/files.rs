@@ -1,4 +1,4 @@
-//! The certificate files, read by a thread of their own: a mount that hangs holds up nobody else, and is noticed.
+//! Reads the certificate files on a separate thread: a blocked mount delays only this thread, and is detected.
 
 use std::fs;
 use std::io;
@@ -15,37 +15,37 @@ use super::key_pair::{CertPaths, ServingKeyPair, load_pair};
 use super::tls::{ClientCa, load_client_ca};
 use super::volume::directory;
 
-/// Which files there are, and which directories are watched for them.
+/// The files, and their watched directories.
 #[derive(Debug)]
 pub struct CertificateFiles {
     paths: CertPaths,
     client_ca_file: Option<PathBuf>,
-    /// Device and inode: a directory that is made anew has the same name, and no watch.
+    /// Device and inode: a recreated directory has the same name without a watch.
     watched: Vec<Option<(u64, u64)>>,
 }
 
-/// What one look at them found.
+/// The result of one read.
 #[derive(Debug)]
 pub struct LoadedFiles {
     /// The certificate and its key.
     pub pair: Result<ServingKeyPair, CertificateError>,
-    /// `None` where there is no file of authorities.
+    /// `None` without a file of authorities.
     pub client_ca: Option<Result<ClientCa, CertificateError>>,
-    /// Where the directories are others than before.
+    /// If the directories changed.
     pub events: Option<io::Result<FileEvents>>,
 }
 
 impl CertificateFiles {
-    /// Nothing is read or watched yet.
+    /// Neither reads nor watches yet.
     #[must_use]
     pub fn new(paths: CertPaths, client_ca_file: Option<PathBuf>) -> Self {
         Self { paths, client_ca_file, watched: Vec::new() }
     }
 
-    /// Reads them, however long that takes.
+    /// Reads the files; may block.
     #[must_use]
     pub fn look(&mut self) -> LoadedFiles {
-        // Before the files are read: what changes after that makes an event.
+        // Before the read: later changes raise an event.
         let events = self.watch();
         LoadedFiles {
             pair: load_pair(&self.paths),
@@ -70,21 +70,20 @@ fn identity(directory: &Path) -> Option<(u64, u64)> {
     fs::metadata(directory).ok().map(|directory| (directory.dev(), directory.ino()))
 }
 
-/// The thread that looks, for as long as this lives.
+/// The reading thread, which runs until this is dropped.
 #[derive(Debug)]
 pub struct FileReader(mpsc::Sender<oneshot::Sender<LoadedFiles>>);
 
 impl FileReader {
-    /// Starts it. It is a thread of its own, because those of the runtime decide conversions, and reading would wait
-    /// for them.
+    /// Starts a separate thread, because runtime threads run conversions, and would delay the read.
     ///
     /// # Errors
-    /// Where a thread cannot be started.
+    /// The thread cannot be started.
     pub fn start(mut files: CertificateFiles) -> io::Result<Self> {
         let (sender, looks) = mpsc::channel::<oneshot::Sender<LoadedFiles>>();
         let looking = move || {
             while let Ok(look) = looks.recv() {
-                // Nobody waits any more where the server has ended.
+                // The receiver is missing after the server ended.
                 let _ = look.send(files.look());
             }
         };
@@ -92,11 +91,11 @@ impl FileReader {
         Ok(Self(sender))
     }
 
-    /// Asks for a look.
+    /// Requests a read.
     #[must_use]
     pub fn look(&self) -> oneshot::Receiver<LoadedFiles> {
         let (found, look) = oneshot::channel();
-        // Where the thread is gone, `found` is dropped and the receiver says so.
+        // If the thread ended, `found` is dropped and the receiver fails.
         let _ = self.0.send(found);
         look
     }
@@ -106,7 +105,7 @@ impl FileReader {
 mod tests {
     use super::*;
 
-    /// A watch that is made again at each look would lose what happens in between.
+    /// Recreating the watch at each read would lose events in between.
     #[test]
     fn directories_are_watched_once() {
         let here = Path::new(env!("CARGO_MANIFEST_DIR"));

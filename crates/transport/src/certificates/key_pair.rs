@@ -1,4 +1,4 @@
-//! A certificate and its key on disk: read as of one moment, and checked.
+//! A certificate and its key from files: read consistently, and checked.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,21 +17,21 @@ use super::leaf::Leaf;
 use super::pem::{certificates, malformed, read};
 use super::volume::{beneath, directory, real};
 
-/// Where the certificate to serve and its key are.
+/// Paths of the serving certificate and its key.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct CertPaths {
-    /// PEM: the leaf first, then what leads to the authority.
+    /// PEM: the leaf first, then its chain to the authority.
     pub cert: PathBuf,
     /// PEM: PKCS#8, PKCS#1 or SEC 1.
     pub key: PathBuf,
 }
 
 impl CertPaths {
-    /// The files as they are at this moment.
+    /// The resolved files at this moment.
     ///
     /// A kubelet swaps a mounted volume by renaming one link, `..data` (Kubernetes pkg/volume/util/atomic_writer.go).
-    /// Following that link once, for both files, keeps the certificate of one moment from being paired with the key of
-    /// another. Without it, the directory itself may be such a link.
+    /// Resolving that link once for both files prevents a mix of an old certificate and a new key. Without it, the
+    /// directory itself may be such a link.
     fn resolve(&self) -> Self {
         let cert_dir = directory(&self.cert);
         let cert_real = real(cert_dir);
@@ -41,30 +41,30 @@ impl CertPaths {
     }
 }
 
-/// A certificate that can be served, and what there is to say about it.
+/// A usable certificate with its properties.
 #[derive(Clone, Debug)]
 pub struct ServingKeyPair {
     pub(super) key: Arc<CertifiedKey>,
     /// SHA-256 of the leaf, in hex.
     pub fingerprint: String,
-    /// What the leaf says of itself.
+    /// The properties of the leaf.
     pub leaf: Leaf,
-    /// The fingerprint of each certificate that is shown, and when it expires, in seconds since the epoch.
+    /// The fingerprint of each certificate in the chain, and its expiry in seconds since the epoch.
     pub chain: Vec<(String, u64)>,
 }
 
 impl PartialEq for ServingKeyPair {
-    /// The whole chain, since an intermediate may be renewed alone. Not the key: that it belongs to the leaf was
-    /// checked, so that another key means another leaf.
+    /// Compares the whole chain, since an intermediate may be renewed alone. The key was checked against the leaf, so
+    /// another key implies another leaf.
     fn eq(&self, other: &Self) -> bool {
         self.key.cert == other.key.cert
     }
 }
 
-/// Reads a pair and checks that it can be served.
+/// Reads a pair and checks that it can be used.
 ///
 /// # Errors
-/// [`CertificateError`], each with the path as it was given.
+/// [`CertificateError`], with the given path.
 pub(super) fn load_pair(paths: &CertPaths) -> Result<ServingKeyPair, CertificateError> {
     let mut now = paths.resolve();
     for _ in 0..SWAPS {
@@ -72,7 +72,7 @@ pub(super) fn load_pair(paths: &CertPaths) -> Result<ServingKeyPair, Certificate
             Ok(pair) => return Ok(pair),
             Err(error) => error,
         };
-        // A swap may have removed what we were reading: then there is something newer to read.
+        // A swap may have removed the files: then newer ones exist.
         let before = std::mem::replace(&mut now, paths.resolve());
         if now == before {
             return Err(error);
@@ -102,7 +102,7 @@ fn read_pair(paths: &CertPaths, now: &CertPaths) -> Result<ServingKeyPair, Certi
         position,
         source: source.into(),
     };
-    // All of them: a chain that breaks off half-way would only be noticed by the clients.
+    // All of them: only clients would notice an incomplete chain.
     let mut parsed = Vec::with_capacity(chain.len());
     for (index, certificate) in chain.iter().enumerate() {
         let certificate = Certificate::from_der(certificate);
@@ -129,24 +129,24 @@ fn fingerprint(der: &[u8]) -> String {
     Sha256::digest(der).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// PKCS#8 with a passphrase, and the older form of OpenSSL (RFC 7468, 11; RFC 1421, 4.6.1.1).
+/// PKCS#8 with a passphrase, and OpenSSL's older format (RFC 7468, 11; RFC 1421, 4.6.1.1).
 fn is_encrypted(text: &[u8]) -> bool {
     let text = String::from_utf8_lossy(text);
     text.contains("BEGIN ENCRYPTED PRIVATE KEY") || text.contains("Proc-Type: 4,ENCRYPTED")
 }
 
-/// The bytes of all certificates that are shown. OpenSSL's clients take 100 KiB of a handshake's certificates, and Go's
-/// took 64 KiB of any message for long (crypto/tls/conn.go, `maxHandshake`), what stands around them included.
+/// Maximum bytes of the certificate chain. OpenSSL's clients accept 100 KiB of certificates in a handshake. Go's
+/// clients long accepted 64 KiB per message, including its other content (crypto/tls/conn.go, `maxHandshake`).
 const LONGEST_CHAIN: usize = 60 << 10;
 
-/// How many swaps in a row are followed within one look.
+/// Maximum number of swaps followed in one read.
 const SWAPS: usize = 3;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// The digest of "abc" in FIPS 180-4's examples: the same that `openssl x509 -fingerprint -sha256` would print.
+    /// The digest of "abc" in FIPS 180-4's examples, same as in `openssl x509 -fingerprint -sha256`.
     #[test]
     fn fingerprints_are_those_that_others_print() {
         let digest = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";

@@ -1,5 +1,5 @@
-//! What a certificate is for, and whether an API server would take it: judged before it is served, because whoever it
-//! is served to would refuse it, and the one that it replaces may be good.
+//! Properties of a certificate, and whether an API server accepts it. Checked before use, since clients would refuse a
+//! bad certificate, and the previous one may be good.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -10,60 +10,60 @@ use x509_cert::der::asn1::ObjectIdentifier;
 use x509_cert::ext::pkix::name::GeneralName;
 use x509_cert::ext::pkix::{BasicConstraints, ExtendedKeyUsage, SubjectAltName};
 
-/// What matters of a leaf certificate. Times are in seconds since the epoch.
+/// The relevant properties of a leaf certificate. Times are in seconds since the epoch.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Leaf {
-    /// The first second in which it is good.
+    /// The first second of its validity.
     pub not_before: u64,
-    /// The last one.
+    /// The last second of its validity.
     pub not_after: u64,
-    /// The last second in which it is good, for people.
+    /// The last second of its validity, as text.
     pub expires: String,
     names: BTreeSet<String>,
     authority: bool,
     for_servers: bool,
 }
 
-/// Why a certificate must not be served.
+/// The reason why a certificate must not be used.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RejectionReason {
-    /// It is for signing other certificates.
+    /// It signs other certificates.
     #[error("is an authority, serve one that it issued")]
     Authority,
-    /// Its time is over.
+    /// It has expired.
     #[error("expired at {at}")]
     Expired {
-        /// When.
+        /// The expiry.
         at: String,
     },
-    /// API servers take names from the subject alternative names only.
+    /// API servers accept names only from the subject alternative names.
     #[error("has no DNS name and no IP address among its subject alternative names")]
     Nameless,
-    /// Its extended key usage names others, but not server authentication.
+    /// Its extended key usage excludes server authentication.
     #[error("is not for server authentication")]
     NotForServers,
-    /// Its time has not come, or the clock is wrong.
+    /// It is not valid yet, or the clock is wrong.
     #[error("is not valid yet")]
     NotYetValid,
-    /// Callers look for one of the names that were served so far.
+    /// It lacks the names that clients expect: those of the current certificate.
     #[error("has none of the names that are served: {served}")]
     OtherNames {
-        /// Those names.
+        /// The current names.
         served: String,
     },
 }
 
 impl Leaf {
-    /// Reads what a certificate says of itself.
+    /// Reads the properties of a certificate.
     ///
     /// # Errors
-    /// Where an extension is malformed.
+    /// An extension is malformed.
     pub(super) fn read(certificate: &Certificate) -> Result<Self, Error> {
         let certificate = certificate.tbs_certificate();
         let validity = certificate.validity();
         let basic = certificate.get_extension::<BasicConstraints>()?;
-        // None means any use (Go's crypto/x509 reads it so, too).
+        // Without it, any use is allowed (same as Go's crypto/x509).
         let usages = certificate.get_extension::<ExtendedKeyUsage>()?;
         let for_servers = usages.is_none_or(|(_, ExtendedKeyUsage(usages))| {
             usages.iter().any(|usage| [SERVER_AUTH, ANY_USE].contains(usage))
@@ -80,10 +80,10 @@ impl Leaf {
         })
     }
 
-    /// Whether it is of the right kind, whatever the time.
+    /// Checks the kind of certificate, regardless of time.
     ///
     /// # Errors
-    /// Why it is not.
+    /// The reason why it is unusable.
     pub fn judge_kind(&self) -> Result<(), RejectionReason> {
         match self {
             Self { authority: true, .. } => Err(RejectionReason::Authority),
@@ -93,20 +93,20 @@ impl Leaf {
         }
     }
 
-    /// Whether it is for signing other certificates.
+    /// True if it signs other certificates.
     pub(super) fn is_authority(&self) -> bool {
         self.authority
     }
 
-    /// Its names, for people.
+    /// Its names, as text.
     pub(super) fn names(&self) -> String {
         self.names.iter().map(String::as_str).collect::<Vec<_>>().join(", ")
     }
 
-    /// Whether it is valid at `now`.
+    /// Checks the validity at `now`.
     ///
     /// # Errors
-    /// Why it is not.
+    /// The reason why it is invalid.
     pub fn judge_time(&self, now: u64) -> Result<(), RejectionReason> {
         match now {
             _ if now < self.not_before => Err(RejectionReason::NotYetValid),
@@ -115,11 +115,11 @@ impl Leaf {
         }
     }
 
-    /// Whether it can take the place of another one at `now`. One name in common is enough: names may be added, and old
-    /// ones given up.
+    /// Checks that it can replace the current certificate at `now`. One common name is sufficient: names may be added,
+    /// and old ones removed.
     ///
     /// # Errors
-    /// Why it cannot.
+    /// The reason why it cannot.
     pub fn judge_succession(&self, served: &Self, now: u64) -> Result<(), RejectionReason> {
         self.judge_kind()?;
         self.judge_time(now)?;
@@ -154,7 +154,7 @@ mod tests {
     use x509_cert::der::Decode;
 
     impl Leaf {
-        /// One that has no names.
+        /// Without names.
         pub(crate) fn valid(not_before: u64, not_after: u64) -> Self {
             let expires = format!("at {not_after}");
             let names = BTreeSet::new();
@@ -185,7 +185,7 @@ mod tests {
         assert_eq!(judge(&client, 150), Err(RejectionReason::NotForServers));
     }
 
-    /// Names that a client may have dialled, spelled as one compares them.
+    /// Names as dialled by clients, normalized for comparison.
     #[test]
     fn names_match_dialled_hosts() {
         let mut params = CertificateParams::new(["A.svc", "127.0.0.1", "::1"].map(str::to_owned)).unwrap();

@@ -1,4 +1,4 @@
-//! Certificates as files: found, read as of one moment, judged, and made into the configuration of handshakes.
+//! Certificate files: read consistently, checked, and turned into TLS configurations.
 
 mod authorities;
 mod dev;

@@ -1,4 +1,4 @@
-//! PEM files: read, and what they hold.
+//! Reads and parses PEM files.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -9,7 +9,7 @@ use rustls::pki_types::pem::{self, PemObject};
 
 use super::error::CertificateError;
 
-/// The certificates in a PEM text, at least one.
+/// The certificates of a PEM text, at least one.
 pub(super) fn certificates(path: &Path, text: &[u8]) -> Result<Vec<CertificateDer<'static>>, CertificateError> {
     let certificates: Vec<_> =
         CertificateDer::pem_slice_iter(text).collect::<Result<_, _>>().map_err(|error| malformed(path, &error))?;
@@ -19,7 +19,7 @@ pub(super) fn certificates(path: &Path, text: &[u8]) -> Result<Vec<CertificateDe
     Ok(certificates)
 }
 
-/// In our words: the parser's quote the file, as lists of bytes.
+/// Own messages: those of the parser quote the file as byte lists.
 pub(super) fn malformed(path: &Path, error: &pem::Error) -> CertificateError {
     let reason = match error {
         pem::Error::MissingSectionEnd { .. } => "a section has no END line, the file may be cut off",
@@ -30,11 +30,11 @@ pub(super) fn malformed(path: &Path, error: &pem::Error) -> CertificateError {
     CertificateError::Pem { path: path.to_owned(), reason }
 }
 
-/// Reads a file where it is `now`; errors name it as it was given.
+/// Reads a file at `now`; errors contain the given path.
 pub(super) fn read(given: &Path, now: &Path) -> Result<Vec<u8>, CertificateError> {
     let failed = |source| CertificateError::Read { path: given.to_owned(), source };
     let too_large = || CertificateError::TooLarge { path: given.to_owned(), limit: LARGEST };
-    // Before it is opened: opening a pipe waits until somebody writes to it.
+    // Before the open, which blocks on a pipe without a writer.
     let found = fs::metadata(now).map_err(failed)?;
     if !found.is_file() {
         return Err(CertificateError::NotAFile { path: given.to_owned() });
@@ -43,11 +43,11 @@ pub(super) fn read(given: &Path, now: &Path) -> Result<Vec<u8>, CertificateError
         return Err(too_large());
     }
     let mut text = Vec::new();
-    // It may have grown.
+    // The file may have grown.
     let file = File::open(now).map_err(failed)?;
     file.take(LARGEST + 1).read_to_end(&mut text).map_err(failed)?;
     if text.len() as u64 > LARGEST { Err(too_large()) } else { Ok(text) }
 }
 
-/// 1 MiB: as much as a Secret or a ConfigMap can hold (Kubernetes `MaxSecretSize`), a chain takes 10 KiB.
+/// 1 MiB: the limit of a Secret or ConfigMap (Kubernetes `MaxSecretSize`); a chain has about 10 KiB.
 const LARGEST: u64 = 1 << 20;

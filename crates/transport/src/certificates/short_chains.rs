@@ -1,5 +1,5 @@
-//! Client certificates whose chains are short: a long one costs a stranger nothing, and its verification costs us up to
-//! a hundred signatures (`rustls-webpki verify_cert.rs`, `Budget`), 20 ms of a thread that serves.
+//! Limits the length of client certificate chains. A long chain costs an unknown client nothing, and its verification
+//! up to a hundred signatures (`rustls-webpki verify_cert.rs`, `Budget`), or 20 ms of a serving thread.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use rustls::pki_types::{CertificateDer, UnixTime};
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::{CertificateError, DigitallySignedStruct, DistinguishedName, Error, SignatureScheme};
 
-/// Refuses long chains before any signature is looked at.
+/// Refuses long chains before any signature is verified.
 #[derive(Debug)]
 pub(super) struct ShortChains(pub(super) Arc<dyn ClientCertVerifier>);
 
@@ -33,7 +33,7 @@ impl ClientCertVerifier for ShortChains {
     ) -> Result<ClientCertVerified, Error> {
         let bytes = leaf.len() + intermediates.iter().map(|one| one.len()).sum::<usize>();
         if intermediates.len() > INTERMEDIATES || bytes > BYTES {
-            // A chain that leads nowhere, as far as we look.
+            // Beyond the limit, the chain counts as incomplete.
             return Err(CertificateError::UnknownIssuer.into());
         }
         self.0.verify_client_cert(leaf, intermediates, now)
@@ -62,9 +62,9 @@ impl ClientCertVerifier for ShortChains {
     }
 }
 
-/// Between a leaf and its root. An authority of a cluster has one at most; with three, each may be tried below each,
-/// and that is fifteen signatures.
+/// Between a leaf and its root. A cluster authority has one at most. With three, each may be tried under each, which is
+/// fifteen signatures.
 const INTERMEDIATES: usize = 3;
 
-/// Four certificates of 4 KiB, of which an RSA key of 8192 bits and its signature are half.
+/// Four certificates of 4 KiB, half of which is an RSA key of 8192 bits with its signature.
 const BYTES: usize = 16 << 10;

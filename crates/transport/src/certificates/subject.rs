@@ -1,4 +1,4 @@
-//! Whose a client's certificate is, and until when.
+//! Name and expiry of a client certificate.
 
 use std::time::{Duration, SystemTime};
 
@@ -6,8 +6,8 @@ use rustls::pki_types::CertificateDer;
 use x509_cert::Certificate;
 use x509_cert::der::Decode;
 
-/// Whether the common name of a certificate is among `names`; any is where there are none. This is the rule of
-/// kube-apiserver's `--requestheader-allowed-names`. A certificate that cannot be read has no name.
+/// True if the common name of a certificate is among `names`, or if `names` is empty: the rule of kube-apiserver's
+/// `--requestheader-allowed-names`. An unreadable certificate has no name.
 #[must_use]
 pub fn is_allowed(certificate: &CertificateDer<'_>, names: &[String]) -> bool {
     if names.is_empty() {
@@ -18,7 +18,7 @@ pub fn is_allowed(certificate: &CertificateDer<'_>, names: &[String]) -> bool {
     name.is_ok_and(|name| name.is_some_and(|name| names.iter().any(|allowed| *allowed == *name.value())))
 }
 
-/// How long a certificate is good from now on; nothing is left of one that has expired, or that cannot be read.
+/// The remaining validity of a certificate; zero if expired or unreadable.
 #[must_use]
 pub fn ends(certificate: &CertificateDer<'_>) -> Duration {
     let certificate = Certificate::from_der(certificate);

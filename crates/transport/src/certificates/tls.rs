@@ -1,4 +1,4 @@
-//! The TLS configuration, made of a pair and the authorities of client certificates.
+//! TLS configuration from a key pair and client authorities.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub struct ClientCa(Vec<CertificateDer<'static>>);
 /// Reads the authorities of client certificates.
 ///
 /// # Errors
-/// [`CertificateError`], each with the path.
+/// [`CertificateError`], with the path.
 pub(super) fn load_client_ca(path: &Path) -> Result<ClientCa, CertificateError> {
     let now = beneath(&real(directory(path)), path);
     let authorities = ClientCa(certificates(path, &read(path, &now)?)?);
@@ -42,10 +42,10 @@ fn roots(path: &Path, ClientCa(authorities): &ClientCa) -> Result<RootCertStore,
     Ok(roots)
 }
 
-/// The configuration for handshakes, of which a new one is made whenever a file changed.
+/// The configuration of handshakes; recreated after each file change.
 ///
-/// The provider is passed, never installed for the whole process. Sessions are not resumed: an API server never asks
-/// for it (its client has no session cache), and a resumed session would outlive a change of the authorities.
+/// The provider is passed explicitly instead of a process default. Sessions are not resumed: an API server never
+/// resumes (its client has no session cache), and a resumed session would outlive a change of authorities.
 ///
 /// # Errors
 /// [`CertificateError::Refused`] and [`CertificateError::Verifier`].
@@ -64,7 +64,7 @@ pub fn server_config(
     };
     let key = CertifiedKey::new(pair.key.cert.clone(), Arc::clone(&pair.key.key));
     let mut config = builder.with_cert_resolver(Arc::new(SingleCertAndKey::from(key)));
-    // Without ALPN a client gets HTTP/1.1. Services get it anyway, loopback URLs HTTP/2 (apiserver
+    // Without ALPN a client gets HTTP/1.1. Services get it in any case, loopback URLs HTTP/2 (apiserver
     // pkg/util/webhook/client.go).
     config.alpn_protocols = vec![HTTP2.to_vec(), b"http/1.1".to_vec()];
     config.session_storage = Arc::new(NoServerSessionStorage {});
@@ -72,7 +72,7 @@ pub fn server_config(
     Ok(config)
 }
 
-/// Client certificates are optional here and demanded by path: conversion calls never have one.
+/// Client certificates are optional here and required per path: conversion calls never have one.
 fn verifier(
     path: &Path,
     authorities: &ClientCa,

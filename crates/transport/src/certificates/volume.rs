@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The directory of a file, as it was given.
+/// The directory of a file, as given.
 pub(super) fn directory(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -11,14 +11,14 @@ pub(super) fn directory(path: &Path) -> &Path {
     }
 }
 
-/// Where a directory is at this moment: what its `..data` link leads to where it is a mounted volume.
+/// The real path of a directory at this moment: the target of its `..data` link in a mounted volume.
 pub(super) fn real(directory: &Path) -> PathBuf {
     fs::canonicalize(directory.join("..data"))
         .or_else(|_| fs::canonicalize(directory))
         .unwrap_or_else(|_| directory.to_owned())
 }
 
-/// A file in another directory than its own.
+/// A file of this name in another directory.
 pub(super) fn beneath(directory: &Path, file: &Path) -> PathBuf {
     file.file_name().map_or_else(|| file.to_owned(), |name| directory.join(name))
 }

@@ -1,4 +1,4 @@
-//! Accepting connections: survive what goes wrong.
+//! Accepts connections, and survives errors.
 
 use std::io;
 use std::net::SocketAddr;
@@ -7,13 +7,13 @@ use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::sleep;
 
-/// Accepts one connection, whatever it takes.
+/// Accepts one connection, with retries.
 pub(super) async fn accept(socket: &TcpListener) -> (TcpStream, SocketAddr) {
     let mut failing = false;
     loop {
         match socket.accept().await {
             Ok((stream, addr)) => {
-                // Answers are one small write each: waiting for more to send only adds latency.
+                // A response is one small write: waiting for more data only adds latency.
                 let _ = stream.set_nodelay(true);
                 return (stream, addr);
             }
@@ -21,7 +21,7 @@ pub(super) async fn accept(socket: &TcpListener) -> (TcpStream, SocketAddr) {
             Err(error) if matches!(error.kind(), io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset) => {
             }
             // Out of descriptors or memory: the connection stays queued and accept would fail again at once. Existing
-            // ones end and give theirs back.
+            // connections end and free theirs.
             Err(error) => {
                 if !failing {
                     tracing::warn!(%error, "failed to accept, trying again until it works");

@@ -1,4 +1,4 @@
-//! One connection: HTTP on a stream, closed when it has been idle for too long and let go when the server drains.
+//! One connection: HTTP on a stream, closed after an idle timeout, and ended when the server drains.
 
 use std::pin::{Pin, pin};
 use std::time::Duration;
@@ -17,16 +17,16 @@ use super::requests::ConnectionState;
 use super::service::{CountingService, Handler};
 use super::stream::{Io, Protocol, Stream};
 
-/// How long a connection may stay without a request.
+/// Timeouts of a connection without a request.
 #[derive(Clone, Copy, Debug)]
 pub struct IdleTimeouts {
-    /// One that has not sent a whole request yet.
+    /// Before its first complete request.
     pub unproven: Duration,
-    /// One that has.
+    /// After its first complete request.
     pub kept: Duration,
 }
 
-/// Serves one connection to its end, which gives back its slot. Dropping the future cuts it off.
+/// Serves one connection until it ends, which frees its slot. Dropping the future aborts it.
 #[must_use]
 pub fn serve(
     stream: Stream,
@@ -52,7 +52,7 @@ async fn speak<I>(
 ) where
     I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    // Given back at the end, whatever happens on the way.
+    // Freed at the end in any case.
     let ConnectionSlot { requests, .. } = &slot;
     let seen = requests.subscribe();
     let turn = FairShare::default();
@@ -62,7 +62,7 @@ async fn speak<I>(
     let result = match protocol {
         Protocol::Http1 => {
             let mut http = http1::Builder::new();
-            // hyper's own timeout for heads would do as an idle timeout, but only here; `drive` serves both protocols.
+            // hyper's header timeout could serve as idle timeout, but only here; `drive` serves both protocols.
             http.timer(TokioTimer::new()).header_read_timeout(None).max_buf_size(BUFFER);
             drive(http.serve_connection(io, service), protocol, turn, seen, leave, idle).await
         }
@@ -80,16 +80,16 @@ async fn speak<I>(
         }
     };
     if let Err(error) = result {
-        // A client that went away, mostly. Its request, if it had one, is counted elsewhere.
+        // Usually a client that disconnected. Its request, if any, is counted elsewhere.
         tracing::debug!(error = %error, "connection ended");
     }
 }
 
-/// Drives a connection until it ends, has been idle for too long, has to make room, or is done draining.
+/// Drives a connection until it ends, is idle for too long, must make room, or is drained.
 ///
-/// Idle is the time without a request under way. It covers a connection between two requests, one that has never sent
-/// anything (Go's transport may open one and then use another, and keeps it for later like any other), a head that
-/// drips in byte by byte, and an answer that the client does not fetch.
+/// Idle is the time without a request in flight. This covers a connection between requests, one that has never sent
+/// anything (Go's transport may open one, use another, and keep the first for later), a request head that arrives byte
+/// by byte, and a response that the client does not read.
 async fn drive<C>(
     connection: C,
     protocol: Protocol,
@@ -112,13 +112,13 @@ where
         if evicted {
             return Ok(());
         }
-        // Told to end, hyper closes a connection that has had no request yet, although one may be on its way: an
-        // API server connects in order to send. It is given a moment, and an answer.
+        // On shutdown, hyper closes a connection without requests, although one may be on its way: an API server
+        // connects in order to send. It gets a moment, and a response.
         if (leaving.is_some() && any || asked && protocol == Protocol::Http2) && !told {
             told = true;
             connection.as_mut().graceful_shutdown();
         }
-        // Requests come and go unheard: where one did meanwhile, the connection has not been idle for so long.
+        // Requests begin and end without notification: after one, the idle time restarts.
         let end = match (leaving, now.idle_since()) {
             (_, None) => Instant::now() + LOOK_AGAIN,
             (Some(leaving), Some(_)) if !any => leaving + NEWCOMER,
@@ -140,36 +140,33 @@ where
     }
 }
 
-/// 32 KiB: how much of a connection hyper reads ahead, and the longest head of HTTP/1.1. A body that waits for memory
+/// 32 KiB: hyper's read-ahead per connection, and the longest request head in HTTP/1.1. A body that waits for memory
 /// holds two such buffers. With hyper's default of 400 KiB, large bodies made small requests wait six times longer
 /// (measured: 45 ms against 7 ms at the 99th percentile).
 const BUFFER: usize = 32 * 1024;
 
-/// 16 KiB: the longest head of HTTP/2, which counts 32 bytes more for each field (RFC 9113, 6.5.2). One that does not
-/// end is held with four times of that, as a short field takes more memory than it counts.
+/// 16 KiB: the longest request head in HTTP/2, which counts 32 bytes more per field (RFC 9113, 6.5.2). An incomplete
+/// head is held with four times that size, as a short field takes more memory than it counts.
 const HEADERS: u32 = 16 * 1024;
 
-/// An API server speaks HTTP/2 to a loopback URL alone, and its transport opens another connection where one has no
-/// stream left (Go's `net/http`). What a stream holds is paid for with its connection.
+/// An API server uses HTTP/2 only for a loopback URL, and its transport opens another connection if no stream is free
+/// (Go's `net/http`). The memory of a stream is part of its connection.
 const STREAMS: u32 = 8;
 
-/// What a client may send on streams beyond these before its connection ends, in frames: h2 remembers each such stream
-/// for a while, with 400 bytes. Go's client opens a hundred before it has heard how many there may be, and each of them
-/// has a head and a body.
+/// Frames that a client may send on excess streams before its connection ends: h2 remembers each such stream for a
+/// while, with 400 bytes. Go's client opens a hundred before it receives the limit, each with headers and a body.
 const REFUSED_FRAMES: usize = 200;
 
-/// 32 KiB: what arrives on a connection and is not read yet is paid for with it. On a network with round trips
-/// of half a millisecond these carry half a gigabit in a second. Of a new connection it is 64 KiB: no server can make
-/// that smaller (RFC 9113, 6.9.2).
+/// 32 KiB: unread data of a connection is part of its memory. With round trips of half a millisecond, this allows half
+/// a gigabit per second. A new connection has 64 KiB, which a server cannot reduce (RFC 9113, 6.9.2).
 const WINDOW: u32 = 32 * 1024;
 
-/// Finds peers that are gone without a word. Answers to pings do not make a connection busy.
+/// Detects peers that disappeared silently. Ping responses do not make a connection busy.
 const PING_EVERY: Duration = Duration::from_secs(30);
 const PING_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// How soon it is seen that a request has ended, where there was one when a connection might have been idle for too
-/// long.
+/// Interval to check whether a request has ended, if one began when the idle timeout expired.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
-/// How long the first request of a connection is waited for while draining: it may be on its way.
+/// Time to wait for the first request of a connection while draining: it may be on its way.
 const NEWCOMER: Duration = Duration::from_secs(1);

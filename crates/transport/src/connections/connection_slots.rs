@@ -1,5 +1,5 @@
-//! The slots of a listener: one for each connection, so many and no more. When all are taken, a connection that can be
-//! missed makes room for the next: `open_connections` says which.
+//! The connection slots of a listener, limited in number. If all are in use, a connection is evicted for the next one,
+//! chosen by `open_connections`.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -21,17 +21,17 @@ pub struct ConnectionSlots(Arc<SharedSlots>);
 struct SharedSlots {
     most: usize,
     rules: EvictionRules,
-    /// Called for each that had to go.
+    /// Called for each eviction.
     evicted: Box<dyn Fn() + Send + Sync>,
     open: Mutex<OpenConnections>,
-    /// Who was accepted and has no slot yet.
+    /// An accepted connection without slot.
     lobby: Mutex<Option<(TcpStream, SocketAddr)>>,
-    /// Someone left.
+    /// A slot was freed.
     freed: Notify,
 }
 
 impl ConnectionSlots {
-    /// `most` connections at a time, and when they make room for others. `evicted` is called for each that has to go.
+    /// `most` slots, and rules for evictions. `evicted` is called for each eviction.
     #[must_use]
     pub fn new(most: usize, rules: EvictionRules, evicted: Box<dyn Fn() + Send + Sync>) -> Self {
         Self(Arc::new(SharedSlots {
@@ -44,9 +44,9 @@ impl ConnectionSlots {
         }))
     }
 
-    /// Accepts a connection and gives it a slot, once there is one or somebody can be missed.
+    /// Accepts a connection and gives it a slot, once one is free or evicted.
     ///
-    /// Nothing is lost where the future is dropped: who was accepted already waits for the next call.
+    /// Cancel-safe: an accepted connection waits for the next call.
     pub async fn accept(&self, socket: &TcpListener) -> AcceptedConnection {
         loop {
             if self.0.lobby().is_none() {
@@ -56,7 +56,7 @@ impl ConnectionSlots {
             if let Some(entered) = self.enter() {
                 return entered;
             }
-            // Time alone may turn a connection into one that can be missed.
+            // A connection may become evictable by time alone.
             let _ = timeout(LOOK_AGAIN, self.0.freed.notified()).await;
         }
     }
@@ -69,8 +69,8 @@ impl ConnectionSlots {
         Some(AcceptedConnection { stream, addr, slot })
     }
 
-    /// A slot for a connection of `peer`. Where all are taken, whoever can be missed is told to go, one at a time, and
-    /// the slot is there when it has gone.
+    /// A slot for a connection of `peer`. If all are in use, evicts connections in steps; the slot is available when
+    /// they have ended.
     fn take(&self, peer: IpAddr) -> Option<ConnectionSlot> {
         let mut open = self.0.open();
         let SharedSlots { most, rules, .. } = *self.0;
@@ -90,12 +90,12 @@ impl ConnectionSlots {
     }
 }
 
-/// A connection that has its slot.
+/// A connection with its slot.
 #[derive(Debug)]
 pub struct AcceptedConnection {
-    /// The socket. Nothing was read from it.
+    /// The unread socket.
     pub stream: TcpStream,
-    /// Who is at the other end.
+    /// The peer address.
     pub addr: SocketAddr,
     /// Its slot.
     pub slot: ConnectionSlot,
@@ -119,7 +119,7 @@ impl fmt::Debug for ConnectionSlot {
 }
 
 impl SharedSlots {
-    /// Nothing in here panics half-way.
+    /// No code panics while holding this lock.
     fn open(&self) -> MutexGuard<'_, OpenConnections> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -129,11 +129,11 @@ impl SharedSlots {
     }
 }
 
-/// A slot that is taken, until it is dropped.
+/// A slot in use, until dropped.
 pub struct ConnectionSlot {
     id: u64,
     shared: Arc<SharedSlots>,
-    /// What is under way on the connection.
+    /// The requests in flight on the connection.
     pub(super) requests: Requests,
 }
 
@@ -144,9 +144,9 @@ impl ConnectionSlot {
         &self.requests
     }
 
-    /// Waits until the slot is needed for somebody else.
+    /// Waits until the connection is evicted.
     pub async fn evicted(&self) {
-        // The sender is part of `self`: this cannot fail.
+        // The sender is part of `self`, so this cannot fail.
         let _ = self.requests.subscribe().wait_for(|state| state.evicted).await;
     }
 }

@@ -1,10 +1,10 @@
-//! What one connection may do before others have their turn.
+//! Limits the work of one connection before others are served.
 //!
-//! In HTTP/1.1 that is one answer: whoever sends the next request without waiting for an answer would have sixteen, and
-//! others would wait for all of them. In HTTP/2 it is one read: a byte on the wire can be a field of a head that takes
-//! a hundred bytes here, so that what is read has to be dealt with before more is. In both it is so many bytes, read
-//! and written: whoever sends as fast as it is read, or reads as fast as it is written to, always has something to do,
-//! and a runtime that always has something to do looks for other connections only after sixty such somethings.
+//! In HTTP/1.1 the limit is one response: a client that pipelines requests would get sixteen, and others would wait for
+//! all of them. In HTTP/2 it is one read: one byte on the wire can be a header field of a hundred bytes in memory, so
+//! input must be processed before the next read. In both it is a number of bytes read and written: a client that sends
+//! or reads as fast as the server always leaves work, and a runtime with continuous work polls other connections only
+//! after sixty such steps.
 
 use std::future::poll_fn;
 use std::io;
@@ -16,7 +16,7 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::task::yield_now;
 
-/// The turn of one connection. A clone is of the same connection.
+/// The share of one connection. Clones refer to the same connection.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FairShare(Arc<TurnState>);
 
@@ -24,12 +24,12 @@ pub(super) struct FairShare(Arc<TurnState>);
 struct TurnState {
     answered: AtomicBool,
     has_read: AtomicBool,
-    /// Read and written since others were looked for.
+    /// Bytes read and written since other connections were polled.
     bytes: AtomicUsize,
 }
 
 impl FairShare {
-    /// Polls a connection to its end, others in between.
+    /// Polls a connection until it ends, and yields to others in between.
     pub(super) async fn drive<T>(&self, mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>) -> T {
         let TurnState { answered, has_read, bytes } = &*self.0;
         loop {
@@ -45,8 +45,8 @@ impl FairShare {
             if let Some(end) = polled.await {
                 return end;
             }
-            // The first of these is over at once where hyper has woken this task, as it does after so many reads: only
-            // one that nothing else wakes waits until the runtime has looked for others.
+            // The first yield returns at once if hyper has woken this task, as it does after a number of reads. Only a
+            // task without other wakers waits until the runtime has polled others.
             yield_now().await;
             yield_now().await;
             bytes.store(0, Ordering::Relaxed);
@@ -61,7 +61,7 @@ impl FairShare {
         self.0.answered.load(Ordering::Relaxed)
     }
 
-    /// Whether so much was read and written that others are looked for. [`drive`](Self::drive) goes on by itself then.
+    /// True if the byte limit is reached. [`drive`](Self::drive) then continues after a yield.
     fn is_over(&self) -> bool {
         self.0.bytes.load(Ordering::Relaxed) >= TURN
     }
@@ -71,20 +71,20 @@ impl FairShare {
     }
 }
 
-/// Decrypted and copied, or encrypted and handed to the kernel, in a quarter of a millisecond: less than a small
-/// request waits for anyway.
+/// Decrypted and copied, or encrypted and passed to the kernel, in a quarter of a millisecond: less than a small
+/// request waits in any case.
 const TURN: usize = 256 << 10;
 
-/// 4 KiB: what one read of HTTP/2 has at most. As fields of heads that are a byte each, these take a fifth of a
-/// millisecond, and others wait for hundreds of connections.
+/// 4 KiB: the maximum of one read in HTTP/2. As header fields of one byte each, these take a fifth of a millisecond,
+/// and others wait for hundreds of connections.
 const ONE_READ: usize = 4 << 10;
 
-/// A socket that is read from and written to in turn with others.
+/// A socket that shares reads and writes fairly with others.
 #[derive(Debug)]
 pub(super) struct FairStream<I> {
     pub(super) io: I,
     pub(super) turn: FairShare,
-    /// Whether a turn has one read.
+    /// True if a turn has one read.
     pub(super) one_read: bool,
 }
 
@@ -157,7 +157,7 @@ mod tests {
 
     use super::*;
 
-    /// A client that always has sent more, and always has read everything.
+    /// A client that always has more data, and always reads everything.
     struct Endless;
 
     impl AsyncRead for Endless {
@@ -183,8 +183,8 @@ mod tests {
         }
     }
 
-    /// How many bytes such a client has had when another connection, on which something has arrived, is seen. Its task
-    /// is woken after so many reads or writes, as hyper does it.
+    /// The bytes of such a client until another connection with pending data is polled. Its task is woken after a
+    /// number of reads or writes, as in hyper.
     async fn had_before_others(
         mut poll: impl FnMut(Pin<&mut FairStream<Endless>>, &mut Context<'_>, &mut [u8]) -> Poll<usize> + Send + 'static,
     ) -> usize {
@@ -204,7 +204,7 @@ mod tests {
             })
             .await;
         });
-        // It is at work, and the other one is waited for.
+        // The client is active, and the other connection is awaited.
         its_client.write_all(b"?").await.unwrap();
         let before = had.load(Ordering::Relaxed);
         let mut byte = [0];

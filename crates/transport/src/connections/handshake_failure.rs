@@ -1,23 +1,23 @@
-//! Why a handshake came to nothing: a probe that knocks is nothing to wake anybody for, a client that refuses us is.
+//! Reasons of failed handshakes: a TCP probe is harmless, a refusal by a client is not.
 
 use std::io;
 
 use rustls::Error;
 
-/// Why a handshake came to nothing.
+/// The reason of a failed handshake.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum HandshakeFailure {
-    /// The client showed a certificate that is none of the client authorities'.
+    /// The client certificate is from an unknown authority.
     ClientCertificate,
-    /// The client left without a word, as TCP probes do.
+    /// The client disconnected without sending data, as TCP probes do.
     Closed,
-    /// What the client sent is no TLS, or broke its rules.
+    /// The client sent no TLS, or violated the protocol.
     Malformed,
-    /// We have no protocol, cipher or name in common.
+    /// No common protocol, cipher or name.
     Nothing,
-    /// The client refused us: its `caBundle` does not fit our certificate.
+    /// The client refused the server: its `caBundle` does not match the certificate.
     Refused,
-    /// It took too long.
+    /// Timeout.
     Timeout,
 }
 

@@ -1,4 +1,4 @@
-//! The stages of a server's life, and which one it is in.
+//! The phases of a server.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -6,22 +6,22 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-/// The stages of a server's life, in order.
+/// The phases of a server, in order.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Phase {
     /// Bound, but not accepting yet.
     Starting,
     /// Serving.
     Ready,
-    /// Serving, but no longer ready: callers are being sent elsewhere.
+    /// Serving, and no longer ready: callers are redirected to other servers.
     LameDuck,
-    /// Serving those who have not heard of it, one request for each connection.
+    /// Serving clients without that information, one request per connection.
     Draining,
-    /// Finishing what is under way; nothing new.
+    /// Finishing requests in flight, without new ones.
     Closing,
 }
 
-/// The phase a server is in, shared by all that depend on it.
+/// The current phase of a server, shared.
 #[derive(Clone, Debug)]
 pub struct Lifecycle(Arc<LifecycleState>);
 
@@ -38,36 +38,36 @@ impl Default for Lifecycle {
 }
 
 impl Lifecycle {
-    /// A life that begins.
+    /// A new lifecycle.
     #[must_use]
     pub fn new() -> Self {
         let phase = watch::Sender::new(Phase::Starting);
         Self(Arc::new(LifecycleState { phase, last_request: Mutex::default() }))
     }
 
-    /// The next phase.
+    /// Enters the next phase.
     pub fn enter(&self, phase: Phase) {
         self.0.phase.send_replace(phase);
     }
 
-    /// The phase of this moment.
+    /// The current phase.
     #[must_use]
     pub fn phase(&self) -> Phase {
         *self.0.phase.borrow()
     }
 
-    /// Somebody asked something.
+    /// Records a request.
     pub fn asked(&self) {
         *self.last_request() = Some(Instant::now());
     }
 
-    /// Whether nobody has asked anything for so long.
+    /// True if no request arrived for this time.
     #[must_use]
     pub fn quiet(&self, time: Duration) -> bool {
         self.last_request().is_none_or(|last| last.elapsed() >= time)
     }
 
-    /// Nothing in here panics half-way.
+    /// No code panics while holding this lock.
     fn last_request(&self) -> MutexGuard<'_, Option<Instant>> {
         self.0.last_request.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -75,7 +75,7 @@ impl Lifecycle {
     /// Waits until `phase`, or a later one, is reached.
     pub async fn reached(&self, phase: Phase) {
         let mut receiver = self.0.phase.subscribe();
-        // The sender lives as long as `self`: this cannot fail.
+        // The sender lives as long as `self`, so this cannot fail.
         let _ = receiver.wait_for(|current| *current >= phase).await;
     }
 }

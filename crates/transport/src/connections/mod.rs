@@ -1,4 +1,4 @@
-//! Connections: accepted, given a slot, shaken hands with, spoken HTTP on, and let go.
+//! Connections: accept, slots, TLS handshake, HTTP, and end.
 
 mod accept;
 mod connection;

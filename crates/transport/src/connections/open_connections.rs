@@ -1,23 +1,23 @@
-//! The open connections of a listener, and which of them makes room where all slots are taken.
+//! The open connections of a listener, and the eviction of connections when all slots are in use.
 //!
-//! A kube-apiserver sends a whole request within milliseconds of connecting, and keeps few connections that it does not
-//! use. So these can be missed, in this order, and nobody else:
+//! A kube-apiserver sends a complete request within milliseconds of connecting, and keeps few idle connections. So only
+//! these are evicted, in this order:
 //!
-//! 1. a connection that has not sent a whole request within [`NEWCOMER`], or within [`HASTE`] where half of the slots
-//!    are taken by such, or has been sending one for longer than [`PATIENCE`]: the oldest one of the address that has
-//!    most of them. Where an address has more than [`NEWCOMERS`] at a time, they are not waited for, and a sixteenth of
-//!    these goes at a time;
-//! 2. a connection of the address that has most, where that is more than its share, or where so many of them are idle
-//!    as no API server keeps: the one that has been idle for longest. The share is all slots divided by the addresses
-//!    that have sent a whole request, and the address that asks for a slot. Where all of them are in use, as many as
-//!    are beyond the share are told to end with their next answer, which no client minds.
+//! 1. a connection without complete request for [`NEWCOMER`] (or [`HASTE`], if such connections use half of the slots),
+//!    or with an incomplete request for longer than [`PATIENCE`]: the oldest one of the address that has most of them.
+//!    An address with more than [`NEWCOMERS`] at a time loses them without delay, a sixteenth of these at a time;
+//! 2. a connection of the address that has most, if it exceeds its share or has more idle connections than any API
+//!    server: the one idle for longest. The share is all slots divided by the number of addresses with a complete
+//!    request, including the requesting address. If all are in use, the excess connections end with their next
+//!    response, which clients tolerate.
 //!
-//! Where each address has its share, the connection that has been idle for longest goes, after [`LONG_IDLE`]. A
-//! connection that was told to end and has not ended within [`EvictionRules::leaving`] belongs to the first group.
+//! If each address has its share, the connection idle for longest is evicted, after [`LONG_IDLE`]. A connection that
+//! should end and has not within [`EvictionRules::leaving`] belongs to the first group.
 //!
-//! With 4 slots: two idle connections of `10.0.0.1`, which asked before, and two of `10.0.0.9`, which never did. The
-//! next to come takes the slot of the older one of `10.0.0.9`. Had these asked, it would be that of the longest idle
-//! one of either, if it came from a third address, as each had more than a third of four.
+//! Example with 4 slots: two idle connections of `10.0.0.1`, which sent requests, and two of `10.0.0.9`, which never
+//! did. The next connection takes the slot of the older one of `10.0.0.9`. If these had sent requests, and the next
+//! connection were from a third address, it would take that of the connection idle for longest, as each address had
+//! more than a third of four.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, Ipv6Addr};
@@ -31,7 +31,7 @@ use super::requests::Requests;
 #[derive(Debug, Default)]
 pub(super) struct OpenConnections {
     next: u64,
-    /// By age, the oldest first.
+    /// By age, oldest first.
     connections: BTreeMap<u64, Connection>,
 }
 
@@ -42,28 +42,28 @@ struct Connection {
     requests: Requests,
 }
 
-/// When connections of a listener make room.
+/// Rules for evictions of a listener.
 #[derive(Clone, Copy, Debug)]
 pub struct EvictionRules {
-    /// How many connections an address may keep idle.
+    /// The number of idle connections that an address may keep.
     pub idle_of_a_peer: usize,
-    /// How long a connection is idle before no client is about to use it.
+    /// Idle time after which a client will not use the connection immediately.
     pub settled: Duration,
-    /// How long a connection that is told to end after its answers may take.
+    /// Time limit for a connection that must end after its responses.
     pub leaving: Duration,
 }
 
-/// Who can be missed.
+/// The connections to evict.
 #[derive(Clone, Debug)]
 pub(super) enum EvictionClass {
-    /// They do nothing that anybody waits for.
+    /// Idle: evicted at once.
     Now(Vec<Requests>),
-    /// They are in use, each until its next answer.
+    /// In use: end after their next response.
     AfterAnswers(Vec<Requests>),
 }
 
 impl EvictionClass {
-    /// Tells them to go, and returns how many that were.
+    /// Ends them, and returns their number.
     pub(super) fn tell(self) -> usize {
         match self {
             Self::Now(all) => {
@@ -78,16 +78,16 @@ impl EvictionClass {
     }
 }
 
-/// What one address has.
+/// The connections of one address.
 #[derive(Debug, Default)]
 struct PeerConnections<'a> {
     all: usize,
-    /// Those that have nothing whole to show, the oldest first.
+    /// Without complete request, oldest first.
     unproven: Vec<&'a Connection>,
-    /// How many have no request, and the one that has had none for longest.
+    /// The number of idle connections, and the one idle for longest.
     idle: usize,
     longest_idle: Option<(Instant, &'a Connection)>,
-    /// Those that were told to leave already.
+    /// Already ending.
     leaving: usize,
     in_use: Vec<&'a Connection>,
 }
@@ -97,7 +97,7 @@ impl OpenConnections {
         self.connections.len()
     }
 
-    /// Another one, as whoever it is from then on.
+    /// Adds a connection.
     pub(super) fn add(&mut self, peer: IpAddr, requests: Requests) -> u64 {
         let id = self.next;
         self.next += 1;
@@ -109,13 +109,13 @@ impl OpenConnections {
         self.connections.remove(&id);
     }
 
-    /// Whether a slot will be free as soon as a task has ended.
+    /// True if a slot is freed as soon as a task has ended.
     pub(super) fn somebody_is_leaving(&self) -> bool {
         self.connections.values().any(|connection| connection.requests.is_evicted())
     }
 
-    /// Who makes room for a connection of `newcomer`, where there are `slots`, and any address may keep
-    /// `idle_of_a_peer` that it does not use.
+    /// The connections to evict for a connection of `newcomer`, given the number of slots and the number of idle
+    /// connections allowed per address.
     pub(super) fn who_can_be_missed(
         &self,
         newcomer: IpAddr,
@@ -137,7 +137,7 @@ impl OpenConnections {
             .values()
             .map(|peer| &peer.unproven)
             .filter(|all| all.len() > NEWCOMERS || is_overdue(all, now, patience));
-        // Of two addresses with as many, the one whose connection is older.
+        // Of two addresses with equal numbers, the one with the older connection.
         if let Some(all) = unproven.max_by_key(|all| (all.len(), all.first().map(|oldest| now - oldest.since))) {
             let count = all.len().saturating_sub(NEWCOMERS).div_ceil(AT_A_TIME);
             // Many addresses with few connections each make room in the same steps.
@@ -153,7 +153,7 @@ impl OpenConnections {
         let greedy = peers.values().filter_map(|peer| Some((peer, peer.surplus(share, rules.idle_of_a_peer)?)));
         match greedy.max_by_key(|(peer, _)| peer.all) {
             Some((peer, surplus)) => peer.parting(surplus, rules, now),
-            // Connections without a request yet have their time first.
+            // Connections without a request get their time first.
             None if crowd == 0 => longest_idle(peers.values(), now),
             None => None,
         }
@@ -184,18 +184,18 @@ impl<'a> PeerConnections<'a> {
         }
     }
 
-    /// Whether one of its connections has sent a whole request.
+    /// True if one of its connections has sent a complete request.
     fn is_proven(&self) -> bool {
         self.all > self.unproven.len()
     }
 
-    /// How many it has beyond what it may.
+    /// The number of connections beyond its share.
     fn surplus(&self, share: usize, idle_of_a_peer: usize) -> Option<usize> {
         let surplus = self.all.saturating_sub(share).max(self.idle.saturating_sub(idle_of_a_peer));
         (surplus > 0).then_some(surplus)
     }
 
-    /// What it can do without. Whoever reuses its connections takes the youngest, and a moment after the last answer.
+    /// Its connections to evict. A client that reuses connections takes the youngest, right after the last response.
     fn parting(&self, surplus: usize, rules: EvictionRules, now: Instant) -> Option<EvictionClass> {
         if let Some((_, idle)) = self.longest_idle.filter(|(since, _)| now - *since > rules.settled) {
             return Some(EvictionClass::Now(vec![idle.requests.clone()]));
@@ -206,7 +206,7 @@ impl<'a> PeerConnections<'a> {
     }
 }
 
-/// The connections of all addresses without a complete request within `patience`, the oldest first.
+/// The connections of all addresses without a complete request within `patience`, oldest first.
 fn overdue<'a>(
     peers: impl Iterator<Item = &'a PeerConnections<'a>>,
     now: Instant,
@@ -218,19 +218,18 @@ fn overdue<'a>(
     overdue
 }
 
-/// The connection that has been idle for longest, where every address has its share: there are as many addresses as
-/// slots.
+/// The connection idle for longest, if every address has its share: there are as many addresses as slots.
 fn longest_idle<'a>(peers: impl Iterator<Item = &'a PeerConnections<'a>>, now: Instant) -> Option<EvictionClass> {
     let (since, connection) = peers.filter_map(|peer| peer.longest_idle).min_by_key(|(since, _)| *since)?;
     (now - since > LONG_IDLE).then(|| EvictionClass::Now(vec![connection.requests.clone()]))
 }
 
-/// Whether the oldest that has nothing to show had its time. Whoever stopped in the middle of a request had.
+/// True if the time of the oldest unproven connection is over. A stalled request counts as over.
 fn is_overdue(unproven: &[&Connection], now: Instant, patience: Duration) -> bool {
     unproven.first().is_some_and(|oldest| now - oldest.since > patience)
 }
 
-/// What one peer is: an IPv4 address, or a network of IPv6 (whoever has one address of a /64 has all of them).
+/// The identity of a peer: an IPv4 address, or an IPv6 network (the owner of one address of a /64 has all of them).
 fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(address) => IpAddr::V4(address),
@@ -238,32 +237,32 @@ fn network(address: IpAddr) -> IpAddr {
     }
 }
 
-/// How long a request may take to arrive before its connection can be missed. A body of 64 MiB takes half a second at
-/// 1 Gbit/s.
+/// Time for a request to arrive before its connection can be evicted. A body of 64 MiB takes half a second at 1 Gbit/s.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// How long a connection may take for a handshake and a request before it can be missed. API servers take milliseconds,
-/// and do not repeat a call whose handshake fails.
+/// Time for a handshake and a request before a connection can be evicted. API servers take milliseconds, and do not
+/// repeat a call after a failed handshake.
 const NEWCOMER: Duration = Duration::from_millis(500);
 
-/// The same where many wait: thousands of addresses with one silent connection each would fill the kernel's queue, and
-/// a call would wait behind them for seconds. A handshake and a request take a few milliseconds.
+/// The same with many waiting connections: thousands of addresses with one silent connection each would fill the
+/// kernel's queue, and delay a call by seconds. A handshake and a request take a few milliseconds.
 const HASTE: Duration = Duration::from_millis(100);
 
-/// How many connections an address may be opening at a time. An API server opens one for each call that finds none.
+/// The number of connections that an address may open at a time. An API server opens one for each call without a free
+/// connection.
 const NEWCOMERS: usize = 8;
 
-/// One of so many goes at a time, of the connections that an address is opening beyond [`NEWCOMERS`]. On a busy
-/// processor each time takes tens of milliseconds: so a call behind dozens of others has a slot within a quarter of a
-/// second, and another quarter to arrive before its own turn to go would come.
+/// The fraction evicted at a time, of the connections that an address opens beyond [`NEWCOMERS`]. On a busy processor
+/// each step takes tens of milliseconds. So a call behind dozens of others gets a slot within a quarter of a second,
+/// and another quarter to arrive before its own eviction.
 const AT_A_TIME: usize = 16;
 
-/// The share of an address is at least so many connections, or a 32nd of the slots: callers have some at a time, and
-/// hundreds of other addresses must not close these.
+/// The minimum share of an address: this number of connections, or a 32nd of the slots. Callers have some at a time,
+/// which hundreds of other addresses must not evict.
 const FEW: usize = 8;
 
-/// How long a connection is idle before it makes room for an address without one: longer than the pauses of a busy
-/// caller. A kube-apiserver opens another connection when it finds one closed.
+/// Idle time before a connection makes room for an address without one: longer than the pauses of a busy caller. A
+/// kube-apiserver opens another connection when it finds one closed.
 const LONG_IDLE: Duration = Duration::from_secs(1);
 
 #[cfg(test)]
@@ -290,7 +289,7 @@ mod tests {
         request
     }
 
-    /// Who makes room for `peer`, of these: at once, or after an answer.
+    /// The evictions for `peer` among these: at once, or after a response.
     fn who(open: &OpenConnections, all: &[Requests], peer: &str) -> (Vec<usize>, Vec<usize>) {
         if let Some(parting) = open.who_can_be_missed(peer.parse().unwrap(), open.len(), RULES) {
             parting.tell();

@@ -1,4 +1,4 @@
-//! What is under way on one connection.
+//! Requests in flight on one connection.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -6,33 +6,33 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-/// The requests of one connection, and whether it is wanted any longer. A clone speaks of the same connection.
+/// The requests of one connection, and its desired end. Clones refer to the same connection.
 #[derive(Clone, Debug)]
 pub struct Requests {
     id: u64,
     state: watch::Sender<ConnectionState>,
 }
 
-/// How they stand.
+/// The state of a connection.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ConnectionState {
-    /// Not answered yet.
+    /// Requests without response.
     pub(super) under_way: usize,
-    /// Of those, how many have not arrived whole.
+    /// Of those, requests that are incomplete.
     arriving: usize,
-    /// How many have ended before they had arrived whole, since one did arrive.
+    /// Requests that ended incomplete, since the last complete one.
     broken_off: usize,
-    /// Whether there was any.
+    /// True after the first request.
     pub(super) any: bool,
-    /// Whether one has arrived whole.
+    /// True after the first complete request.
     pub(super) proven: bool,
-    /// When `under_way` or `arriving` changed last.
+    /// The last change of `under_way` or `arriving`.
     since: Instant,
-    /// Whether the connection is to end after its answers.
+    /// True if the connection must end after its responses.
     pub(super) leave: bool,
     /// Since when.
     leave_since: Option<Instant>,
-    /// Whether the connection has to go.
+    /// True if the connection must end now.
     pub(super) evicted: bool,
 }
 
@@ -58,14 +58,14 @@ impl Default for Requests {
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
 impl Requests {
-    /// The number of the connection: no other one of this process has it.
+    /// The number of the connection, unique in this process.
     #[must_use]
     pub fn id(&self) -> u64 {
         self.id
     }
 
-    /// Another request, until it is dropped. Whoever waits for changes hears of the first one of a connection only, and
-    /// of its arrival: to wake a task three times for each request would cost as much as reading it.
+    /// Begins a request, which ends when the guard is dropped. Subscribers are notified only of the first request of a
+    /// connection and of its arrival: three wake-ups per request would cost as much as reading it.
     #[must_use]
     pub fn begin(&self) -> InFlightGuard {
         self.state.send_if_modified(|state| {
@@ -77,13 +77,13 @@ impl Requests {
         InFlightGuard { requests: self.clone(), arrived: false, answered: false }
     }
 
-    /// Ends the connection without a request lost: in HTTP/2 after those that are under way, in HTTP/1.1 with the next
-    /// answer.
+    /// Ends the connection without losing a request: in HTTP/2 after requests in flight, in HTTP/1.1 with the next
+    /// response.
     pub fn leave(&self) {
         self.state.send_modify(ConnectionState::leave);
     }
 
-    /// Ends the connection: now where nothing is under way, else as [`leave`](Self::leave) does.
+    /// Ends the connection: now if idle, otherwise as [`leave`](Self::leave).
     pub fn end(&self) {
         self.state.send_modify(|state| {
             state.leave();
@@ -96,7 +96,7 @@ impl Requests {
         self.state.send_modify(|state| state.evicted = true);
     }
 
-    /// Whether the connection was told to end at once.
+    /// True if the connection must end now.
     #[must_use]
     pub fn is_evicted(&self) -> bool {
         self.state.borrow().evicted
@@ -117,15 +117,15 @@ impl ConnectionState {
         self.leave_since.get_or_insert_with(Instant::now);
     }
 
-    /// Whether the time to end after answers is over. A client that keeps its connection busy, or does not confirm
-    /// `GOAWAY`, could delay the end for ever. Requests that have arrived get half of the time in addition.
+    /// True if the time to end after responses is over. A client that keeps its connection busy, or does not confirm
+    /// `GOAWAY`, could delay the end forever. Complete requests get half of the time in addition.
     fn has_to_end(&self, now: Instant, leaving: Duration) -> bool {
         let left = self.leave_since.map_or(Duration::ZERO, |since| now.saturating_duration_since(since));
         left > if self.arriving == self.under_way { leaving } else { leaving * 3 / 2 }
     }
 
-    /// Whether the connection can be closed at any time: it has sent no complete request yet, or none for `patience`,
-    /// or it was told to end `leaving` ago.
+    /// True if the connection can be closed at any time: it has sent no complete request, or none for `patience`, or
+    /// should have ended `leaving` ago.
     pub(super) fn can_be_missed(&self, now: Instant, patience: Duration, leaving: Duration) -> bool {
         let stalled = self.arriving > 0
             && self.arriving == self.under_way
@@ -133,17 +133,17 @@ impl ConnectionState {
         !self.proven || stalled || self.has_to_end(now, leaving)
     }
 
-    /// Since when it has had no request.
+    /// The time since when it is idle.
     pub(super) fn idle_since(&self) -> Option<Instant> {
         (self.under_way == 0).then_some(self.since)
     }
 }
 
-/// How many requests in a row a client may break off before its connection ends. One that opens streams and resets them
-/// costs more than it spends (CVE-2023-44487); an API server sends a request at once, and breaks off few.
+/// Consecutive incomplete requests after which a connection ends. A client that opens and resets streams causes more
+/// work than it spends (CVE-2023-44487). An API server sends a request at once, and aborts few.
 const BROKEN_OFF: usize = 32;
 
-/// A request under way, until it is dropped.
+/// A request in flight, until dropped.
 #[derive(Debug)]
 pub struct InFlightGuard {
     requests: Requests,
@@ -152,7 +152,7 @@ pub struct InFlightGuard {
 }
 
 impl InFlightGuard {
-    /// It has arrived whole. Saying so twice says nothing more.
+    /// Records that the request is complete. Idempotent.
     pub fn arrived(&mut self) {
         if std::mem::replace(&mut self.arrived, true) {
             return;
@@ -165,12 +165,12 @@ impl InFlightGuard {
         });
     }
 
-    /// It is answered, whether it has arrived or not: its client did not break it off.
+    /// Records a response, complete request or not: the client did not abort it.
     pub fn answered(&mut self) {
         self.answered = true;
     }
 
-    /// Those of its connection.
+    /// The requests of its connection.
     #[must_use]
     pub fn requests(&self) -> &Requests {
         &self.requests

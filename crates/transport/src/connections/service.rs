@@ -1,4 +1,4 @@
-//! Answering on a connection: counted, one at a time for each, and once for the last time.
+//! Responses on a connection: counted, one per turn, with an end of the connection.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -15,13 +15,13 @@ use super::fair_share::FairShare;
 use super::requests::{InFlightGuard, Requests};
 use super::stream::Protocol;
 
-/// An answer under way. There always is one.
+/// A response in progress, which never fails.
 pub type AnswerFuture = Pin<Box<dyn Future<Output = Result<Response<Full<Bytes>>, Infallible>> + Send>>;
 
-/// What answers requests. A request is under way until the second argument is dropped.
+/// Handles requests. A request is in flight until the second argument is dropped.
 pub type Handler = Box<dyn Fn(Request<Incoming>, InFlightGuard) -> AnswerFuture + Send + Sync>;
 
-/// What hyper calls: counts the request, and has it answered.
+/// The service for hyper: counts the request, and calls the handler.
 pub(super) struct CountingService {
     pub(super) handler: Handler,
     pub(super) protocol: Protocol,
@@ -41,8 +41,8 @@ impl Service<Request<Incoming>> for CountingService {
     }
 }
 
-/// An answer that may have to be the last one of its connection, which only HTTP/1.1 says in the answer itself. To
-/// close an idle connection would lose what its client is about to send.
+/// A response that may be the last one of its connection, which HTTP/1.1 signals only in the response. Closing an idle
+/// connection would lose a request on its way.
 pub(super) struct PendingAnswer {
     answer: AnswerFuture,
     begun: bool,

@@ -1,4 +1,4 @@
-//! What a connection is spoken on: a socket, or TLS on one.
+//! The stream of a connection: a socket, with or without TLS.
 
 use std::io;
 use std::pin::Pin;
@@ -13,20 +13,20 @@ use tokio_rustls::server::TlsStream;
 use super::lifecycle::Phase;
 use crate::certificates::HTTP2;
 
-/// Which HTTP a connection speaks. Known from ALPN, never guessed from the first bytes: a client that sends none would
-/// be waited for without bound (hyper-util's `auto` does).
+/// The HTTP version of a connection. Taken from ALPN, never guessed from the first bytes: a silent client would block
+/// without limit (as in hyper-util's `auto`).
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Protocol {
-    /// HTTP/1.1, which is also what a client without ALPN gets.
+    /// HTTP/1.1, also used for a client without ALPN.
     Http1,
     /// HTTP/2.
     Http2,
 }
 
 impl Protocol {
-    /// When a connection is told to end. HTTP/2 says GOAWAY, which loses no stream. HTTP/1.1 has no such word between
-    /// two answers (each says `Connection: close` by then): closing a connection that a client is about to use loses
-    /// its request, so that one is kept until nobody asks any more.
+    /// The phase in which a connection is ended. HTTP/2 has GOAWAY, which loses no stream. HTTP/1.1 has no signal
+    /// between two responses (each has `Connection: close` by then): closing a connection that a client is about to use
+    /// loses its request, so it stays open until requests cease.
     pub(super) fn leaves_at(self) -> Phase {
         match self {
             Self::Http1 => Phase::Closing,
@@ -35,7 +35,7 @@ impl Protocol {
     }
 }
 
-/// A socket that HTTP can be spoken on.
+/// A socket for HTTP.
 #[derive(Debug)]
 pub struct Stream(pub(super) Io);
 
@@ -52,8 +52,8 @@ impl Stream {
         Self(Io::Plain(socket))
     }
 
-    /// Shakes hands, for as long as the client takes: a deadline is the caller's. What its error means says
-    /// [`HandshakeFailure`](super::HandshakeFailure). Dropped, it is given up, and the socket closed.
+    /// Performs the TLS handshake; the caller sets a time limit. [`HandshakeFailure`](super::HandshakeFailure)
+    /// classifies its errors. Dropping the future closes the socket.
     #[must_use]
     pub fn handshake(
         socket: TcpStream,
@@ -66,7 +66,7 @@ impl Stream {
         })
     }
 
-    /// The certificate that the client showed. The handshake has verified it.
+    /// The client certificate, verified by the handshake.
     #[must_use]
     pub fn client_certificate(&self) -> Option<&CertificateDer<'static>> {
         match &self.0 {
@@ -75,7 +75,7 @@ impl Stream {
         }
     }
 
-    /// What was agreed on.
+    /// The negotiated protocol.
     #[must_use]
     pub fn protocol(&self) -> Protocol {
         match &self.0 {
@@ -85,6 +85,6 @@ impl Stream {
     }
 }
 
-/// What is encrypted and not read yet, for each connection, in bytes: one record (RFC 8446, 5.1). A client that reads
-/// nothing would have four times as much, which is what rustls allows by itself.
+/// Maximum bytes of encrypted data per connection that the client has not read: one record (RFC 8446, 5.1). By default,
+/// rustls allows four times as much.
 const BUFFER: usize = 16 << 10;

@@ -1,4 +1,4 @@
-//! Flags in, converted objects out.
+//! The `convert` command.
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -17,31 +17,31 @@ use crate::commands::{format::Format, json_tree::JsonTree, output, usage::Usage}
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ConvertArgs {
-    /// Version to convert to, such as v1alpha2; or the kind that an object is to become, as kubectl names kinds, such
-    /// as mattermosts or mattermosts.v1beta1.installation.mattermost.com.
+    /// Target version, such as v1alpha2, or the kind that replaces the object, in kubectl syntax, such as mattermosts
+    /// or mattermosts.v1beta1.installation.mattermost.com.
     #[arg(long, value_name = "VERSION|KIND")]
     to: String,
-    /// What is known beside the objects, where a kind becomes another one by it. It is said of each of them: give one
-    /// object where objects may differ in it. Can be repeated, once for each fact.
+    /// A fact for a kind conversion that is not part of the objects. It applies to every object in the input. Can be
+    /// repeated, once for each fact.
     #[arg(long = "fact", value_name = "NAME=true|false")]
     facts: Vec<String>,
     #[command(flatten)]
     files: FileArgs,
-    /// Form of the result.
+    /// Output format.
     #[arg(short, long, value_enum, default_value_t = Format::Yaml)]
     output: Format,
-    /// Say for each field that changed which operation did it, and what was kept in an annotation or given back. With
-    /// -o yaml as a table on stderr; with -o json beside each object, as `{items: [{object, changes}]}`.
+    /// Show the changed fields of each operation, and the values that were kept in an annotation or restored. With -o
+    /// yaml as a table on stderr, with -o json next to each object, as `{items: [{object, changes}]}`.
     #[arg(long)]
     explain: bool,
-    /// Pass objects of unknown kinds through as they are, instead of refusing them.
+    /// Copy objects of unknown kinds unchanged, instead of failing.
     #[arg(long)]
     keep_unknown: bool,
     #[command(flatten)]
     kinds: KindsArgs,
 }
 
-/// Converts objects as the webhook does. All of them, or none is written.
+/// Converts objects as the webhook does. Writes either all objects or none.
 pub(crate) fn run(args: &ConvertArgs) -> anyhow::Result<ExitCode> {
     let webhook = args.kinds.webhook()?;
     let facts = facts(&args.facts, &webhook)?;
@@ -69,14 +69,13 @@ pub(crate) fn run(args: &ConvertArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Whether objects of its kind become objects of another one.
+/// Returns whether objects of this kind can be replaced by another kind.
 fn replaces_another(webhook: &Webhook, object: &InputObject) -> bool {
     let mut all = webhook.kinds().iter().filter_map(Kind::becoming);
     all.any(|becoming| (becoming.source_group(), becoming.source_kind()) == (object.group(), object.kind.as_str()))
 }
 
-/// What is known beside the objects. A fact that no definition asks for has been a slip, and so has been one that is
-/// neither true nor false, or given twice.
+/// Parses facts. A fact without a definition, an invalid value or a duplicate is an error.
 fn facts(given: &[String], webhook: &Webhook) -> anyhow::Result<Facts> {
     let mut known: Vec<&str> =
         webhook.kinds().iter().filter_map(Kind::becoming).flat_map(|becoming| becoming.facts()).collect();
@@ -102,13 +101,13 @@ fn facts(given: &[String], webhook: &Webhook) -> anyhow::Result<Facts> {
     Ok(facts.into_iter().collect())
 }
 
-/// What was converted, in the documents it came in.
+/// The converted objects in their original documents.
 fn result(format: Format, converted: Vec<Decided<ConversionResult>>) -> String {
     let values = converted.into_iter().filter_map(|Decided { document, mut results }| {
         let Document::List { mut list, items } = document else {
             return results.pop().map(|converted| converted.object);
         };
-        // A typed list says the version once more.
+        // A typed list also contains the version.
         let version = list.get("apiVersion").and_then(JsonTree::as_str).map(str::to_owned);
         let mut pairs = items.iter().zip(&results);
         let first = pairs.find(|(object, _)| Some(&object.api_version) == version.as_ref());

@@ -1,4 +1,4 @@
-//! One object in another version.
+//! The conversion of one object.
 
 use pointsman_core::webhook::{AnnotationBudget, Change, Facts, INCOMPLETE, OtherKind, Webhook};
 
@@ -6,10 +6,10 @@ use crate::commands::schema::{Violation, violation};
 use crate::commands::{input::InputObject, json_tree::JsonTree, kind_names, kinds_dir::kind_of, output::warn};
 use crate::terminal::escaped;
 
-/// An object after conversion.
+/// A converted object.
 pub(super) struct ConversionResult {
     pub(super) object: JsonTree,
-    /// Which operation changed what, where that was asked for.
+    /// The changes of each operation, if requested.
     pub(super) changes: Vec<Change>,
 }
 
@@ -21,17 +21,17 @@ impl ConversionResult {
     }
 }
 
-/// What an object is asked for as.
+/// The options of a conversion.
 pub(super) struct ConversionWish<'a> {
-    /// A version of its kind, or another kind.
+    /// A version of the kind, or another kind.
     pub(super) to: &'a str,
-    /// What is known beside it.
+    /// The facts.
     pub(super) facts: &'a Facts,
-    /// Whether to say which operation changed what.
+    /// Whether to return the changes of each operation.
     pub(super) explain: bool,
 }
 
-/// Converts an object as the webhook does, or makes one of another kind of it.
+/// Converts an object to a version or to another kind, as the webhook does.
 pub(super) fn convert(
     webhook: &Webhook,
     object: &InputObject,
@@ -57,7 +57,7 @@ pub(super) fn convert(
         AnnotationBudget::Barely => {
             warn(&format!("{only} takes more than three quarters of what an object's annotations may have"))
         }
-        // The webhook answers a reader without it, as the object is still stored whole. A file is all there is.
+        // The webhook returns the object without the value, which is still stored. A file has no other copy.
         AnnotationBudget::Not => {
             return Err(format!(
                 "{only} is too large for an annotation, and would be lost: keep this one at {}, or make the field \
@@ -85,7 +85,7 @@ pub(super) fn convert(
     Ok(ConversionResult { object: result, changes })
 }
 
-/// Warns where the input or the result breaks the schema of its version: `validate` refuses such an object.
+/// Warns if the input or the result violates the schema of its version, because `validate` rejects such an object.
 fn warn_of_schemas(webhook: &Webhook, object: &InputObject, result: &JsonTree) {
     let breach =
         |object: &InputObject| violation(kind_of(webhook, object).ok()?, object, None).filter(Violation::is_by_schema);
@@ -100,20 +100,20 @@ fn warn_of_schemas(webhook: &Webhook, object: &InputObject, result: &JsonTree) {
     }
 }
 
-/// The first entry of a map of texts that is none.
+/// The first entry of a map of strings that is no string.
 fn not_text(map: &JsonTree) -> Option<(&str, &JsonTree)> {
     let JsonTree::Object(entries) = map else { return None };
     let mut entries = entries.iter().map(|(key, value)| (key.as_str(), value));
     entries.find(|(_, value)| !matches!(value, JsonTree::String(_) | JsonTree::Null))
 }
 
-/// What a name after `--to` means for an object.
+/// The meaning of the name after `--to` for an object.
 enum MeantBy<'a> {
     Version(&'a str),
     Kind(OtherKind<'a>),
 }
 
-/// A version of the object's kind comes first, then every kind that one may become.
+/// Resolves the name: first a version of the object's kind, then a kind that can replace it.
 fn target<'a>(webhook: &'a Webhook, object: &InputObject, name: &str) -> Result<MeantBy<'a>, String> {
     let own = kind_of(webhook, object);
     let version = own.as_ref().ok().map(|kind| kind_names::version(kind, name));

@@ -1,4 +1,4 @@
-//! Which operation changed which field.
+//! The changed fields of each operation.
 
 use pointsman_core::webhook::Change;
 use unicode_width::UnicodeWidthStr;
@@ -35,7 +35,7 @@ fn change(change: &Change) -> JsonTree {
     ])
 }
 
-/// A table of each object for people, and what it comes to.
+/// Prints a table for each object, and a summary.
 pub(super) fn tell(converted: &[Decided<ConversionResult>]) {
     let width = columns();
     converted.iter().for_each(|decided| tell_document(decided, width));
@@ -63,7 +63,7 @@ fn tell_document(decided: &Decided<ConversionResult>, width: Option<usize>) {
     }
 }
 
-/// As a table, or where that is wider than the terminal, with a block for each change.
+/// Formats a table, or a block for each change if the table is wider than the terminal.
 fn laid_out(rows: &[[String; 4]], width: Option<usize>) -> String {
     let table = table::table(["OPERATION", "BEFORE", "AFTER", "NOTE"], rows);
     let fits = |width: usize| table.lines().all(|line| line.width() + INDENT <= width);
@@ -79,10 +79,10 @@ fn laid_out(rows: &[[String; 4]], width: Option<usize>) -> String {
     blocks.collect()
 }
 
-/// What stands before each line.
+/// The indentation of each line.
 const INDENT: usize = 2;
 
-/// What all of it comes to, where it is more than one table.
+/// The summary of several tables.
 fn summary(all: &[&ConversionResult]) -> Option<String> {
     let changes: Vec<&Change> = all.iter().flat_map(|converted| &converted.changes).collect();
     let kept = changes.iter().filter(|change| change.kept).count();
@@ -92,7 +92,7 @@ fn summary(all: &[&ConversionResult]) -> Option<String> {
     (all.len() > 1).then_some(summary)
 }
 
-/// What a change is told as: the operation, its fields before and after, and what there is to say about it.
+/// The cells of a change: operation, fields before and after, and a note.
 pub(crate) fn told(change: &Change) -> [String; 4] {
     let fields = |fields: &[(String, String)]| match fields {
         [] => "-".to_owned(),

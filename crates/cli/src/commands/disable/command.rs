@@ -1,4 +1,4 @@
-//! Flags in, a CRD without a conversion, an exit code out.
+//! The `disable` command.
 
 use std::process::ExitCode;
 use std::time::Duration;

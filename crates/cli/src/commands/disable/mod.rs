@@ -1,4 +1,4 @@
-//! `pointsman disable`: its flags, and what it tells.
+//! `pointsman disable`: flags and output.
 
 mod command;
 mod output;

@@ -7,7 +7,7 @@ use crate::commands::json_tree::JsonTree;
 use crate::commands::migrate::count;
 use crate::commands::output::{numbered, talk, warn};
 
-/// Says a line to the person.
+/// Prints an event.
 pub(super) fn tell(event: DisableEvent) {
     match event {
         DisableEvent::Plan(steps) => {
@@ -28,7 +28,7 @@ pub(super) fn tell(event: DisableEvent) {
     }
 }
 
-/// What is not seen of a step: the children of the objects may be of any kind.
+/// The warning for dependents of the objects, which may be of any kind and are not counted.
 fn uncounted(step: &DisableStep) -> Option<String> {
     let DisableStep::Unserve { gone, .. } = step else { return None };
     (!gone.is_empty()).then(|| {

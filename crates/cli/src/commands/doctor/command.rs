@@ -1,4 +1,4 @@
-//! Flags in, findings out.
+//! The `doctor` command.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -21,20 +21,19 @@ use crate::commands::webhooks::judge_files;
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct DoctorArgs {
-    /// Kinds by any of their names; without one, all that have versions to convert between and a CRD in the cluster.
+    /// Kinds by any of their names. Defaults to all kinds with several versions and a CRD in the cluster.
     #[arg(value_name = "KIND", conflicts_with = "files")]
     kinds_named: Vec<String>,
-    /// File or directory with what is registered, instead of a cluster; - is stdin. Can be repeated.
+    /// File or directory with registered documents, instead of a cluster. Use - for stdin. Can be repeated.
     #[arg(short, long = "filename", value_name = "FILE", value_hint = ValueHint::AnyPath)]
     files: Vec<PathBuf>,
-    /// Read the directories in a directory, too.
+    /// Read subdirectories.
     #[arg(short = 'R', long, requires = "files")]
     recursive: bool,
-    /// Ask these for their certificates, instead of the endpoints of the Service that converts. May be given several
-    /// times.
+    /// Check the certificates of these addresses instead of the endpoints of the Service. Can be repeated.
     #[arg(long = "endpoint", value_name = "HOST:PORT", value_parser = host_and_port, conflicts_with = "files")]
     endpoints: Vec<String>,
-    /// Form of the result.
+    /// Output format.
     #[arg(short, long, value_enum, default_value_t = TextFormat::Text)]
     output: TextFormat,
     #[command(flatten)]
@@ -45,7 +44,7 @@ pub(crate) struct DoctorArgs {
     admission: AdmissionArgs,
 }
 
-/// Says what does not fit.
+/// Prints findings.
 pub(crate) fn run(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
     let settings = args.admission.settings();
     if !args.files.is_empty() {
@@ -80,7 +79,7 @@ pub(crate) fn run(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
     Ok(if found.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Objects listed at a time, as kubectl does.
+/// The page size of lists, as in kubectl.
 const PAGE: u32 = 500;
 
 const EXAMPLES: &str = "\

@@ -1,4 +1,4 @@
-//! What was seen of a cluster, as findings.
+//! The findings of a cluster.
 
 use pointsman_cluster::{Examined, KindStatus, UnknownCrd};
 use pointsman_core::registration::registered_versions;
@@ -9,8 +9,8 @@ use crate::commands::diagnosis::Diagnosis;
 use crate::commands::kinds_dir::LoadedKind;
 use crate::commands::webhooks::inspect_all;
 
-/// All findings, each once: of the kinds, of what is registered, and of those who answer. `alone` is how a server is
-/// started where no Pod says it.
+/// All findings without duplicates: of the kinds, of the registration, and of the servers. `alone` are the server flags
+/// if no Pod has any.
 pub(super) fn diagnoses(
     all: &[LoadedKind],
     seen: &[KindStatus],
@@ -34,7 +34,7 @@ pub(super) fn diagnoses(
     each
 }
 
-/// A CRD that converts through pointsman, of a kind without a definition.
+/// A CRD that pointsman converts, of a kind without a definition.
 pub(super) fn unknown_kind(unknown: &UnknownCrd) -> Diagnosis {
     Diagnosis {
         document: format!("CustomResourceDefinition {}", unknown.name),
@@ -54,7 +54,7 @@ fn of_kind(seen: &KindStatus) -> impl Iterator<Item = Diagnosis> {
     })
 }
 
-/// Objects of controller versions that nothing is registered for, where something is.
+/// Objects of controller versions without a registration, if there is one for others.
 fn unregistered(all: &[LoadedKind], seen: &KindStatus, examined: &Examined) -> Vec<Diagnosis> {
     let is_it = |known: &&LoadedKind| format!("{}.{}", known.kind.plural(), known.kind.group()) == seen.crd;
     let Some(kind) = all.iter().find(is_it).map(|known| &known.kind) else { return Vec::new() };

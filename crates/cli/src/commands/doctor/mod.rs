@@ -1,4 +1,4 @@
-//! `pointsman doctor`: what does not fit in a cluster, or in files.
+//! `pointsman doctor`: checks a cluster or files.
 
 mod command;
 mod examination_output;

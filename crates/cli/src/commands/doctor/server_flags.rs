@@ -1,11 +1,11 @@
-//! How a server was started, read from the flags of its Pod.
+//! Reads the flags of a server from its Pod.
 
 use clap::{Args, Command, FromArgMatches};
 use pointsman_core::webhook::Settings;
 
 use crate::commands::admission::AdmissionArgs;
 
-/// How a server admits objects; nothing where its flags are no server's, or not to be understood.
+/// The admission settings of a server. `None` if the flags are not those of a server, or invalid.
 pub(super) fn settings(args: &[String]) -> Option<Settings> {
     let mut flags = args.iter().skip_while(|arg| *arg != "serve");
     let command = AdmissionArgs::augment_args(Command::new("serve").no_binary_name(true));

@@ -1,4 +1,4 @@
-//! Flags in, an enabled CRD, an exit code out.
+//! The `enable` command.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -106,7 +106,7 @@ pub(crate) fn run(args: &EnableArgs, remarks: AuthorityRemarks) -> anyhow::Resul
     Ok(ExitCode::SUCCESS)
 }
 
-/// What is to be there, for each version that may be stored, beginning with the definition's own.
+/// The desired CRD for each possible storage version, starting with that of the definition.
 fn wanted(kind: &Kind, client: Option<&ClientConfig>, rules: SchemaRules) -> anyhow::Result<Vec<DesiredCrd>> {
     let others = kind.versions().filter(|version| *version != kind.storage());
     let each = std::iter::once(kind.storage()).chain(others).map(|storage| {
@@ -117,7 +117,7 @@ fn wanted(kind: &Kind, client: Option<&ClientConfig>, rules: SchemaRules) -> any
     each.collect()
 }
 
-/// The documents of a file, each of which is to be one that is registered.
+/// The documents of a file. Each must be a webhook configuration or policy.
 fn registered(file: &Path) -> anyhow::Result<Vec<Value>> {
     let source = input::read(file)?;
     let documents = flat_documents(std::slice::from_ref(&source))?;
@@ -136,7 +136,7 @@ fn registered(file: &Path) -> anyhow::Result<Vec<Value>> {
     }
 }
 
-/// What is asked about: an object without a label, and one of each controller version that is registered.
+/// The objects of the test: one without a label, and one for each registered controller version.
 fn judged(webhook: &Webhook, kind: &Kind, registered: &[Value]) -> anyhow::Result<Vec<Value>> {
     let mut all = samples(webhook, kind, None)?;
     for version in registered_versions(kind, registered).map(|versions| versions.served).unwrap_or_default() {

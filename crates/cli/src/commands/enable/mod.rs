@@ -1,4 +1,4 @@
-//! `pointsman enable`: its flags, and the reviews that every endpoint is tested with.
+//! `pointsman enable`: flags, and the test reviews for every endpoint.
 
 mod command;
 mod output;

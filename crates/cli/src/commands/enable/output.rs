@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::commands::json_tree::JsonTree;
 use crate::commands::output::{numbered, talk, warn};
 
-/// Says a line to the person.
+/// Prints an event.
 pub(super) fn tell(event: EnableEvent, dry_run: Option<DryRun>) {
     match event {
         EnableEvent::Plan(steps) => numbered(&steps),

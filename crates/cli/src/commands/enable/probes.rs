@@ -7,8 +7,8 @@ use pointsman_core::laws::{Dictionary, Make, ObjectSource};
 use pointsman_core::webhook::{Endpoint, Webhook};
 use serde_json::{Value, json};
 
-/// A review for each pair of versions in each direction, with objects that are made from the schemas, and with what
-/// this definition makes of them: a server with another definition is found out.
+/// A review for each pair of versions in each direction, with objects generated from the schemas, and the expected
+/// results of this definition. Detects servers with another definition.
 pub(super) fn probes(webhook: &Webhook, kind: &Kind) -> anyhow::Result<Vec<Probe>> {
     let versions: Vec<&str> = kind.versions().collect();
     let words = Dictionary::default();
@@ -27,7 +27,7 @@ pub(super) fn probes(webhook: &Webhook, kind: &Kind) -> anyhow::Result<Vec<Probe
     Ok(probes)
 }
 
-/// An object of each version, with the label of a controller version where one is named.
+/// An object of each version, with the label of a controller version if given.
 pub(super) fn samples(webhook: &Webhook, kind: &Kind, label: Option<&str>) -> anyhow::Result<Vec<Value>> {
     let words = Dictionary::default();
     let made = kind.versions().map(|version| {
@@ -43,10 +43,10 @@ pub(super) fn samples(webhook: &Webhook, kind: &Kind, label: Option<&str>) -> an
     made.collect()
 }
 
-/// Enough that most operations are in one of them.
+/// Enough objects to cover most operations.
 const OBJECTS: u64 = 4;
 
-/// A valid object under a name of our own, with no more metadata than everybody answers.
+/// A valid object with a name of pointsman, and only the metadata that every server returns.
 fn object(source: &ObjectSource<'_>, webhook: &Webhook, seed: u64) -> Option<Value> {
     let made = source.make(Make::Pruned, webhook, seed).to_text();
     let mut object: Value = serde_json::from_str(&made).ok()?;

@@ -1,4 +1,4 @@
-//! Flags in, rollout hashes out.
+//! The `hash` command.
 
 use std::process::ExitCode;
 
@@ -20,14 +20,14 @@ pub(crate) struct HashArgs {
     command: Option<HashCommand>,
     #[command(flatten)]
     files: FileArgs,
-    /// Say what the hash is made of.
+    /// Print the input of the hash.
     #[arg(long)]
     explain: bool,
-    /// Only objects whose stamped hash is another one, or that have none: they were written past /mutate. Each with its
-    /// stamp and its hash.
+    /// Only objects with a missing or different hash annotation, which were written without /mutate. Prints the
+    /// annotation and the hash of each.
     #[arg(long, conflicts_with = "explain")]
     stale: bool,
-    /// Form of the result. Text is a hash and a name on each line, as sha256sum prints them.
+    /// Output format. Text is a hash and a name on each line, as in sha256sum.
     #[arg(short, long, value_enum, default_value_t = TextFormat::Text)]
     output: TextFormat,
     #[command(flatten)]
@@ -36,7 +36,7 @@ pub(crate) struct HashArgs {
 
 #[derive(Debug, Subcommand)]
 enum HashCommand {
-    /// Say which fields give two objects different hashes.
+    /// Show the fields that give two objects different hashes.
     Diff(diff::DiffArgs),
 }
 
@@ -59,7 +59,7 @@ pub(crate) fn run(args: &HashArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Lists what is stale. As with grep(1), something that was found is something to act on: exit code 1 says so.
+/// Lists stale objects. As in grep(1), the exit code is 1 if there are findings.
 fn stale(args: &HashArgs, webhook: &Webhook) -> anyhow::Result<ExitCode> {
     let Some(decided) = args.files.decide(EXAMPLE, |object| stamped(webhook, object))? else {
         return Ok(ExitCode::FAILURE);
@@ -68,7 +68,7 @@ fn stale(args: &HashArgs, webhook: &Webhook) -> anyhow::Result<ExitCode> {
     let stale: Vec<(&InputObject, &Stamped)> = all.filter(|(_, stamped)| stamped.is_stale()).collect();
     let row = |(object, stamped): &(&InputObject, &Stamped)| {
         let hash = stamped.hashed.preimage.hash();
-        // Anybody may have written a stamp, and of what is longer than a hash no more need be seen.
+        // Any client can write the annotation, so it is shortened to the length of a hash.
         let stamp = stamped.stamp.as_ref().map_or_else(|| "none".to_owned(), |stamp| shortened(stamp, hash.len()));
         [object.name(), stamp, hash]
     };

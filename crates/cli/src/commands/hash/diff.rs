@@ -17,18 +17,18 @@ use crate::terminal::{escaped, escaped_lines};
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct DiffArgs {
-    /// File with the one object; - is stdin.
+    /// File with the first object. Use - for stdin.
     a: PathBuf,
-    /// File with the other object; - is stdin.
+    /// File with the second object. Use - for stdin.
     b: PathBuf,
-    /// Form of the result; without it, a table.
+    /// Output format. The default is a table.
     #[arg(short, long, value_enum)]
     output: Option<Format>,
     #[command(flatten)]
     kinds: KindsArgs,
 }
 
-/// Compares what two hashes are made of. As with diff(1), trouble is exit code 2, so that 1 means one thing.
+/// Compares the inputs of two hashes. As in diff(1), errors have exit code 2, so that 1 means a difference.
 pub(crate) fn run(args: &DiffArgs) -> anyhow::Result<ExitCode> {
     if args.a == Path::new("-") && args.b == Path::new("-") {
         return Err(Usage("stdin can be read once only: name a file for one of the two".to_owned()).into());
@@ -75,7 +75,7 @@ struct FieldDifference {
     new: Option<String>,
 }
 
-/// The hashed fields down to scalars, by path. The force annotation is one of them.
+/// The hashed fields down to scalars, by path, including the force annotation.
 fn fields(object: &HashedObject) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     if let Ok(json) = JsonTree::from_json(&object.hashed.preimage.canonical) {

@@ -4,12 +4,12 @@ use pointsman_core::webhook::{Preimage, Webhook};
 
 use crate::commands::{input::InputObject, kinds_dir::kind_of};
 
-/// What an object's hash is made of.
+/// The input of an object's hash.
 pub(crate) struct Hashed {
     pub(crate) preimage: Preimage,
-    /// The version whose shape is hashed.
+    /// The version whose fields are hashed.
     pub(crate) version: String,
-    /// What tells the recipe from others, of this kind or of this definition at another time.
+    /// The fingerprint of the recipe, which depends on kind and definition.
     pub(crate) recipe: String,
 }
 

@@ -1,4 +1,4 @@
-//! `pointsman hash --stale`: objects whose stamp is not the hash of what they say.
+//! `pointsman hash --stale`: objects with a hash annotation that differs from their hash.
 
 use pointsman_core::webhook::{HASH_SCHEMA, Webhook};
 
@@ -6,10 +6,10 @@ use super::preimages::{Hashed, hash};
 use crate::commands::json_tree::JsonTree;
 use crate::commands::{input::InputObject, kinds_dir::kind_of};
 
-/// An object, what it is stamped with, and what it should be.
+/// An object with its hash annotation and its hash.
 pub(crate) struct Stamped {
     pub(crate) stamp: Option<String>,
-    /// It was made otherwise, so that the two cannot be compared; `/validate` does not, either.
+    /// The annotation has another recipe, so the two are not comparable. `/validate` ignores it too.
     of_another_recipe: bool,
     pub(crate) hashed: Hashed,
 }
@@ -20,7 +20,7 @@ impl Stamped {
     }
 }
 
-/// Reads the stamp of an object, and hashes it.
+/// Reads the hash annotation of an object, and hashes the object.
 pub(crate) fn stamped(webhook: &Webhook, object: &InputObject) -> Result<Stamped, String> {
     let hashed = hash(webhook, object)?;
     let kind = kind_of(webhook, object)?;

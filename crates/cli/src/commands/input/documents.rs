@@ -1,4 +1,4 @@
-//! From a text to its documents.
+//! Splits a text into documents.
 
 use serde_json::value::RawValue;
 
@@ -27,7 +27,7 @@ impl Document {
     }
 }
 
-/// The documents of a source, maybe none, or what is wrong with some.
+/// The documents of a source, possibly none, or their errors.
 pub(crate) fn documents(source: &Source) -> Result<Vec<Document>, Vec<String>> {
     let (mut good, mut bad) = (Vec::new(), Vec::new());
     for (place, json) in split(source).map_err(|message| vec![message])? {
@@ -59,13 +59,13 @@ fn document(place: String, json: JsonTree) -> Result<Document, Vec<String>> {
     }
 }
 
-/// Whether it is what kubectl puts objects of several kinds into.
+/// Returns whether the document is kubectl's list of objects of any kind.
 fn is_any_list(json: &JsonTree) -> bool {
     let says = |member: &str, text: &str| json.get(member).and_then(JsonTree::as_str) == Some(text);
     says("kind", "List") && says("apiVersion", "v1")
 }
 
-/// The values of a source's documents, whatever they are.
+/// The values of all documents of a source.
 pub(crate) fn values(source: &Source) -> Result<Vec<JsonTree>, String> {
     Ok(split(source)?.into_iter().map(|(_, json)| json).collect())
 }
@@ -87,7 +87,7 @@ fn split(source: &Source) -> Result<Vec<(String, JsonTree)>, String> {
     Ok(present.map(|(index, json)| (place(index), json)).collect())
 }
 
-/// Whether what is in braces is JSON rather than YAML: names of JSON stand in quotes.
+/// Returns whether text in braces is JSON rather than YAML: names in JSON are quoted.
 fn is_meant_as_json(text: &str) -> bool {
     let inside = text.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '{' | '['));
     inside.is_empty() || inside.starts_with(['"', '}', ']'])
@@ -121,8 +121,8 @@ fn yaml(source: &Source) -> Result<Vec<JsonTree>, String> {
     read.collect()
 }
 
-/// The documents of a YAML text that say something, each with the number of its first line. A line that begins with
-/// `---` begins a document wherever it stands (YAML 1.2 §9.2).
+/// The YAML documents with content, each with the number of its first line. A line that starts with `---` starts a
+/// document at any position (YAML 1.2 §9.2).
 fn pieces(text: &str) -> Vec<(u64, &str)> {
     let mut starts = vec![(1, 0)];
     let mut at = 0;

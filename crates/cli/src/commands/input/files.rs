@@ -1,4 +1,4 @@
-//! The flag that names files.
+//! The flag for files.
 
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
@@ -13,26 +13,26 @@ use crate::commands::progress_line::ProgressLine;
 use crate::commands::usage::Usage;
 use crate::hint::hinted;
 
-/// Where objects come from.
+/// The source of objects.
 #[derive(Args, Debug)]
 pub(crate) struct FileArgs {
-    /// File or directory with objects in YAML or JSON; - is stdin. Of a directory, its .yaml, .yml and .json files
-    /// are read. Can be repeated. Without it, stdin is read.
+    /// File or directory with objects in YAML or JSON. Use - for stdin. In a directory, .yaml, .yml and .json files are
+    /// read. Can be repeated. Defaults to stdin.
     #[arg(short, long = "filename", alias = "file", value_name = "FILE", value_hint = ValueHint::AnyPath)]
     pub(crate) files: Vec<PathBuf>,
-    /// Read the directories in a directory, too.
+    /// Read subdirectories.
     #[arg(short = 'R', long)]
     pub(crate) recursive: bool,
 }
 
-/// A document, and what was decided about each of its objects.
+/// A document, and the result for each of its objects.
 pub(crate) struct Decided<T> {
     pub(crate) document: Document,
     pub(crate) results: Vec<T>,
 }
 
 impl FileArgs {
-    /// Reads all of them. `example` is a command line that shows a person at a terminal how it is meant.
+    /// Reads all files. `example` is a command line that is suggested on a terminal.
     pub(crate) fn read(&self, example: &str) -> anyhow::Result<Vec<Source>> {
         let stdin = Path::new("-");
         let files = match self.files.as_slice() {
@@ -59,12 +59,12 @@ impl FileArgs {
         Ok(sources)
     }
 
-    /// Whether stdin is read.
+    /// Returns whether stdin is read.
     pub(crate) fn read_stdin(&self) -> bool {
         self.files.is_empty() || self.files.iter().any(|file| file == Path::new("-"))
     }
 
-    /// Decides about each object. All or nothing: `None` where one was refused, which is on stderr by then.
+    /// Processes each object. `None` if one failed, which is already reported.
     pub(crate) fn decide<T>(
         &self,
         example: &str,

@@ -1,4 +1,4 @@
-//! Documents as JSON, whatever lists they stand in.
+//! Documents as JSON, without enclosing lists.
 
 use anyhow::Context;
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::documents::{Document, documents};
 use super::source::Source;
 
-/// The documents of files, out of lists.
+/// The documents of files, with lists flattened.
 pub(crate) fn flat_documents(sources: &[Source]) -> anyhow::Result<Vec<Value>> {
     let mut flattened = Vec::new();
     for source in sources {
@@ -18,7 +18,7 @@ pub(crate) fn flat_documents(sources: &[Source]) -> anyhow::Result<Vec<Value>> {
     Ok(flattened)
 }
 
-/// The items of a list, and of lists in it, or the document itself.
+/// The items of a list, recursively, or the document itself.
 fn flat(document: Value) -> Vec<Value> {
     let is_list = document.get("kind").and_then(Value::as_str).is_some_and(|kind| kind.ends_with("List"));
     match document.get("items") {

@@ -4,9 +4,9 @@ use pointsman_core::webhook::INCOMPLETE;
 
 use crate::{commands::json_tree::JsonTree, terminal::escaped};
 
-/// An object as JSON text, and what it is called.
+/// An object as JSON text, with its identity.
 pub(crate) struct InputObject {
-    /// Where it stands: file, document, item.
+    /// The place: file, document, item.
     pub(crate) place: String,
     pub(crate) text: String,
     pub(crate) api_version: String,
@@ -16,7 +16,7 @@ pub(crate) struct InputObject {
 }
 
 impl InputObject {
-    /// `namespace/name`, as far as there is one.
+    /// `namespace/name`, as far as present.
     pub(crate) fn name(&self) -> String {
         match (&self.namespace, &self.name) {
             (Some(namespace), Some(name)) => format!("{namespace}/{name}"),
@@ -25,15 +25,14 @@ impl InputObject {
         }
     }
 
-    /// Where it stands and what it is, for messages.
+    /// Place, kind and name, for messages.
     pub(crate) fn label(&self) -> String {
         escaped(&format!("{}: {} {}", self.place, self.kind, self.name()))
     }
 
-    /// Whether it says that something is missing of it: it was read at a version at which that was too large to come
-    /// along.
+    /// Returns whether the object is marked as incomplete: it was read at a version at which a value was too large.
     pub(crate) fn is_incomplete(&self) -> bool {
-        // The text is looked at first: most objects say nothing like it.
+        // A text search first, because most objects have no such annotation.
         let json = self.text.contains(INCOMPLETE).then(|| JsonTree::from_json(&self.text).ok()).flatten();
         let marked = json.as_ref().and_then(|json| json.get("metadata")?.get("annotations")?.get(INCOMPLETE));
         marked.is_some()
@@ -47,7 +46,7 @@ impl InputObject {
         self.api_version.rsplit('/').next().unwrap_or_default()
     }
 
-    /// Takes out what an object is called.
+    /// Extracts the identity of an object.
     pub(crate) fn read(place: String, json: &JsonTree) -> Result<Self, String> {
         let JsonTree::Object(_) = json else {
             return Err(format!("{place}: not an object: a Kubernetes object is a map with apiVersion and kind"));
@@ -56,7 +55,7 @@ impl InputObject {
         let in_metadata = |name: &str| json.get("metadata")?.get(name)?.as_str().filter(|text| !text.is_empty());
         let name = in_metadata("name").map(str::to_owned);
         let name = name.or_else(|| in_metadata("generateName").map(|prefix| format!("{prefix}*")));
-        // An API server decodes these into text, and says no to the rest. `namespace: n` is false in YAML 1.1.
+        // An API server decodes these as strings, and rejects other types. `namespace: n` is false in YAML 1.1.
         for member in ["name", "namespace", "generateName"] {
             let value = json.get("metadata").and_then(|metadata| metadata.get(member));
             if let Some(value) = value.filter(|value| !matches!(value, JsonTree::String(_) | JsonTree::Null)) {

@@ -1,4 +1,4 @@
-//! Objects from files, directories and stdin: JSON or YAML, one or several documents, lists or not.
+//! Objects from files, directories and stdin: JSON or YAML, one or several documents, with or without lists.
 
 mod documents;
 mod files;

@@ -6,21 +6,21 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-/// A text, and what messages call it.
+/// A text, and its name in messages.
 pub(crate) struct Source {
     pub(crate) name: String,
     pub(crate) text: String,
 }
 
 impl Source {
-    /// What is wrong where one object at least was expected.
+    /// The message for a source without an object.
     pub(crate) fn no_object(&self) -> String {
         format!("{}: no object in it", self.name)
     }
 }
 
-/// The YAML and JSON files of a directory, in the order of their names. Directories in it are passed over where nobody
-/// asks for them, and always hidden files, which is what a mounted ConfigMap keeps its versions in.
+/// The YAML and JSON files of a directory, sorted by name. Skips subdirectories unless `recursive`, and always skips
+/// hidden files, in which a mounted ConfigMap keeps its versions.
 pub(crate) fn in_directory(directory: &Path, recursive: bool) -> anyhow::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     collect(directory, recursive, &mut files)?;
@@ -35,23 +35,23 @@ fn collect(directory: &Path, recursive: bool, files: &mut Vec<PathBuf>) -> anyho
         let entry = entry.with_context(failed)?;
         let path = entry.path();
         let hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
-        // A link to a directory is not followed: it may lead round.
+        // Links to directories are not followed, because they may form a cycle.
         if recursive && !hidden && entry.file_type().with_context(failed)?.is_dir() {
             collect(&path, recursive, files)?;
         } else if is_document(&path) && !hidden && fs::metadata(&path).map_or(true, |found| found.is_file()) {
-            // A link that leads nowhere is no file, and one that was meant: whoever reads it says so.
+            // A broken link is kept, so that reading it reports an error.
             files.push(path);
         }
     }
     Ok(())
 }
 
-/// Whether a file is called as if it held documents.
+/// Returns whether a file has the extension of a document.
 pub(crate) fn is_document(path: &Path) -> bool {
     path.extension().is_some_and(|extension| ["yaml", "yml", "json"].iter().any(|ours| extension == *ours))
 }
 
-/// Reads one file, or stdin where it is `-`.
+/// Reads a file, or stdin for `-`.
 pub(crate) fn read(file: &Path) -> anyhow::Result<Source> {
     let (name, bytes) = if file == Path::new("-") {
         let mut bytes = Vec::new();
@@ -70,13 +70,13 @@ pub(crate) fn read_definition(file: &Path) -> anyhow::Result<Source> {
     source(file.display().to_string(), bytes)
 }
 
-/// Reads the file of a CRD that a definition names.
+/// Reads the CRD file of a definition.
 pub(crate) fn read_crd(file: &Path) -> io::Result<String> {
     let text = String::from_utf8(definition_bytes(file)?);
     text.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.utf8_error()))
 }
 
-/// Whoever serves holds what it reads, and reads it again when it changes, whatever was put there.
+/// Bounds the size, because the server keeps the file in memory and reads it again when it changes.
 fn definition_bytes(file: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     fs::File::open(file)?.take(LARGEST_DEFINITION + 1).read_to_end(&mut bytes)?;
@@ -100,6 +100,6 @@ fn source(name: String, bytes: Vec<u8>) -> anyhow::Result<Source> {
     Ok(Source { name, text })
 }
 
-/// Bytes. An API server takes bodies of 3 MiB (`MaxRequestBodyBytes`), and etcd half of that; as YAML with its comments
-/// a CRD is a third longer than as JSON.
+/// The maximum size in bytes. An API server accepts bodies of 3 MiB (`MaxRequestBodyBytes`), and etcd half of that. As
+/// YAML with comments, a CRD is a third longer than as JSON.
 const LARGEST_DEFINITION: u64 = 4 << 20;

@@ -19,24 +19,24 @@ use crate::commands::{format::Format, input, json_tree::JsonTree, usage::Usage};
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct CheckArgs {
-    /// Definition, or a directory of them; - is stdin, with the CRD beside the directory you are in.
+    /// Definition, or a directory of definitions. Use - for stdin, with the CRD relative to the current directory.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Output format. The default is text.
     #[arg(short, long, value_enum)]
     output: Option<Format>,
-    /// Write the results as JUnit XML as well, for CI systems.
+    /// Also write the results as JUnit XML, for CI systems.
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
     #[command(flatten)]
     trial: TrialArgs,
-    /// Objects to try the laws on besides those that are made: files or directories in YAML or JSON, such as the output
-    /// of kubectl get -o json; - is stdin.
+    /// Objects to check the laws on, in addition to generated objects: files or directories in YAML or JSON, such as
+    /// the output of kubectl get -o json. Use - for stdin.
     #[arg(long, value_name = "FILE", num_args = 1.., help_heading = "Trial")]
     samples: Vec<PathBuf>,
 }
 
-/// Checks definitions. What is wrong goes to stderr, in the form that editors jump to; what was understood to stdout.
+/// Checks definitions. Prints errors on stderr, in the format of editors, and summaries on stdout.
 pub(super) fn check(args: &CheckArgs) -> anyhow::Result<ExitCode> {
     let stdin = args.files.iter().chain(&args.samples).filter(|file| *file == Path::new("-")).count();
     if stdin > 1 {
@@ -49,7 +49,7 @@ pub(super) fn check(args: &CheckArgs) -> anyhow::Result<ExitCode> {
             false => files.push(file.clone()),
         }
     }
-    // A shell's `*.yaml` has the CRD beside its definition.
+    // A shell's `*.yaml` includes the CRD next to its definition.
     if !files.iter().all(|file| is_crd(file)) {
         files.retain(|file| !is_crd(file));
     }
@@ -81,7 +81,7 @@ pub(super) fn check(args: &CheckArgs) -> anyhow::Result<ExitCode> {
     Ok(if interrupted { ExitCode::from(INTERRUPTED) } else { code })
 }
 
-/// Prints and writes what was found out.
+/// Prints and writes the results.
 fn finish(args: &CheckArgs, all: &[Checked], files: usize) -> anyhow::Result<ExitCode> {
     if let Some(file) = &args.junit {
         let suites: Vec<junit::Suite> = all.iter().map(Checked::suite).collect();
@@ -125,7 +125,7 @@ fn checked(file: &Path, args: &CheckArgs, samples: &[Sample], stop: Option<&Stop
     let known = match known {
         Ok(KnownDefinition::Kind(known)) => *known,
         Ok(KnownDefinition::Mutations(known)) => {
-            // Nothing is converted, so no law of conversions is tried.
+            // Mutations have no conversion, so no law applies.
             checked.kind = Some(Understood::of_mutations(&known));
             return Ok(checked);
         }
@@ -143,7 +143,7 @@ fn checked(file: &Path, args: &CheckArgs, samples: &[Sample], stop: Option<&Stop
     Ok(checked)
 }
 
-/// A path as a shell reads it.
+/// A path quoted for a shell.
 fn shell(path: &Path) -> String {
     let text = path.display().to_string();
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+,:@%".contains(c);
@@ -153,13 +153,13 @@ fn shell(path: &Path) -> String {
     }
 }
 
-/// Whether a file has CRDs and no definition.
+/// Returns whether a file contains CRDs and no definition.
 fn is_crd(file: &Path) -> bool {
     let text = if file == Path::new("-") { String::new() } else { fs::read_to_string(file).unwrap_or_default() };
     text.contains("kind: CustomResourceDefinition") && !text.contains(definition::KIND)
 }
 
-/// The files of a directory that say they are definitions, and those that nobody can tell of.
+/// The files of a directory that contain definitions, or cannot be read.
 fn definitions(directory: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let mut files = input::in_directory(directory, false)?;
     files.retain(|file| fs::read_to_string(file).map_or(true, |text| text.contains(definition::KIND)));

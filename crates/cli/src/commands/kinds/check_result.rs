@@ -1,4 +1,4 @@
-//! A definition that was checked, in the forms in which that is told.
+//! The result of the check of a definition, in all output formats.
 
 use std::collections::BTreeSet;
 
@@ -15,28 +15,28 @@ use crate::commands::json_tree::JsonTree;
 use crate::commands::kinds_dir::LoadedMutations;
 use crate::commands::output::{complain, talk, warn};
 
-/// A definition, and what was found out about it.
+/// A definition, and the result of its check.
 pub(super) struct Checked {
-    /// The file as messages call it.
+    /// The file, as in messages.
     pub(super) file: String,
-    /// The file as a shell reads it.
+    /// The file, quoted for a shell.
     pub(super) argument: String,
-    /// What is wrong with what is written.
+    /// The problems of the definition.
     pub(super) problems: Vec<ReportedProblem>,
-    /// What it is a definition of, if nothing is.
+    /// The kind, if the definition has no problems.
     pub(super) kind: Option<Understood>,
-    /// What trying it showed, if it was tried.
+    /// The trial, if there was one.
     pub(super) trial: Option<Trial>,
-    /// Of each sample the place where it stands, and its file as a shell reads it.
+    /// For each sample its place, and its file quoted for a shell.
     pub(super) samples: Vec<(String, String)>,
 }
 
-/// Something that is wrong with what is written.
+/// A problem of the definition.
 pub(super) struct ReportedProblem {
-    /// 0 where there is none.
+    /// 0 if there is none.
     pub(super) line: u64,
     pub(super) message: String,
-    /// With the place before it.
+    /// The message with its place.
     pub(super) whole: String,
 }
 
@@ -46,12 +46,12 @@ impl ReportedProblem {
     }
 }
 
-/// A kind as its definition was understood.
+/// The summary of a definition.
 pub(super) struct Understood {
     name: String,
     text: String,
     json: JsonTree,
-    /// The paths of the CRD that name no field of their version.
+    /// Paths of the CRD without a field in their version.
     lost_paths: Vec<String>,
 }
 
@@ -79,7 +79,7 @@ impl Understood {
         Self { name, text, json, lost_paths: definition::missing_crd_paths(kind.crd()) }
     }
 
-    /// A definition of stages: what is done to the objects of others.
+    /// A definition of mutations.
     pub(super) fn of_mutations(known: &LoadedMutations) -> Self {
         let name = format!("mutations of {}", known.mutated.resource());
         let mut text = String::new();
@@ -100,12 +100,12 @@ impl Checked {
         self.results().iter().filter_map(|result| result.broken.as_deref())
     }
 
-    /// How many things are wrong with it. What breaks one law breaks others as well: that is one thing.
+    /// The number of errors. Violations of several laws by one cause count as one.
     pub(super) fn wrong(&self) -> usize {
         self.problems.len() + usize::from(self.broken().next().is_some())
     }
 
-    /// How a broken law is seen again.
+    /// The command that reproduces a violation.
     fn again(&self, broken: &Broken) -> String {
         let sample = broken.sample.and_then(|index| self.samples.get(index));
         match sample {
@@ -122,7 +122,7 @@ impl Checked {
         tell(broken, &Told { file: &self.file, sample, again: &again })
     }
 
-    /// Says to the person what is wrong, or was not seen.
+    /// Prints errors and warnings.
     pub(super) fn tell(&self) {
         for problem in &self.problems {
             let mut lines = problem.whole.lines();
@@ -146,7 +146,7 @@ impl Checked {
             let all = self.results().len();
             warn(&format!("{}: the time was up before {untried} of {all} laws were tried: see --time", self.file));
         }
-        // Where it is refused, or was not tried to the end, there is another reason for what was not seen.
+        // After a failure or an incomplete trial, missing coverage has another reason.
         if !trial.survey.through || self.wrong() > 0 {
             return;
         }
@@ -164,7 +164,7 @@ impl Checked {
         }
     }
 
-    /// What there is to say of the law that is broken, line by line; nothing where none is.
+    /// Describes the violated law, line by line. Empty if there is none.
     pub(super) fn story(&self) -> String {
         let mut all = self.broken();
         let Some(first) = all.next() else { return String::new() };
@@ -177,7 +177,7 @@ impl Checked {
         story
     }
 
-    /// What was understood; nothing where something is wrong.
+    /// The summary. Empty after errors.
     pub(super) fn text(&self) -> String {
         let Some(kind) = self.kind.as_ref().filter(|_| self.wrong() == 0) else { return String::new() };
         let mut text = format!("{}: {} is fine\n{}", self.file, kind.name, kind.text);
@@ -199,7 +199,7 @@ impl Checked {
         text
     }
 
-    /// All of it, for programs.
+    /// The whole result, for programs.
     pub(super) fn json(&self) -> JsonTree {
         let problems = self.problems.iter().map(|problem| {
             let line = if problem.line == 0 { JsonTree::Null } else { JsonTree::Number(problem.line.to_string()) };
@@ -250,7 +250,7 @@ impl Checked {
         ])
     }
 
-    /// A case for what is written, and one for each law on each way between two versions.
+    /// A test case for the definition, and one for each law and pair of versions.
     pub(super) fn suite(&self) -> Suite {
         let name = self.kind.as_ref().map_or(&self.file, |kind| &kind.name).clone();
         let loads = match self.problems.first() {
@@ -277,7 +277,7 @@ impl Checked {
     }
 }
 
-/// Whether no whole object was judged.
+/// Returns whether no complete object was judged.
 fn says_nothing(result: &LawResult) -> bool {
     result.law.name == "round-trip" && result.cases == 0
 }

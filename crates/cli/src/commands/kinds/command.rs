@@ -1,4 +1,4 @@
-//! Flags in, a list of kinds or one of them out.
+//! The `kinds` command.
 
 use std::process::ExitCode;
 
@@ -22,10 +22,9 @@ pub(crate) struct KindsCommandArgs {
 
 #[derive(Debug, Subcommand)]
 enum KindsCommand {
-    /// Check definitions: every path, every difference between two versions that no operation explains, and by trying
-    /// them that nothing is lost.
+    /// Check definitions: paths, unexplained differences between versions, and data loss in trial conversions.
     Check(CheckArgs),
-    /// List the kinds that are known.
+    /// List known kinds.
     #[command(after_help = LIST_EXAMPLES)]
     List(ListArgs),
     /// Print the JSON Schema of a definition file, for editors.
@@ -38,7 +37,7 @@ enum KindsCommand {
 
 #[derive(Args, Debug)]
 struct ListArgs {
-    /// Form of the result.
+    /// Output format.
     #[arg(short, long, value_enum, default_value_t = ListFormat::Table)]
     output: ListFormat,
     #[command(flatten)]
@@ -47,7 +46,7 @@ struct ListArgs {
 
 #[derive(Args, Debug)]
 struct ShowArgs {
-    /// Kind, by its name, kind or plural.
+    /// Kind, by name, kind or plural.
     #[arg(value_name = "KIND")]
     name: String,
     #[command(flatten)]
@@ -92,7 +91,7 @@ fn list(args: &ListArgs) -> anyhow::Result<ExitCode> {
         }
         ListFormat::Table => {
             let rows = all.kinds.iter().map(|known| columns(&known.kind)).chain(mutated().map(columns_of_mutations));
-            // What is stored stands in the wide one: a terminal has 80 columns.
+            // Storage versions are only in the wide table, because a terminal has 80 columns.
             let rows = rows.map(|[name, group, kind, versions, _]| [name, group, kind, versions]);
             let [name, group, kind, versions, _] = COLUMNS;
             table([name, group, kind, versions], &rows.collect::<Vec<_>>())
@@ -109,7 +108,7 @@ fn columns(kind: &Kind) -> [String; 5] {
     [kind.name(), kind.group(), kind.kind(), &versions, kind.storage()].map(str::to_owned)
 }
 
-/// Nothing of it is stored by a definition: the objects are somebody else's.
+/// A definition of mutations has no storage version.
 fn columns_of_mutations(mutated: &MutatedKind) -> [String; 5] {
     [mutated.name(), mutated.group(), mutated.kind(), mutated.version(), "-"].map(str::to_owned)
 }

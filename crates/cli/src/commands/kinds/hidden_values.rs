@@ -5,7 +5,7 @@ use pointsman_core::laws::HiddenValue;
 use super::violations::whole;
 use crate::commands::json_tree::JsonTree;
 
-/// A line for each operation and direction; nothing where every version shows every value.
+/// A line for each operation and direction. Empty if every version shows every value.
 pub(super) fn text(hidden: &[HiddenValue]) -> String {
     if hidden.is_empty() {
         return String::new();
@@ -24,7 +24,7 @@ pub(super) fn text(hidden: &[HiddenValue]) -> String {
     text
 }
 
-/// The same with the object.
+/// The value with its object.
 pub(super) fn json(hidden: &HiddenValue) -> JsonTree {
     let fields = |fields: &[(String, String)]| {
         let field = |(path, value): &(String, String)| {
@@ -53,8 +53,8 @@ fn fields(fields: &[(String, String)]) -> String {
     fields.iter().map(field).collect::<Vec<_>>().join(", ")
 }
 
-/// Lines that a person reads.
+/// The maximum number of lines.
 const LINES: usize = 20;
 
-/// Characters of a value that a person reads in a line.
+/// The maximum number of characters of a value in a line.
 const READABLE: usize = 60;

@@ -1,7 +1,7 @@
-//! Results as JUnit XML, in the form that CI systems read: `testsuites`, a `testsuite` for each definition, a
-//! `testcase` for each thing that was found out about it, a `failure` in those that went wrong.
+//! Results as JUnit XML for CI systems: `testsuites`, a `testsuite` for each definition, a `testcase` for each result,
+//! and a `failure` for each failed one.
 //!
-//! The same results give the same bytes: no duration and no date is written.
+//! The output is deterministic: it contains no duration and no date.
 
 use std::fs;
 use std::io::{self, Write};
@@ -11,26 +11,26 @@ use anyhow::Context;
 
 use crate::commands::markup::marked_up;
 
-/// What was found out about a definition.
+/// The results of a definition.
 pub(super) struct Suite {
-    /// The kind, or the file where that is not known.
+    /// The kind, or the file if the kind is unknown.
     pub(super) name: String,
     pub(super) cases: Vec<Case>,
 }
 
-/// One thing that was found out.
+/// A result.
 pub(super) struct Case {
     pub(super) class: String,
     pub(super) name: String,
     pub(super) outcome: CaseOutcome,
 }
 
-/// How it went.
+/// The outcome of a case.
 pub(super) enum CaseOutcome {
     Passed,
-    /// It said nothing about any object.
+    /// The law did not apply to any object.
     Skipped(&'static str),
-    /// What is wrong in one line, and all there is to say.
+    /// The error in one line, and the details.
     Failed(String, String),
 }
 
@@ -73,7 +73,7 @@ fn testcase(case: &Case) -> String {
     }
 }
 
-/// An attribute's value.
+/// Escapes an attribute value.
 fn escaped(text: &str) -> String {
     marked_up(text, |c| match c {
         '\n' | '\t' => Some(format!("&#{};", u32::from(c))),
@@ -81,12 +81,12 @@ fn escaped(text: &str) -> String {
     })
 }
 
-/// Text between tags.
+/// Escapes element text.
 fn escaped_text(text: &str) -> String {
     marked_up(text, otherwise)
 }
 
-/// What XML 1.0 cannot hold (§2.2) becomes U+FFFD.
+/// Replaces characters that XML 1.0 cannot contain (§2.2) by U+FFFD.
 fn otherwise(c: char) -> Option<String> {
     match c {
         '\r' => Some("&#13;".to_owned()),
@@ -96,19 +96,19 @@ fn otherwise(c: char) -> Option<String> {
     }
 }
 
-/// Writes a file so that nobody ever reads half of it. What is no regular file, such as a pipe, is written to.
+/// Writes a file atomically. Writes directly to other file types, such as a pipe.
 pub(super) fn write(file: &Path, text: &str) -> anyhow::Result<()> {
     let failed = || format!("failed to write {}", file.display());
     if fs::metadata(file).is_ok_and(|it| !it.is_file()) {
         return fs::write(file, text).with_context(failed);
     }
-    // Where it is a link, what it leads to is replaced.
+    // For a link, replaces its target.
     let file = fs::canonicalize(file).unwrap_or_else(|_| file.to_path_buf());
     let name = file.file_name().map(|name| name.to_string_lossy().into_owned()).with_context(failed)?;
     let beside = file.with_file_name(format!(".{name}.{}", std::process::id()));
     let written = fill(&beside, text).and_then(|()| fs::rename(&beside, &file));
     if written.is_err() {
-        // It may never have been there.
+        // The file may not exist.
         let _ = fs::remove_file(&beside);
     }
     written.with_context(failed)

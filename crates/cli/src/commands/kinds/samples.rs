@@ -1,4 +1,4 @@
-//! Objects that laws are tried on because somebody has them.
+//! Existing objects as samples for the laws.
 
 use std::path::{Path, PathBuf};
 
@@ -7,15 +7,15 @@ use pointsman_core::laws::Value;
 
 use crate::commands::input::{self, InputObject, documents};
 
-/// An object, and where it stands.
+/// An object and its place.
 pub(super) struct Sample {
     pub(super) object: InputObject,
     value: Value,
-    /// The file it is from, as it was given.
+    /// The file or directory, as given.
     pub(super) file: PathBuf,
 }
 
-/// The objects of files and directories, or what is wrong with some.
+/// The objects of files and directories, or their errors.
 pub(super) fn read(files: &[PathBuf]) -> Result<Vec<Sample>, Vec<String>> {
     let (mut samples, mut wrong) = (Vec::new(), Vec::new());
     for given in files {
@@ -49,7 +49,7 @@ fn of_file(given: &Path) -> Result<Vec<Sample>, Vec<String>> {
     Ok(samples)
 }
 
-/// Those of a kind, and of one that becomes it, with their values.
+/// The samples of a kind, or of the source kind of its conversion, with their values.
 pub(super) fn of_kind<'s>(samples: &'s [Sample], kind: &Kind) -> (Vec<&'s Sample>, Vec<Value>) {
     let its = |sample: &&Sample| is_of(&sample.object, kind);
     samples.iter().filter(its).map(|sample| (sample, sample.value.clone())).unzip()

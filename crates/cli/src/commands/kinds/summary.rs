@@ -46,7 +46,7 @@ fn step(step: StepSummary) -> JsonTree {
     ])
 }
 
-/// Stages for the objects of others, for programs.
+/// Mutations, for programs.
 pub(super) fn of_mutations(known: &LoadedMutations) -> JsonTree {
     let mutated = &known.mutated;
     let mutations = mutated.told().into_iter().zip(mutated.mutations()).map(|((_, operations), name)| {

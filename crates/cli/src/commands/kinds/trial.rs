@@ -1,4 +1,4 @@
-//! Running the laws over a definition, for as long as somebody wants it.
+//! Checks the laws of a definition within a time limit.
 
 use std::panic;
 use std::time::{Duration, Instant};
@@ -13,51 +13,51 @@ use pointsman_core::webhook::{Facts, Metadata, Webhook};
 use crate::commands::progress_line::ProgressLine;
 use crate::commands::stop::Stop;
 
-/// How a definition is tried.
+/// The options of a trial.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Trial")]
 pub(super) struct TrialArgs {
-    /// Objects that each law of conversion is tried on, for each pair of versions in each direction; more where these
-    /// left an operation unexercised. 0 tries nothing.
+    /// Number of objects for each law, each pair of versions and each direction. More are tried if an operation is not
+    /// covered. 0 disables the trial.
     #[arg(long = "try", visible_alias = "cases", value_name = "N", default_value_t = CASES)]
     pub(super) cases: u64,
-    /// Where the cases start. The same seed makes the same objects.
+    /// Seed of the first case. The same seed generates the same objects.
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=LAST_SEED))]
     pub(super) seed: u64,
-    /// The longest that one definition is tried for. To try nothing there is --try 0.
+    /// Time limit for one definition. Use --try 0 to disable the trial.
     #[arg(long, value_name = "DURATION", value_parser = some_time, default_value = "20s")]
     time: Duration,
 }
 
-/// A time in which something can be tried: what was tried on nothing is not fine.
+/// A positive duration, because a trial without cases proves nothing.
 fn some_time(text: &str) -> Result<Duration, String> {
     let time = parse_duration(text).map_err(|error| error.to_string())?;
     (!time.is_zero()).then_some(time).ok_or_else(|| "in no time nothing is tried; --try 0 says that".to_owned())
 }
 
-/// Objects for each law where the command line gives no other number.
+/// The default number of objects for each law.
 pub(crate) const CASES: u64 = 20;
 
-/// There is room for the cases behind it.
+/// Leaves space for the seeds of later cases.
 const LAST_SEED: u64 = u64::MAX / 2;
 
-/// What was found, and whether somebody wanted it to end.
+/// The result of a trial.
 pub(super) struct Trial {
     pub(super) survey: Survey,
-    /// Where the cases started.
+    /// The seed of the first case.
     pub(super) seed: u64,
-    /// Ctrl-C.
+    /// The trial was stopped by Ctrl-C.
     pub(super) interrupted: bool,
 }
 
 impl Trial {
-    /// How many objects were judged.
+    /// The number of judged objects.
     pub(super) fn cases(&self) -> u64 {
         self.survey.results.iter().map(|result| result.cases).sum()
     }
 }
 
-/// Runs the laws over a kind, and over what becomes one. `name` is what the progress says.
+/// Checks the laws of a kind, and of its kind conversion. `name` is shown in the progress line.
 pub(super) fn run(
     mut kind: Kind,
     name: &str,
@@ -67,7 +67,7 @@ pub(super) fn run(
 ) -> anyhow::Result<Trial> {
     let becoming = kind.take_conversion();
     let mut progress = Progress::new(name, args.time, stop);
-    // A panic is a law that is broken: it is told with the object that shows it, not where it happens.
+    // A panic violates a law. It is reported with its object, not with its location.
     let hook = panic::take_hook();
     panic::set_hook(Box::new(|_| {}));
     let surveys = match becoming {
@@ -90,14 +90,14 @@ pub(super) fn run(
         survey.results.extend(other.results);
         survey.unexercised.extend(other.unexercised);
         survey.hidden.extend(other.hidden);
-        // What is no object of the one may be one of the other.
+        // A sample may belong to either kind.
         survey.unfit.retain(|(index, _)| other.unfit.iter().any(|(also, _)| also == index));
         survey.through &= other.through;
     }
     Ok(Trial { survey, seed: args.seed, interrupted: stop.is_wanted() })
 }
 
-/// Runs the laws over a kind, once for each snapshot of facts. What none of these exercised was not exercised.
+/// Checks the laws of a kind for each snapshot of facts. A part is uncovered if no snapshot covers it.
 fn of_kind(
     kind: Kind,
     (snapshots, laws): (Vec<Facts>, &[Law]),
@@ -136,7 +136,7 @@ fn of_kind(
     all.context("nothing was tried")
 }
 
-/// What may be known: each fact true and false, with every other one as long as these are few.
+/// The combinations of facts. With many facts, only a part of the combinations.
 fn snapshots(becoming: &KindConversion<Kind>) -> Vec<Facts> {
     let names: Vec<&str> = becoming.facts().collect();
     let all = 1_u32 << names.len().min(MANY_FACTS);
@@ -144,13 +144,13 @@ fn snapshots(becoming: &KindConversion<Kind>) -> Vec<Facts> {
     (0..all).map(|bits| names.iter().enumerate().map(|(at, name)| (*name, value(bits, at))).collect()).collect()
 }
 
-/// The law that is kept by who stamps writes. No write is seen where a kind becomes another one.
+/// The law that depends on `/mutate`. A kind conversion has no writes.
 const BY_WRITES: &str = "stale";
 
-/// Facts of which every combination is tried: eight.
+/// The number of facts with all combinations: eight.
 const MANY_FACTS: usize = 3;
 
-/// How far a trial is, and whether it goes on.
+/// The progress of a trial, and its stop condition.
 struct Progress<'p> {
     name: &'p str,
     stop: &'p Stop,

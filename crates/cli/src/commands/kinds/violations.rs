@@ -1,20 +1,20 @@
-//! A law that is broken, for people and for programs.
+//! A violated law, for people and for programs.
 
 use pointsman_core::laws::{Broken, Value};
 
 use crate::commands::{json_tree::JsonTree, yaml};
 
-/// What else there is to say of a law that is broken.
+/// Additional information about a violation.
 pub(super) struct Told<'t> {
-    /// The definition's file.
+    /// The file of the definition.
     pub(super) file: &'t str,
-    /// Where the sample stands that it began with.
+    /// The place of the original sample.
     pub(super) sample: Option<String>,
-    /// The command that shows it again.
+    /// The command that reproduces the violation.
     pub(super) again: &'t str,
 }
 
-/// Where, which law, and what it says, in one line.
+/// Place, law and its text, in one line.
 pub(super) fn headline(broken: &Broken, file: &str) -> String {
     let (from, to) = &broken.versions;
     let place = match broken.line {
@@ -24,7 +24,7 @@ pub(super) fn headline(broken: &Broken, file: &str) -> String {
     format!("{place}: a law of conversion is broken, {}, from {from} to {to}: {}", broken.law, broken.text)
 }
 
-/// All there is to say below that, line by line.
+/// The details below the headline, line by line.
 pub(super) fn story(broken: &Broken, told: &Told<'_>) -> String {
     let (from, to) = &broken.versions;
     let mut out = vec![format!("what is wrong: {}", cut(&broken.message))];
@@ -51,7 +51,7 @@ fn pages(broken: &Broken) -> impl Iterator<Item = (&str, &Value)> {
     broken.story.iter().map(|(what, object)| (what.as_str(), object))
 }
 
-/// The same for programs.
+/// The violation, for programs.
 pub(super) fn json(broken: &Broken, told: &Told<'_>) -> JsonTree {
     let (from, to) = &broken.versions;
     let story = pages(broken)
@@ -79,7 +79,7 @@ pub(super) fn whole(object: &Value) -> JsonTree {
     JsonTree::from_json(&text).unwrap_or_else(|_| JsonTree::string(text))
 }
 
-/// An object with long strings cut.
+/// An object with long strings shortened.
 fn readable(object: &Value) -> JsonTree {
     let mut object = object.clone();
     for way in object.ways() {
@@ -97,5 +97,5 @@ fn cut(text: &str) -> String {
     }
 }
 
-/// Characters of a string that a person reads.
+/// The maximum length of a printed string.
 const READABLE: usize = 1_000;

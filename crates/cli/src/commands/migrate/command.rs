@@ -1,4 +1,4 @@
-//! Flags in, a migration, an exit code out.
+//! The `migrate` command.
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -55,14 +55,14 @@ pub(crate) struct MigrateArgs {
     kinds: KindsArgs,
 }
 
-/// Who writes, as a flag says it.
+/// The writer of the objects.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 enum StrategyName {
-    /// The cluster where it offers StorageVersionMigration, pointsman elsewhere.
+    /// The cluster if it supports StorageVersionMigration, otherwise pointsman.
     Auto,
-    /// Pointsman, as fast as the API server takes it.
+    /// pointsman, as fast as the API server allows.
     Loop,
-    /// The cluster, as fast as its controller goes; what it leaves, pointsman writes and names.
+    /// The cluster, at the speed of its controller. Remaining objects are written and named by pointsman.
     StorageVersionMigration,
 }
 
@@ -76,7 +76,7 @@ impl StrategyName {
     }
 }
 
-/// Rewrites what is stored.
+/// Rewrites stored objects.
 pub(crate) fn run(args: &MigrateArgs) -> anyhow::Result<ExitCode> {
     if let Some(version) = &args.forget {
         let all = args.kinds.load()?;
@@ -108,19 +108,19 @@ pub(crate) fn run(args: &MigrateArgs) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::from(INTERRUPTED));
     }
     if !args.dry_run && !migrated.is_complete() {
-        // Also where nobody reads on.
+        // Also if the output is closed.
         return Ok(ExitCode::FAILURE);
     }
     said?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// What is to be done.
+/// A requested migration.
 struct AskedMigration {
-    /// The CRD's name.
+    /// The name of the CRD.
     crd: String,
     options: MigrateOptions,
-    /// Why there is no definition of it: it need not have one, but it may be misspelt.
+    /// Why there is no definition. A CRD needs none, but the name may be misspelt.
     unknown: Option<anyhow::Error>,
 }
 
@@ -138,7 +138,7 @@ fn asked(args: &MigrateArgs) -> anyhow::Result<AskedMigration> {
     let all = args.kinds.load()?;
     let known = match find(&all, &args.kind) {
         Ok(known) => &known.kind,
-        // What is stored is rewritten by whoever converts it.
+        // Without a definition, the conversion of the cluster rewrites the objects.
         Err(error) if args.kind.contains('.') => {
             return Ok(AskedMigration { crd: args.kind.to_lowercase(), options, unknown: Some(error) });
         }
@@ -150,7 +150,7 @@ fn asked(args: &MigrateArgs) -> anyhow::Result<AskedMigration> {
     Ok(AskedMigration { crd, options: MigrateOptions { before, conversion, ..options }, unknown: None })
 }
 
-/// What is to be in force before a version is stored; the cluster says whether there is such a version.
+/// The policies that must be in force before a version is stored. The cluster reports an unknown version.
 fn policies(kind: &Kind, to: &str) -> Vec<Value> {
     let converts = kind.versions().count() > 1 && kind.versions().any(|version| version == to);
     if converts { incomplete(kind, to).to_vec() } else { Vec::new() }

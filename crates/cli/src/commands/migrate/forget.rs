@@ -1,4 +1,4 @@
-//! `--forget`: what was kept for a version goes, too.
+//! `--forget`: removes the kept values of a version.
 
 use std::process::ExitCode;
 
@@ -12,7 +12,7 @@ use crate::commands::cluster_args::{ClusterArgs, advised};
 use crate::commands::output::{self, talk};
 use crate::commands::stop::{INTERRUPTED, Stop};
 
-/// What is to be forgotten, and how that is told.
+/// A requested removal, with its output options.
 pub(super) struct ForgetAsked<'a> {
     pub(super) kind: &'a Kind,
     pub(super) conversion: ObjectConversion,

@@ -1,4 +1,4 @@
-//! `pointsman migrate`: its flags, what it says on the way, and what came of it.
+//! `pointsman migrate`: flags, progress and result.
 
 mod command;
 mod forget;

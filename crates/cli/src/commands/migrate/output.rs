@@ -1,4 +1,4 @@
-//! What a migration says: on a terminal one line that changes, elsewhere a line for each page.
+//! Output of a migration: on a terminal a progress line, otherwise a line for each page.
 
 use std::io::{self, IsTerminal};
 use std::time::Instant;
@@ -12,16 +12,16 @@ use crate::commands::progress_line;
 use crate::commands::table::table;
 use crate::hint::Hint;
 
-/// The form of the result of a migration.
+/// The output format of a migration.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub(super) enum MigrateFormat {
     /// JSON, one document a line.
     Json,
-    /// Lines for people.
+    /// Text for people.
     Text,
 }
 
-/// Whoever listens to a migration.
+/// The output of a migration.
 pub(super) struct MigrateTold {
     format: MigrateFormat,
     on_terminal: bool,
@@ -35,7 +35,7 @@ impl MigrateTold {
 
     pub(super) fn hear(&self, event: &MigrateEvent) {
         match self.format {
-            // Whoever reads JSON and goes away is told at the end.
+            // A closed output is reported at the end.
             MigrateFormat::Json => drop(json(event).map(|line| json_line(&line))),
             MigrateFormat::Text => self.say(event),
         }
@@ -88,8 +88,7 @@ impl MigrateTold {
         }
     }
 
-    /// Hands on what came of it. Programs are told here why that is nothing; people are told by whoever ends the
-    /// process.
+    /// Passes on the result. Prints an error as JSON for programs. For people, the caller prints it.
     pub(super) fn end<T>(self, result: anyhow::Result<T>) -> anyhow::Result<T> {
         progress_line::clear();
         result.inspect_err(|error| self.fail(error))
@@ -101,7 +100,7 @@ impl MigrateTold {
             let causes = error.chain().map(ToString::to_string).filter(|cause| Some(cause) != hint.as_ref());
             let causes: Vec<String> = causes.collect();
             let line = json!({"event": "error", "message": causes.join(": "), "hint": hint});
-            // Nobody is left to tell where stdout is closed.
+            // If stdout is closed, there is no other output.
             drop(json_line(&line));
         }
     }
@@ -180,7 +179,7 @@ pub(super) fn summary(migrated: &Migrated, dry_run: bool) -> String {
     text
 }
 
-/// What was counted.
+/// The counts.
 fn done(migrated: &Migrated) -> String {
     let mut done = format!("{} written, {} new already", count(migrated.objects.written), migrated.objects.passed_over);
     for (objects, what) in
@@ -204,7 +203,7 @@ pub(super) fn unwritten(failures: &[FailedWrite]) -> Vec<Value> {
     told.collect()
 }
 
-/// Objects that could not be written, for people: nothing where there are none.
+/// Objects that could not be written, for people. Empty if there are none.
 pub(super) fn failures(failures: &[FailedWrite]) -> String {
     if failures.is_empty() {
         return String::new();
@@ -227,7 +226,7 @@ pub(crate) fn count(objects: u64) -> String {
     if objects == 1 { "1 object".to_owned() } else { format!("{objects} objects") }
 }
 
-/// Failures in the table: a screen of them.
+/// The maximum number of failures in the table.
 const SHOWN: usize = 20;
 
 #[cfg(test)]

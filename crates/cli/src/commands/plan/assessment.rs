@@ -1,4 +1,4 @@
-//! What is found out about one object.
+//! The assessment of one object.
 
 use pointsman_core::definition::Kind;
 use pointsman_core::laws::{Preview, Value, preview};
@@ -8,31 +8,31 @@ use crate::commands::hash::stamped;
 use crate::commands::schema::{Violation, violation};
 use crate::commands::{input::InputObject, json_tree::JsonTree, kinds_dir::kind_of};
 
-/// An object, and what is found out about it.
+/// An object with its assessment.
 pub(super) struct Assessed {
     /// `namespace/name`.
     pub(super) name: String,
     /// `Kind.group`.
     pub(super) kind: String,
-    /// The version it was read at.
+    /// The version in which it was read.
     pub(super) version: String,
-    /// What becomes of it at each other version, in the order of the versions.
+    /// The preview at each other version, in the order of the versions.
     pub(super) previews: Vec<(String, Preview)>,
-    /// What there is to say about it.
+    /// The findings.
     pub(super) remarks: Vec<Note>,
 }
 
-/// What is looked for.
+/// The options of an assessment.
 pub(super) struct Questions<'q> {
     pub(super) webhook: &'q Webhook,
-    /// Only this version; every other one where none is named.
+    /// Only this version. Defaults to every other version.
     pub(super) to: Option<&'q str>,
-    /// The webhook is a controller version, and is asked whether it would take the object.
+    /// Whether to check a handover to the controller version of the webhook.
     pub(super) entry: bool,
 }
 
 impl Questions<'_> {
-    /// Looks at one object.
+    /// Assesses one object.
     pub(super) fn ask(&self, object: &InputObject) -> Result<Assessed, String> {
         let kind = kind_of(self.webhook, object)?;
         if !kind.versions().any(|version| version == object.version()) {
@@ -66,7 +66,7 @@ impl Questions<'_> {
         let asked = |version: &&str| *version != object.version() && self.to.is_none_or(|to| to == *version);
         let others = kind.versions().filter(asked).filter_map(|to| {
             let mut preview = preview(self.webhook, kind, &value, to)?;
-            // The model prunes what the API server prunes. `convert` refuses the object of a file as it is.
+            // The model prunes fields like the API server. `convert` rejects the object of a file with such fields.
             let of_file = match &preview.refused {
                 Some(_) => None,
                 None => self
@@ -80,8 +80,8 @@ impl Questions<'_> {
         Ok(others.collect())
     }
 
-    /// An object that is valid at a version only after the API server has filled in the defaults of its own version: as
-    /// a file, `convert` makes an object of it that `validate` refuses.
+    /// A finding for an object that is valid at a version only with the defaults of its own version: from a file,
+    /// `convert` returns an object that `validate` rejects.
     fn unfilled(&self, other: &OtherVersion, object: &InputObject) -> Option<Note> {
         let of_file = other.of_file.as_ref().filter(|_| other.preview.invalid.is_none())?;
         let result = InputObject::read(object.place.clone(), &JsonTree::from_json(of_file).ok()?).ok()?;
@@ -91,11 +91,11 @@ impl Questions<'_> {
         Some(Note { to: Some(other.to.clone()), what: Severity::Invalid, detail })
     }
 
-    /// A stamp that is not the hash of its object. An object that has no stamp yet is stamped by the next write, which
-    /// calls for nothing.
+    /// A finding for a stale hash annotation. An object without an annotation gets one at the next write, without a
+    /// rollout.
     fn rollouts(&self, kind: &Kind, object: &InputObject) -> Option<Note> {
         kind.hash_version()?;
-        // What cannot be hashed cannot be converted, and is told as that.
+        // An object that cannot be hashed cannot be converted, which is reported separately.
         let stamped = stamped(self.webhook, object).ok().filter(|stamped| stamped.is_stale())?;
         let detail = format!("stamped {}, is {}", stamped.stamp.as_ref()?, stamped.hashed.preimage.hash());
         Some(Note { to: None, what: Severity::Rollouts, detail })
@@ -106,43 +106,43 @@ impl Questions<'_> {
 struct OtherVersion {
     to: String,
     preview: Preview,
-    /// As `convert` makes it of the object of a file. None where the object is refused.
+    /// The result of `convert` for the object of a file. `None` if the object is rejected.
     of_file: Option<String>,
 }
 
-/// What there is to say about an object.
+/// A finding about an object.
 pub(crate) struct Note {
-    /// The version where it is so; none where it is so everywhere.
+    /// The version. `None` if it applies to all versions.
     pub(super) to: Option<String>,
     pub(crate) what: Severity,
-    /// In words; values in it are those of the object.
+    /// The details, including values of the object.
     pub(crate) detail: String,
 }
 
-/// How bad it is.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(crate) enum Severity {
-    /// It cannot be read at a version: no list of the kind is answered there.
+    /// The object cannot be read at a version, so every list of the kind fails there.
     Refused,
-    /// It comes home without something, or with another value.
+    /// A round trip loses or changes a value.
     Lost,
-    /// What is kept of it is too large: it can be read, and not be written at that version.
+    /// The kept values are too large: the object can be read, but not written at that version.
     TooLarge,
-    /// A version's schema says no to a field of it. It can be read there, and the API server lets every write pass that
-    /// leaves that field as it is: of labels, of other fields, of the status, and by `migrate`.
+    /// A field violates the schema of a version. The object can be read there, and the API server allows every write
+    /// that leaves the field unchanged: of labels, other fields, the status, and by `migrate`.
     Invalid,
-    /// The controller version that was asked for does not take it.
+    /// The given controller version rejects the object.
     Denied,
-    /// Its next write calls for a rollout.
+    /// The next write starts a rollout.
     Rollouts,
 }
 
 impl Severity {
-    /// All of them, the worst first.
+    /// All severities, worst first.
     pub(super) const ALL: [Self; 6] =
         [Self::Refused, Self::Lost, Self::TooLarge, Self::Invalid, Self::Denied, Self::Rollouts];
 
-    /// One word for it.
+    /// The name.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Refused => "refused",
@@ -154,7 +154,7 @@ impl Severity {
         }
     }
 
-    /// What it means, behind the number of objects.
+    /// The meaning, printed after the number of objects.
     pub(super) fn meaning(self) -> &'static str {
         match self {
             Self::Refused => "cannot be converted: every list of the kind fails while they are there",
@@ -166,13 +166,13 @@ impl Severity {
         }
     }
 
-    /// Whether nothing should be done before this is mended.
+    /// Returns whether the finding must be fixed first.
     pub(super) fn stops(self) -> bool {
         matches!(self, Self::Refused | Self::Lost)
     }
 }
 
-/// What there is to say about an object as it is, at whatever version it is read.
+/// The findings about an object in its own version.
 fn here(kind: &Kind, object: &InputObject) -> Vec<Note> {
     let bad = violation(kind, object, None);
     let bad = bad.map(|bad| (Severity::Invalid, format!("{} {}", bad.field, bad.message).trim_start().to_owned()));
@@ -183,7 +183,7 @@ fn here(kind: &Kind, object: &InputObject) -> Vec<Note> {
     bad.into_iter().chain(marked).map(|(what, detail)| Note { to: None, what, detail }).collect()
 }
 
-/// What there is to say about an object at a version.
+/// The findings about an object at a version.
 pub(crate) fn remarks(to: &str, preview: &Preview) -> Vec<Note> {
     let mut remarks = Vec::new();
     let mut say = |what: Severity, detail: String| remarks.push(Note { to: Some(to.to_owned()), what, detail });
@@ -204,12 +204,12 @@ pub(crate) fn remarks(to: &str, preview: &Preview) -> Vec<Note> {
 }
 
 impl Assessed {
-    /// Bytes of its kept annotations at most, over the versions.
+    /// The maximum size of its kept annotations over all versions, in bytes.
     pub(super) fn kept(&self) -> usize {
         self.previews.iter().map(|(_, preview)| preview.kept).max().unwrap_or_default()
     }
 
-    /// For programs.
+    /// The assessment, for programs.
     pub(super) fn json(&self) -> JsonTree {
         let remarks = self.remarks.iter().map(|remark| {
             JsonTree::object([

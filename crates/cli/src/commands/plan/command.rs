@@ -1,4 +1,4 @@
-//! Flags in, a report out.
+//! The `plan` command.
 
 use std::process::ExitCode;
 
@@ -21,18 +21,18 @@ use crate::commands::{format::Format, usage::Usage};
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct PlanArgs {
-    /// Kind whose objects are read in the cluster, by any of its names; without it, objects are read from files.
+    /// Kind of the objects in the cluster, by any of its names. Defaults to objects from files.
     #[arg(value_name = "KIND", conflicts_with_all = ["files", "recursive"])]
     kind: Option<String>,
     #[command(flatten)]
     files: FileArgs,
-    /// Look at this version only, instead of every other one.
+    /// Assess this version only, instead of every other version.
     #[arg(long, value_name = "VERSION")]
     to: Option<String>,
-    /// Ask, too, which objects this controller version would not take if they were handed over to it.
+    /// Also report objects that this controller version would reject in a handover.
     #[arg(long, value_name = "X.Y.Z")]
     controller_version: Option<ControllerVersion>,
-    /// Form of the result. HTML is one page without anything from elsewhere, to attach to a change.
+    /// Output format. HTML is one self-contained page.
     #[arg(short, long, value_enum, default_value_t = PlanFormat::Text)]
     output: PlanFormat,
     #[command(flatten)]
@@ -41,7 +41,7 @@ pub(crate) struct PlanArgs {
     kinds: KindsArgs,
 }
 
-/// The form of a plan.
+/// The output format of a plan.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 enum PlanFormat {
     /// One page.
@@ -50,11 +50,11 @@ enum PlanFormat {
     Json,
     /// Totals, and the first findings.
     Text,
-    /// The same with all findings.
+    /// Totals, and all findings.
     Wide,
 }
 
-/// Says what would become of objects. Nothing is written anywhere.
+/// Reports the effects on objects. Read-only.
 pub(crate) fn run(args: &PlanArgs) -> anyhow::Result<ExitCode> {
     let controller = args.controller_version.clone();
     let webhook = args.kinds.webhook()?.admitting(Settings {
@@ -83,7 +83,7 @@ pub(crate) fn run(args: &PlanArgs) -> anyhow::Result<ExitCode> {
     Ok(if report.stops() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// Every object of a known kind in files; `None` where one could not be looked at, which is on stderr by then.
+/// The assessment of every object of a known kind in files. `None` if one failed, which is already reported.
 fn in_files(args: &PlanArgs, questions: &Questions<'_>) -> anyhow::Result<Option<Vec<Assessed>>> {
     let decided = args.files.decide(EXAMPLE, |object| match kind_of(questions.webhook, object) {
         Ok(_) => questions.ask(object).map(Ok),
@@ -108,7 +108,7 @@ fn in_files(args: &PlanArgs, questions: &Questions<'_>) -> anyhow::Result<Option
     Ok(Some(known))
 }
 
-/// Every object of the kind in the cluster; `None` where one could not be looked at, which is on stderr by then.
+/// The assessment of every object of the kind in the cluster. `None` if one failed, which is already reported.
 fn in_cluster(args: &PlanArgs, name: &str, questions: &Questions<'_>) -> anyhow::Result<Option<Vec<Assessed>>> {
     let all = args.kinds.load()?;
     let kind = &find(&all, name)?.kind;
@@ -120,7 +120,7 @@ fn in_cluster(args: &PlanArgs, name: &str, questions: &Questions<'_>) -> anyhow:
     let mut progress = ProgressLine::new();
     let mut take = |items: Vec<serde_json::Value>| {
         for item in items {
-            // A page is given back before the next one is read.
+            // Frees a page before the next one is read.
             let object = JsonTree::from_json(&item.to_string()).map_err(|error| error.to_string());
             let object = object.and_then(|json| InputObject::read(crd.clone(), &json));
             match object.and_then(|object| questions.ask(&object)) {
@@ -149,7 +149,7 @@ fn in_cluster(args: &PlanArgs, name: &str, questions: &Questions<'_>) -> anyhow:
     Ok(good.then_some(assessed))
 }
 
-/// A check of nothing is no success.
+/// An empty input is an error.
 const EMPTY: &str = "cannot check the input: it is a list without an object";
 
 const EXAMPLE: &str = "kubectl get materializes -A -o json | pointsman plan";

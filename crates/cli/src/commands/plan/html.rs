@@ -1,4 +1,4 @@
-//! A plan as one page.
+//! A plan as an HTML page.
 
 use super::assessment::{Assessed, Severity};
 use super::report::PlanReport;
@@ -41,7 +41,7 @@ fn totals(report: &PlanReport) -> String {
     )
 }
 
-/// How many objects keep how much.
+/// A histogram of the sizes of kept values.
 fn sizes(report: &PlanReport) -> String {
     let Some((middle, most)) = report.kept() else { return String::new() };
     let counts: Vec<usize> = BUCKETS
@@ -94,7 +94,7 @@ fn row(object: &Assessed) -> String {
     )
 }
 
-/// What a bar is called, and the bytes where it ends.
+/// The name of a bar, and its upper limit in bytes.
 const BUCKETS: [(&str, usize); 6] = [
     ("none", 1),
     ("to 1 KiB", 1 << 10),

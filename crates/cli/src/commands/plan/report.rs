@@ -1,15 +1,15 @@
-//! What all objects together come to.
+//! The summary of all objects.
 
 use std::collections::BTreeMap;
 
 use super::assessment::{Assessed, Severity};
 use crate::commands::json_tree::JsonTree;
 
-/// All objects, and what they come to.
+/// All objects with a summary.
 pub(super) struct PlanReport {
-    /// The worst first, then by kind and name.
+    /// Worst first, then by kind and name.
     pub(super) objects: Vec<Assessed>,
-    /// The controller version that was asked whether it would take them.
+    /// The controller version that was checked.
     pub(super) controller: Option<String>,
 }
 
@@ -22,18 +22,18 @@ impl PlanReport {
         Self { objects, controller }
     }
 
-    /// How many objects have this said about them.
+    /// The number of objects with a finding of this severity.
     pub(super) fn count(&self, what: Severity) -> usize {
         let has = |object: &&Assessed| object.remarks.iter().any(|remark| remark.what == what);
         self.objects.iter().filter(has).count()
     }
 
-    /// Whether something has to be mended first.
+    /// Returns whether a finding must be fixed first.
     pub(super) fn stops(&self) -> bool {
         Severity::ALL.into_iter().any(|what| what.stops() && self.count(what) > 0)
     }
 
-    /// Bytes that are kept of an object: the median, and those of the one with the most, which is named.
+    /// The median size of kept values in bytes, and the object with the largest.
     pub(super) fn kept(&self) -> Option<(usize, &Assessed)> {
         let mut sizes: Vec<usize> = self.objects.iter().map(Assessed::kept).collect();
         sizes.sort_unstable();
@@ -41,7 +41,7 @@ impl PlanReport {
         Some((middle, self.objects.iter().max_by_key(|object| object.kept())?))
     }
 
-    /// For each version and field, how many objects have a value that the version does not show.
+    /// For each version and field, the number of objects with a value that the version does not show.
     pub(super) fn hidden(&self) -> BTreeMap<(&str, &str), usize> {
         let mut counts = BTreeMap::new();
         for (to, preview) in self.objects.iter().flat_map(|object| &object.previews) {
@@ -52,22 +52,23 @@ impl PlanReport {
         counts
     }
 
-    /// How many conversions an API server makes when it starts: of every object, for each version but the stored one.
+    /// The number of conversions at the start of an API server: of every object, to each version except the storage
+    /// version.
     pub(super) fn conversions(&self) -> usize {
         self.objects.iter().map(|object| object.previews.len()).sum()
     }
 
-    /// Seconds that these take.
+    /// The duration of these conversions in seconds.
     pub(super) fn cold(&self) -> f64 {
         self.conversions() as f64 * PER_CONVERSION
     }
 
-    /// Whether a cold cache takes longer than etcd remembers what it was filled from.
+    /// Returns whether filling a cold cache takes longer than the compaction interval of etcd.
     pub(super) fn outlives_compaction(&self) -> bool {
         self.cold() > COMPACTION
     }
 
-    /// For programs.
+    /// The report, for programs.
     pub(super) fn json(&self) -> JsonTree {
         let number = |number: usize| JsonTree::Number(number.to_string());
         let counts = Severity::ALL.map(|what| (what.name(), number(self.count(what))));
@@ -105,9 +106,9 @@ impl PlanReport {
     }
 }
 
-/// Seconds: what one object costs a cold cache, on a machine with two cores that the API server shares with a debug
-/// build of the server (docs/api-calls.md).
+/// The duration of one object in a cold cache in seconds, measured on a machine with two cores that the API server
+/// shares with a debug build of the server (docs/api-calls.md).
 const PER_CONVERSION: f64 = 0.000_84;
 
-/// Seconds: the default of the API server's `--etcd-compaction-interval`. A list that takes longer begins again.
+/// The default of the API server's `--etcd-compaction-interval` in seconds. A list that takes longer starts again.
 const COMPACTION: f64 = 300.0;

@@ -5,11 +5,11 @@ use super::report::PlanReport;
 use crate::commands::output::counted;
 use crate::commands::table::{shortened, table};
 
-/// Lines, and a table of what is to be looked at.
+/// Totals, and a table of findings.
 pub(super) fn text(report: &PlanReport, all: bool) -> String {
     let mut text = format!("{}\n", counted(report.objects.len(), "object"));
     for what in Severity::ALL {
-        // What nobody asked about is not answered.
+        // Omits the check that was not requested.
         if what != Severity::Denied || report.controller.is_some() {
             text.push_str(&format!("  {:>6} {}\n", report.count(what), what.meaning()));
         }
@@ -65,6 +65,6 @@ fn conversions(report: &PlanReport) -> String {
     counted(report.conversions(), "conversion")
 }
 
-/// Rows, and characters of a detail, that leave the totals on the screen.
+/// The maximum number of rows, and of characters of a detail, so that the totals stay on the screen.
 const ROWS: usize = 20;
 const DETAIL: usize = 100;

@@ -1,4 +1,4 @@
-//! What people do to a rollout.
+//! Changes of a rollout by an operator.
 
 use std::cell::Cell;
 use std::process::ExitCode;
@@ -29,13 +29,13 @@ pub(crate) struct ApproveArgs {
     /// Name of the StagedRollout.
     #[arg(value_name = "NAME")]
     name: String,
-    /// Wave that is approved.
+    /// Name of the wave.
     #[arg(value_name = "WAVE")]
     wave: String,
-    /// Let that wave begin. Only a wave that asks for two approvals has to be told which.
+    /// Approve the start of the wave. Required only for a wave with two approvals.
     #[arg(long, conflicts_with = "after")]
     before: bool,
-    /// Let the rollout go on behind that wave.
+    /// Approve the continuation after the wave.
     #[arg(long)]
     after: bool,
     #[command(flatten)]
@@ -61,7 +61,7 @@ pub(super) fn pause(args: &ChangeArgs) -> anyhow::Result<ExitCode> {
 }
 
 pub(super) fn undo(args: &ChangeArgs) -> anyhow::Result<ExitCode> {
-    // Whoever says where it goes has it go: a pause of before ends.
+    // A new direction ends an earlier pause.
     let run = format!("pointsman rollout run {}{}", args.name, args.kinds.flags());
     let done = format!("goes back: {run} takes back what was moved");
     set(args, RolloutRequest::Undo, &json!({"direction": "Undo", "paused": false}), &done)
@@ -73,7 +73,7 @@ pub(super) fn abort(args: &ChangeArgs) -> anyhow::Result<ExitCode> {
     set(args, RolloutRequest::Abort, &json!({"direction": "Abort", "paused": false}), &done)
 }
 
-/// Sets members of the spec of a StagedRollout, where that changes something.
+/// Sets members of the spec of a StagedRollout, if that changes it.
 fn set(args: &ChangeArgs, request: RolloutRequest, members: &Value, done: &str) -> anyhow::Result<ExitCode> {
     args.cluster.patiently(async |cluster| {
         check(request, &get_rollout(&cluster, &args.name).await.map_err(advise)?, &args.kinds)?;
@@ -83,12 +83,12 @@ fn set(args: &ChangeArgs, request: RolloutRequest, members: &Value, done: &str) 
     Ok(ExitCode::SUCCESS)
 }
 
-/// A request that would change nothing is an error.
+/// Rejects a request without an effect.
 fn check(request: RolloutRequest, document: &Value, kinds: &KindsArgs) -> anyhow::Result<()> {
     request.check(document, &kinds.flags()).map_err(without_effect)
 }
 
-/// The failure first: whoever runs it must not see a rollout that goes on with what has failed.
+/// Resets the failure first, so that a runner cannot continue with the old failure.
 pub(super) fn resume(args: &ChangeArgs) -> anyhow::Result<ExitCode> {
     let clock = RolloutClock::start();
     args.cluster.with(async |cluster| {

@@ -1,4 +1,4 @@
-//! The subcommands of `rollout`.
+//! The `rollout` command.
 
 use std::process::ExitCode;
 
@@ -27,59 +27,58 @@ pub(crate) struct RolloutArgs {
 
 #[derive(Debug, Subcommand)]
 enum RolloutCommand {
-    /// End a rollout: what is under way ends, and nothing more is moved.
+    /// Abort a rollout: finish the objects in flight, and move no others.
     #[command(after_help = examples::ABORT)]
     Abort(ChangeArgs),
     /// Approve a waiting wave, before it starts or after it ends.
     #[command(after_help = examples::APPROVE)]
     Approve(ApproveArgs),
-    /// Take every object back that a rollout has moved.
+    /// Undo a rollout: revert every object that it has moved.
     #[command(after_help = examples::UNDO)]
     Undo(ChangeArgs),
-    /// Take off the objects what a rollout that is over has left on them.
+    /// Remove the annotations of a finished rollout from objects.
     #[command(after_help = examples::CLEAN)]
     Clean(CleanArgs),
-    /// Print what a cluster has to know of StagedRollouts: their CRD, and the policy that keeps those that are under
-    /// way.
+    /// Print the CRD of StagedRollouts, and the policy that protects them while in progress.
     #[command(after_help = examples::CRD)]
     Crd,
-    /// Print what the Lease of a controller version is called, for whoever starts the controller.
+    /// Print the name of the Lease of a controller version, for its deployment.
     #[command(after_help = examples::LEASE)]
     Lease(LeaseArgs),
     /// List rollouts.
     #[command(after_help = examples::LIST)]
     List(ListRolloutsArgs),
-    /// Tell an object to go before the others of its wave.
+    /// Move an object before the others of its wave.
     #[command(after_help = examples::PRIORITIZE)]
     Prioritize(PrioritizeArgs),
-    /// Show how each object of a rollout stands.
+    /// Show the state of each object of a rollout.
     #[command(after_help = examples::OBJECTS)]
     Objects(ObjectsArgs),
-    /// Move nothing more for now. Run keeps watching what is under way.
+    /// Pause a rollout. A running `rollout run` continues to watch objects in flight.
     #[command(after_help = examples::PAUSE)]
     Pause(ChangeArgs),
-    /// Say what a rollout would do, object by object. Nothing is written.
+    /// Report what a rollout would do, object by object. Read-only.
     #[command(after_help = examples::PLAN)]
     Plan(PlanRolloutArgs),
-    /// Print the policy that refuses what a rollout freezes, for whoever applies it without start.
+    /// Print the policy that blocks writes to frozen resources. `rollout start` applies it for you.
     #[command(after_help = examples::POLICIES)]
     Policies(PoliciesArgs),
-    /// Let a rollout go on after it was paused, or after something failed.
+    /// Resume a rollout that was paused, or that failed.
     #[command(after_help = examples::RESUME)]
     Resume(ChangeArgs),
-    /// Print the ClusterRole that running a rollout takes: what its workflows do, and nothing else.
+    /// Print the ClusterRole with exactly the rights that a rollout needs.
     #[command(after_help = examples::RIGHTS)]
     Rights(RightsArgs),
-    /// Run a rollout, or all of a cluster: move objects, wave by wave.
+    /// Run one rollout, or all rollouts of a cluster: move objects in waves.
     #[command(after_help = examples::RUN)]
     Run(RunArgs),
     /// Show a rollout.
     #[command(after_help = examples::STATUS)]
     Status(RolloutStatusArgs),
-    /// Apply a StagedRollout, after checking it, and what freezes what it names. Run moves the objects.
+    /// Check and apply a StagedRollout and its policies. `rollout run` moves the objects.
     #[command(after_help = examples::START)]
     Start(StartArgs),
-    /// Say which versions of a kind run, which one is meant, and which may follow.
+    /// Show the running and desired versions of a kind, and the versions that may follow.
     #[command(after_help = examples::VERSIONS)]
     Versions(VersionsArgs),
 }

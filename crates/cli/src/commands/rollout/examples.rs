@@ -1,4 +1,4 @@
-//! What the help of each subcommand of `rollout` shows, one after the other.
+//! The examples in the help of each subcommand of `rollout`.
 
 pub(super) const ABORT: &str = "\
 Examples:

@@ -1,4 +1,4 @@
-//! What a rollout would do, as one page.
+//! The plan of a rollout as an HTML page.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use pointsman_core::rollout::{Forecast, ObjectState, Rollout, RolloutStatus, tol
 use super::object_table::{NONE, ToldObjects, why};
 use crate::commands::objects_page::{ObjectsPage, bar, escaped};
 
-/// The page: in the words of the table, these lines about the whole, waves with how many are where, and the objects.
+/// The page: summary lines, waves with counts, and the objects, in the words of the table.
 pub(super) fn page(rollout: &Rollout, told: &[Forecast<'_>], summary: &str) -> String {
     let from = rollout.from().map_or_else(|| "any version".to_owned(), str::to_owned);
     let title = format!("Plan of rollout {}: from {from} to {}", rollout.name(), rollout.to());
@@ -24,7 +24,7 @@ pub(super) fn page(rollout: &Rollout, told: &[Forecast<'_>], summary: &str) -> S
     ObjectsPage { title, above, columns: &columns, numbers: &[], rows, objects: told.len() }.html()
 }
 
-/// How many objects each wave has, and how they stand.
+/// The number of objects in each wave, and their states.
 fn waves(rollout: &Rollout, told: &[Forecast<'_>]) -> String {
     let of = |wave: &str| told.iter().filter(|one| one.wave == wave).collect::<Vec<_>>();
     let most = rollout.waves().map(|wave| of(wave).len()).max().unwrap_or_default();

@@ -17,17 +17,17 @@ pub(crate) struct LeaseArgs {
     /// Kind, by any of its names.
     #[arg(value_name = "KIND")]
     kind: String,
-    /// Controller version, as the version label has it, such as 2.16.1.
+    /// Controller version, as in the version label, such as 2.16.1.
     #[arg(value_name = "X.Y.Z")]
     controller: ControllerVersion,
-    /// Form of the result; without it, the name alone.
+    /// Output format. The default is the name alone.
     #[arg(short, long, value_enum)]
     output: Option<Format>,
     #[command(flatten)]
     kinds: KindsArgs,
 }
 
-/// Prints what the Lease of a controller version is called.
+/// Prints the name of the Lease of a controller version.
 pub(super) fn lease(args: &LeaseArgs) -> anyhow::Result<ExitCode> {
     let all = args.kinds.load()?;
     let kind = &find(&all, &args.kind)?.kind;

@@ -1,11 +1,11 @@
-//! How rollouts stand, as metrics: for whoever wants to be woken by one.
+//! The state of rollouts as metrics, for alerts.
 
 use pointsman_core::rollout::{RolloutCounts, RolloutStatus};
 use serde_json::Value;
 
 use crate::commands::gauge::{MetricSample, gauge};
 
-/// All of it; `now` is in seconds since 1970.
+/// All metrics. `now` is in seconds since 1970.
 pub(super) fn exposition(documents: &[Value], now: u64) -> String {
     let rollouts: Vec<SeenRollout<'_>> = documents.iter().map(SeenRollout::of).collect();
     let mut text = String::new();
@@ -44,7 +44,7 @@ pub(super) fn exposition(documents: &[Value], now: u64) -> String {
     text
 }
 
-/// A rollout as it is told.
+/// A rollout with its labels.
 struct SeenRollout<'d> {
     name: &'d str,
     kind: &'d str,
@@ -61,7 +61,7 @@ impl<'d> SeenRollout<'d> {
     }
 }
 
-/// The samples of each rollout, with its name and its kind before their own labels.
+/// The samples of each rollout, with its name and its kind before the other labels.
 fn each<'s>(
     rollouts: &'s [SeenRollout<'_>],
     samples: impl Fn(&'s SeenRollout<'_>) -> Vec<MetricSample<'s>>,

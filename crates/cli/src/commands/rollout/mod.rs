@@ -1,4 +1,4 @@
-//! `pointsman rollout`: a fleet goes from one controller version to another.
+//! `pointsman rollout`: moves a fleet from one controller version to another.
 
 mod change;
 mod command;

@@ -1,24 +1,24 @@
-//! Objects of a rollout: when each goes, what runs of it, and how it stands.
+//! Objects of a rollout: order, running versions, and state.
 
 use pointsman_core::rollout::{Direction, Forecast, ObjectState, Rollout, RolloutStatus};
 use serde_json::{Map, Value, json};
 
 use crate::commands::table::table_of;
 
-/// Objects of a rollout, in the order in which they go.
+/// Objects of a rollout, in the order of their moves.
 pub(super) struct ToldObjects<'a> {
     rollout: &'a Rollout,
     all: &'a [Forecast<'a>],
-    /// The version that the rollout leads to, where that is known.
+    /// The target version of the rollout, if known.
     target: Option<&'a str>,
 }
 
-/// How much of each object a table has.
+/// The columns of the table.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum ObjectColumns {
-    /// What a screen of 80 columns has room for, but for the reason at the end.
+    /// Columns for a screen of 80 columns, apart from the reason at the end.
     Few,
-    /// What it is there for, and where it goes, as well.
+    /// Also the role and the target.
     All,
 }
 
@@ -55,17 +55,17 @@ impl<'a> ToldObjects<'a> {
         row
     }
 
-    /// Whether any object has a reason for its state.
+    /// Returns whether any object has a reason for its state.
     fn has_reasons(&self) -> bool {
         self.all.iter().any(|one| !why(one).is_empty())
     }
 
-    /// A name on each line, as commands take it.
+    /// One name on each line, as input for commands.
     pub(super) fn names(&self) -> String {
         self.all.iter().map(|one| format!("{}\n", one.object.title())).collect()
     }
 
-    /// The same for programs.
+    /// The objects, for programs.
     pub(super) fn json(&self) -> Value {
         let one = |one: &Forecast<'_>| {
             json!({
@@ -78,7 +78,7 @@ impl<'a> ToldObjects<'a> {
         self.all.iter().map(one).collect()
     }
 
-    /// The version of each of its parts, in a cell each.
+    /// The versions of each part, one cell each.
     pub(super) fn parts_of(&self, one: &Forecast<'_>) -> impl Iterator<Item = String> {
         one.parts.iter().map(|versions| match versions.as_deref() {
             Ok([]) => NONE.to_owned(),
@@ -98,7 +98,7 @@ impl<'a> ToldObjects<'a> {
         Value::Object(self.rollout.parts().zip(&one.parts).map(part).collect::<Map<_, _>>())
     }
 
-    /// What the rollout is not about, it leads nowhere.
+    /// The target of an object. `None` for objects outside of the rollout.
     fn target_of(&self, one: &Forecast<'_>) -> Option<&'a str> {
         self.target.filter(|_| !matches!(one.standing, ObjectState::Outside | ObjectState::Gone))
     }
@@ -107,13 +107,13 @@ impl<'a> ToldObjects<'a> {
         self.rollout.knows_roles() && columns == ObjectColumns::All
     }
 
-    /// Whether the version label says anything that the parts do not.
+    /// Returns whether the version label adds information to the parts.
     pub(super) fn has_label(&self) -> bool {
         !self.rollout.has_workflows() || self.rollout.parts().next().is_none()
     }
 }
 
-/// Why an object stands as it does, or what is wrong with it.
+/// The reason for the state of an object, or its health problem.
 pub(super) fn why(one: &Forecast<'_>) -> String {
     match (one.standing.why(), one.object.unhealthy()) {
         ("", Some(why)) => format!("unhealthy: {why}"),
@@ -121,9 +121,9 @@ pub(super) fn why(one: &Forecast<'_>) -> String {
     }
 }
 
-/// It has no such thing.
+/// The cell of an absent value.
 pub(super) const NONE: &str = "-";
-/// Nobody knows.
+/// The cell of an unknown value.
 const UNKNOWN: &str = "?";
 
 #[cfg(test)]
@@ -133,7 +133,7 @@ mod tests {
 
     use super::*;
 
-    /// Two masters, one of which is through, and two workers, of one of which nobody knows what runs.
+    /// Two masters, one of them updated, and two workers, one of them with an unknown version.
     fn hosts() -> [Value; 4] {
         let image = |version: &str| json!({"image": format!("kube-apiserver:{version}"), "version": version});
         let host = |name: &str, personality: &str, control_plane: Value, kubelet: Value| {

@@ -27,11 +27,10 @@ pub(crate) struct PlanRolloutArgs {
     /// File of the StagedRollout, or - for stdin.
     #[arg(short, long, value_name = "FILE")]
     filename: PathBuf,
-    /// Send every first write as a dry run, so that each webhook judges it; nothing is stored.
+    /// Send each first write as a server-side dry run, so that webhooks validate it. Nothing is stored.
     #[arg(long)]
     server: bool,
-    /// Form of the result; without it, a table for people. HTML is one page without anything from elsewhere, to attach
-    /// to a change.
+    /// Output format. The default is a table. HTML is one self-contained page.
     #[arg(short, long, value_enum)]
     output: Option<RolloutPlanFormat>,
     #[command(flatten)]
@@ -42,7 +41,7 @@ pub(crate) struct PlanRolloutArgs {
     kinds: KindsArgs,
 }
 
-/// The form of what a rollout would do.
+/// The output format of a rollout plan.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 enum RolloutPlanFormat {
     /// One page.
@@ -53,7 +52,7 @@ enum RolloutPlanFormat {
     Yaml,
 }
 
-/// Exit code 1 where anything would not move, or the rollout would not begin.
+/// Exit code 1 if an object would not move, or the rollout would not start.
 pub(super) fn plan(args: &PlanRolloutArgs) -> anyhow::Result<ExitCode> {
     let (all, mutated) = args.kinds.load_with_mutations()?;
     let file = FileRollout::read(&args.filename, &all)?;
@@ -161,7 +160,7 @@ fn summary(
     text
 }
 
-/// What it will ask of the API server.
+/// The number of API calls.
 fn calls(rollout: &Rollout, survey: &FleetSnapshot, moves: usize) -> String {
     let patches = match (rollout.has_workflows(), rollout.holds()) {
         (true, _) => format!("at most {}", moves * rollout.steps()),
@@ -193,7 +192,7 @@ fn steps_json(rollout: &Rollout) -> Vec<Value> {
     told_steps(rollout).into_iter().map(json).collect()
 }
 
-/// What nobody else may write meanwhile, and whether somebody sees to that.
+/// The frozen resources, and whether a policy protects them.
 fn freezing(rollout: &Rollout, survey: &FleetSnapshot) -> String {
     let frozen = frozen(rollout);
     if frozen.is_empty() {

@@ -22,12 +22,12 @@ pub(crate) struct PoliciesArgs {
     /// Name of the StagedRollout.
     #[arg(value_name = "NAME", required_unless_present = "filename")]
     name: Option<String>,
-    /// File of a StagedRollout, or - for stdin, instead of one that is in the cluster.
+    /// File of a StagedRollout, or - for stdin, instead of one in the cluster.
     #[arg(short, long, value_name = "FILE", conflicts_with = "name")]
     filename: Option<PathBuf>,
     #[command(flatten)]
     runner: RunnerArgs,
-    /// Form of the result.
+    /// Output format.
     #[arg(short, long, value_enum, default_value_t = Format::Yaml)]
     output: Format,
     #[command(flatten)]
@@ -36,7 +36,7 @@ pub(crate) struct PoliciesArgs {
     kinds: KindsArgs,
 }
 
-/// Prints what freezes what a rollout names, and what goes with objects that become others.
+/// Prints the freeze policy, and the policies of a kind conversion.
 pub(super) fn policies(args: &PoliciesArgs) -> anyhow::Result<ExitCode> {
     let all = args.kinds.load()?;
     let (kind, rollout) = read(args, &all)?;

@@ -18,7 +18,7 @@ pub(crate) struct PrioritizeArgs {
     /// Name of the StagedRollout.
     #[arg(value_name = "NAME")]
     name: String,
-    /// Object that goes next, or its name alone where the kind is in no namespace.
+    /// Object to move next. Without a namespace for cluster-scoped kinds.
     #[arg(value_name = "NAMESPACE/OBJECT")]
     object: String,
     #[command(flatten)]
@@ -29,7 +29,7 @@ pub(crate) struct PrioritizeArgs {
     kinds: KindsArgs,
 }
 
-/// Tells an object to go next.
+/// Prioritizes an object.
 pub(super) fn prioritize(args: &PrioritizeArgs) -> anyhow::Result<ExitCode> {
     let (all, mutated) = args.kinds.load_with_mutations()?;
     let looks = args.prometheus.survey(SnapshotOptions::Nobody, mutated)?;

@@ -1,4 +1,4 @@
-//! Where checks of metrics ask.
+//! The Prometheus server for metric checks.
 
 use clap::Args;
 use pointsman_cluster::{SnapshotOptions, SurveyOptions};
@@ -6,23 +6,23 @@ use pointsman_core::definition::{HttpAddress, MutatedKind};
 
 use crate::commands::usage::Usage;
 
-/// The Prometheus of the cluster.
+/// The Prometheus server of the cluster.
 #[derive(Args, Debug)]
 pub(crate) struct PrometheusArgs {
-    /// Address of the Prometheus of this cluster, http:// or https://, for checks that ask for metrics.
-    // Read here and not by clap, which repeats what it does not take: it may hold a password.
+    /// URL of the Prometheus server of this cluster, http:// or https://, for metric checks.
+    // Parsed here instead of by clap, which prints invalid values: the URL may contain a password.
     #[arg(long, value_name = "URL", env = "POINTSMAN_PROMETHEUS", hide_env_values = true, help_heading = "Cluster")]
     prometheus: Option<String>,
 }
 
 impl PrometheusArgs {
-    /// Where it is, if somebody says so.
+    /// The address, if given.
     ///
     /// # Errors
-    /// Something else is said.
+    /// The address is invalid.
     pub(super) fn address(&self) -> anyhow::Result<Option<HttpAddress>> {
         let wrong = |why: &str| Usage(format!("--prometheus: {why}"));
-        // A variable that is set to nothing names nobody.
+        // An empty variable counts as not set.
         let Some(text) = self.prometheus.as_deref().filter(|text| !text.is_empty()) else { return Ok(None) };
         let address: HttpAddress = text.parse().map_err(|error| wrong(&format!("{error}")))?;
         if address.has_query() {
@@ -31,7 +31,7 @@ impl PrometheusArgs {
         Ok(Some(address))
     }
 
-    /// How a fleet is looked at.
+    /// The options of a fleet snapshot.
     ///
     /// # Errors
     /// As [`Self::address`].

@@ -20,14 +20,14 @@ pub(crate) struct RightsArgs {
     /// Name of the StagedRollout.
     #[arg(value_name = "NAME", required_unless_present = "filename")]
     name: Option<String>,
-    /// File of a StagedRollout, or - for stdin, instead of one that is in the cluster.
+    /// File of a StagedRollout, or - for stdin, instead of one in the cluster.
     #[arg(short, long, value_name = "FILE", conflicts_with = "name")]
     filename: Option<PathBuf>,
-    /// For a cluster whose API server has the admission plugin OwnerReferencesPermissionEnforcement on: with what it
-    /// asks for more of whoever hands over what belongs to an object.
+    /// Include the additional rights that the admission plugin OwnerReferencesPermissionEnforcement requires to change
+    /// owner references.
     #[arg(long)]
     guarded_owners: bool,
-    /// Form of the result.
+    /// Output format.
     #[arg(short, long, value_enum, default_value_t = Format::Yaml)]
     output: Format,
     #[command(flatten)]
@@ -36,8 +36,7 @@ pub(crate) struct RightsArgs {
     kinds: KindsArgs,
 }
 
-/// Prints the ClusterRole that running a rollout takes, and behind it one for other clusters, where it asks something
-/// of these.
+/// Prints the ClusterRole of the runner, followed by one for other clusters, if the rollout accesses them.
 pub(super) fn rights(args: &RightsArgs) -> anyhow::Result<ExitCode> {
     let all = args.kinds.load()?;
     let owners = if args.guarded_owners { OwnerReferences::Guarded } else { OwnerReferences::Free };

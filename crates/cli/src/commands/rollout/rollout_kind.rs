@@ -1,4 +1,4 @@
-//! StagedRollouts and the kinds that they are about.
+//! StagedRollouts and their kinds.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use crate::commands::kind_names::find;
 use crate::commands::kinds_dir::LoadedKind;
 use crate::hint::hinted;
 
-/// A StagedRollout of a file, checked.
+/// A validated StagedRollout from a file.
 pub(super) struct FileRollout {
     pub(super) rollout: Rollout,
     pub(super) document: Value,
@@ -37,19 +37,19 @@ impl FileRollout {
     }
 }
 
-/// The kind that a StagedRollout is about.
+/// The kind of a StagedRollout.
 pub(super) fn kind_of<'k>(document: &Value, all: &'k [LoadedKind]) -> anyhow::Result<&'k Kind> {
     let name = document.pointer("/spec/kind").and_then(Value::as_str).unwrap_or_default();
     Ok(&find(all, name)?.kind)
 }
 
-/// A StagedRollout of a cluster, checked, and its kind.
+/// A validated StagedRollout from a cluster, and its kind.
 pub(super) fn checked<'k>(document: &Value, kinds: &'k [LoadedKind]) -> anyhow::Result<(&'k Kind, Rollout)> {
     let kind = kind_of(document, kinds)?;
     Ok((kind, answered_rollout(document, kind)?))
 }
 
-/// What went wrong, with what somebody can do about it.
+/// An error with its hint.
 pub(super) fn advise(error: RolloutError) -> anyhow::Error {
     let hint = error.hint().or_else(|| error.call().and_then(CallError::hint));
     match hint {
@@ -58,7 +58,7 @@ pub(super) fn advise(error: RolloutError) -> anyhow::Error {
     }
 }
 
-/// A request that would change nothing, with the command that changes something.
+/// A request without an effect, with a hint for another command.
 pub(super) fn without_effect(NoEffect { why, hint }: NoEffect) -> anyhow::Error {
     hinted(anyhow::Error::msg(why), hint)
 }

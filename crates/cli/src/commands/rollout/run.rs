@@ -19,18 +19,18 @@ use crate::commands::stop::{INTERRUPTED, Stop};
 
 #[derive(Args, Debug)]
 pub(crate) struct RunArgs {
-    /// Name of the StagedRollout. Without it all rollouts of the cluster are run whose kinds are known, until Ctrl-C.
+    /// Name of the StagedRollout. By default, all rollouts of the cluster with known kinds are run, until Ctrl-C.
     #[arg(value_name = "NAME")]
     name: Option<String>,
-    /// End once there is nothing to do but to wait for others.
+    /// Exit when the rollout only waits.
     #[arg(long)]
     once: bool,
-    /// Who runs it, in the Lease: no two processes at a time by one name. Who is started again by the same name goes on
-    /// at once, without waiting until nothing comes any more of what it asked for before. Defaults to the name of this
-    /// machine and the process, and a number by chance.
+    /// Identity of the runner in the Lease. Must be unique among processes. A process that restarts with the same
+    /// identity continues immediately, without waiting for earlier API calls to finish. Defaults to the host name, the
+    /// process ID and a random number.
     #[arg(long, value_name = "NAME")]
     holder: Option<String>,
-    /// Namespace of the Lease that keeps two processes apart.
+    /// Namespace of the Lease that excludes other runners.
     #[arg(short, long, value_name = "NAME", default_value = "default")]
     namespace: String,
     #[command(flatten)]
@@ -41,7 +41,7 @@ pub(crate) struct RunArgs {
     kinds: KindsArgs,
 }
 
-/// Runs a rollout, or all of them. Exit code 1 where one needs a person.
+/// Runs one or all rollouts. Exit code 1 if one needs manual action.
 pub(super) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
     let (all, mutated) = args.kinds.load_with_mutations()?;
     let stop = Stop::on_interrupt()?;
@@ -59,7 +59,7 @@ pub(super) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
     Ok(if needs_a_person { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// Runs one rollout. Returns whether it needs a person.
+/// Runs one rollout. Returns whether it needs manual action.
 fn one(args: &RunArgs, name: &str, all: &[LoadedKind], options: &RolloutOptions, stop: &Stop) -> anyhow::Result<bool> {
     let told = ToldOfRollouts::default();
     let ended = args.cluster.with(async |cluster| {
@@ -74,7 +74,7 @@ fn one(args: &RunArgs, name: &str, all: &[LoadedKind], options: &RolloutOptions,
     Ok(needs_a_person(&ended))
 }
 
-/// Runs every rollout whose kind is known. Returns whether one of them needs a person.
+/// Runs every rollout with a known kind. Returns whether one of them needs manual action.
 fn every(args: &RunArgs, all: &[LoadedKind], options: &RolloutOptions, stop: &Stop) -> anyhow::Result<bool> {
     let told = ToldOfRollouts::default();
     let ends = args.cluster.with(async |cluster| {
@@ -100,13 +100,12 @@ fn line(status: &RolloutStatus) -> String {
     format!("{:?}: {}", status.phase, status.message)
 }
 
-/// What was told of each rollout last.
+/// The last printed line of each rollout.
 #[derive(Default)]
 struct ToldOfRollouts(RefCell<BTreeMap<String, String>>);
 
 impl ToldOfRollouts {
-    /// Tells what happens, and of the status only what is new. `name` is that of the rollout, where there may be
-    /// several.
+    /// Prints events, and changes of the status. `name` is the name of the rollout, if there are several.
     fn hear(&self, name: &str, event: RolloutEvent) {
         let of = if name.is_empty() { String::new() } else { format!("{name}: ") };
         match event {
@@ -134,10 +133,10 @@ impl ToldOfRollouts {
     }
 }
 
-/// Of this process, and of no other that runs at the same time.
+/// An identity that is unique among running processes.
 fn own_name() -> String {
     let machine = std::env::var("HOSTNAME").unwrap_or_else(|_| "pointsman".to_owned());
-    // In a container every process is the first one.
+    // In a container, every main process has the same ID.
     let chance = RandomState::new().build_hasher().finish();
     format!("{machine}_{}_{chance:016x}", process::id())
 }

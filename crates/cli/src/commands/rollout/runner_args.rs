@@ -1,12 +1,12 @@
-//! As whom rollouts are run.
+//! The identity of the runner.
 
 use clap::Args;
 use pointsman_core::registration::NamespacedName;
 
-/// The service account that runs rollouts.
+/// The service account of the runner.
 #[derive(Args, Debug)]
 pub(crate) struct RunnerArgs {
-    /// Service account that runs the rollout: for it nothing is frozen.
+    /// Service account of the runner. It is exempt from the freeze policy.
     #[arg(long, value_name = "NAMESPACE/NAME", default_value = "pointsman-system/pointsman-rollout")]
     pub(super) service_account: NamespacedName,
 }

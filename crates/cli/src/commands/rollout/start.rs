@@ -39,7 +39,7 @@ pub(crate) struct StartArgs {
     kinds: KindsArgs,
 }
 
-/// Applies a StagedRollout that could run, and before it what freezes what it names.
+/// Applies a valid StagedRollout, after its freeze policy.
 pub(super) fn start(args: &StartArgs) -> anyhow::Result<ExitCode> {
     let (all, mutated) = args.kinds.load_with_mutations()?;
     let file = FileRollout::read(&args.filename, &all)?;
@@ -73,7 +73,7 @@ pub(super) fn start(args: &StartArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The StagedRollout as it is in the cluster; nothing where it is not.
+/// The StagedRollout in the cluster, or null.
 async fn known(cluster: &Cluster, file: &FileRollout) -> Result<Value, RolloutError> {
     match get_rollout(cluster, file.rollout.name()).await {
         Err(RolloutError::NoRollout { .. }) => Ok(Value::Null),
@@ -81,7 +81,8 @@ async fn known(cluster: &Cluster, file: &FileRollout) -> Result<Value, RolloutEr
     }
 }
 
-/// Why a StagedRollout must not begin. One that has begun is told by its file only what this cluster cannot freeze.
+/// The reasons why a StagedRollout must not start. For a rollout in progress, only resources that this cluster cannot
+/// freeze.
 async fn refusals(
     cluster: &Cluster,
     kind: &Kind,

@@ -1,4 +1,4 @@
-//! `pointsman rollout list`, `show` and `objects`.
+//! `pointsman rollout list`, `status` and `objects`.
 
 use std::process::ExitCode;
 
@@ -19,7 +19,7 @@ use crate::commands::output::{self, talk};
 
 #[derive(Args, Debug)]
 pub(crate) struct ListRolloutsArgs {
-    /// Form of the result.
+    /// Output format.
     #[arg(short, long, value_enum, default_value_t = WatchedListFormat::Table)]
     output: WatchedListFormat,
     #[command(flatten)]
@@ -31,7 +31,7 @@ pub(crate) struct RolloutStatusArgs {
     /// Name of the StagedRollout.
     #[arg(value_name = "NAME")]
     name: String,
-    /// Form of the result; without it, text for people.
+    /// Output format. The default is text.
     #[arg(short, long, value_enum)]
     output: Option<Format>,
     #[command(flatten)]
@@ -45,7 +45,7 @@ pub(crate) struct ObjectsArgs {
     /// Name of the StagedRollout.
     #[arg(value_name = "NAME")]
     name: String,
-    /// Form of the result.
+    /// Output format.
     #[arg(short, long, value_enum, default_value_t = ListFormat::Table)]
     output: ListFormat,
     #[command(flatten)]
@@ -75,7 +75,7 @@ pub(super) fn list(args: &ListRolloutsArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A list, however many there are: a program need not ask.
+/// A list, even for a single item, so that programs need no special case.
 fn list_of(items: Vec<JsonTree>) -> JsonTree {
     JsonTree::object([
         ("apiVersion", JsonTree::string("v1")),
@@ -93,7 +93,7 @@ pub(super) fn status(args: &RolloutStatusArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What is seen of each object now, by the StagedRollout's status as it is.
+/// The current state of each object, by the status of the StagedRollout.
 pub(super) fn objects(args: &ObjectsArgs) -> anyhow::Result<ExitCode> {
     let (all, mutated) = args.kinds.load_with_mutations()?;
     let looks = args.prometheus.survey(SnapshotOptions::Nobody, mutated)?;

@@ -1,4 +1,4 @@
-//! StagedRollouts, as tables and on a screen.
+//! StagedRollouts as tables and as text.
 
 use pointsman_core::rollout::{Direction, OrderedVersion, RolloutPhase, RolloutStatus, VersionRange, WaveSide};
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::commands::table::table;
 use crate::terminal::escaped;
 
-/// The members of a StagedRollout that people look for first.
+/// The most important members of a StagedRollout.
 pub(super) fn row(document: &Value) -> [String; 10] {
     let status = RolloutStatus::of(document);
     let text = |path: &str| document.pointer(path).and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -29,7 +29,7 @@ pub(super) fn rollouts(documents: &[Value]) -> String {
     table(HEAD, &documents.iter().map(row).collect::<Vec<_>>())
 }
 
-/// The same, with what each waits for.
+/// The table with the reason for waiting.
 pub(super) fn wide_rollouts(documents: &[Value]) -> String {
     let rows = documents.iter().map(|document| {
         let status = RolloutStatus::of(document);
@@ -43,7 +43,7 @@ fn wider<T>([name, kind, from, to, phase, wave, old, moving, new, failed]: [T; 1
     [name, kind, from, to, phase, wave, old, moving, new, failed, reason, message]
 }
 
-/// A name on each line.
+/// One name on each line.
 pub(super) fn names(documents: &[Value]) -> String {
     let name =
         |document: &Value| document.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -52,7 +52,7 @@ pub(super) fn names(documents: &[Value]) -> String {
 
 const HEAD: [&str; 10] = ["NAME", "KIND", "FROM", "TO", "PHASE", "WAVE", "PENDING", "IN-FLIGHT", "UPDATED", "FAILED"];
 
-/// A rollout on a screen. `flags` belong to the commands that read the kind, and begin with a blank.
+/// A rollout as text. `flags` are those of commands that read the kind, with a leading space.
 pub(super) fn screen(document: &Value, flags: &str) -> String {
     let status = RolloutStatus::of(document);
     let text = |path: &str| document.pointer(path).and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -112,7 +112,7 @@ pub(super) fn screen(document: &Value, flags: &str) -> String {
     lines.join("\n") + "\n"
 }
 
-/// From the lowest version to the highest one.
+/// From the lowest to the highest version.
 fn span(lowest: &OrderedVersion, highest: &OrderedVersion) -> String {
     match lowest == highest {
         true => lowest.version.clone(),
@@ -120,11 +120,11 @@ fn span(lowest: &OrderedVersion, highest: &OrderedVersion) -> String {
     }
 }
 
-/// What somebody can do about it.
+/// The next command for the operator.
 pub(super) fn next(document: &Value, status: &RolloutStatus, flags: &str) -> Option<String> {
     let name = document.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
     match status.phase {
-        // It was approved since it was run last.
+        // The approval was given after the last run.
         RolloutPhase::Waiting if status.waits_for_approval() && is_approved(status) => {
             Some(format!("pointsman rollout run {name}{flags}"))
         }
@@ -140,7 +140,7 @@ pub(super) fn next(document: &Value, status: &RolloutStatus, flags: &str) -> Opt
         RolloutPhase::Paused if status.is_unreadable() => {
             Some(format!("kubectl edit stagedrollouts {name}: it goes on by itself"))
         }
-        // It goes back by itself, and whoever resumes it sends it on again.
+        // The rollout reverts by itself, and `resume` continues that.
         RolloutPhase::Paused if status.undo_all => {
             Some(format!("mend it, then pointsman rollout undo {name} and pointsman rollout resume {name}"))
         }
@@ -155,13 +155,13 @@ pub(super) fn next(document: &Value, status: &RolloutStatus, flags: &str) -> Opt
     }
 }
 
-/// Whether the approval is given that the rollout waited for when it was run last.
+/// Returns whether the approval for which the last run waited is given.
 fn is_approved(status: &RolloutStatus) -> bool {
     let approved = if status.before { &status.approved_before } else { &status.approved };
     status.wave.as_ref().is_some_and(|wave| approved.contains(wave))
 }
 
-/// What says that the approval behind a wave is meant, where there may be another one before it.
+/// The flag for the approval after a wave, if the wave also has one before.
 fn which(document: &Value, wave: &str) -> &'static str {
     let waves = document.pointer("/spec/waves").and_then(Value::as_array).into_iter().flatten();
     let has_both =

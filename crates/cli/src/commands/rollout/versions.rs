@@ -28,11 +28,11 @@ pub(crate) struct VersionsArgs {
     /// Only this version.
     #[arg(value_name = "X.Y.Z")]
     only: Option<String>,
-    /// File or directory with objects, and StagedRollouts, in YAML or JSON, instead of those of the cluster; - is
-    /// stdin. Other kinds are passed over. Can be repeated.
+    /// File or directory with objects and StagedRollouts in YAML or JSON, instead of the cluster. Use - for stdin.
+    /// Other kinds are skipped. Can be repeated.
     #[arg(short, long = "filename", value_name = "FILE", value_hint = ValueHint::AnyPath)]
     files: Vec<PathBuf>,
-    /// Form of the result.
+    /// Output format.
     #[arg(short, long, value_enum, default_value_t = ListFormat::Table)]
     output: ListFormat,
     #[command(flatten)]
@@ -41,7 +41,7 @@ pub(crate) struct VersionsArgs {
     kinds: KindsArgs,
 }
 
-/// Says which versions run, and which may follow. It is worked out from the objects each time.
+/// Prints the running versions, and the versions that may follow, computed from the objects.
 pub(super) fn versions(args: &VersionsArgs) -> anyhow::Result<ExitCode> {
     let all = args.kinds.load()?;
     let kind = &find(&all, &args.kind)?.kind;
@@ -70,8 +70,7 @@ pub(super) fn versions(args: &VersionsArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What the objects of a cluster say, and its StagedRollouts. A cluster that does not know StagedRollouts has none
-/// under way.
+/// The running versions and StagedRollouts of a cluster. Without the StagedRollout CRD there are no rollouts.
 async fn in_cluster<'k>(cluster: &Cluster, kind: &'k Kind) -> Result<(RunningVersions<'k>, Vec<Value>), RolloutError> {
     let rollouts = match list_rollouts(cluster).await {
         Err(RolloutError::NoRollouts) => Vec::new(),
@@ -80,7 +79,7 @@ async fn in_cluster<'k>(cluster: &Cluster, kind: &'k Kind) -> Result<(RunningVer
     Ok((running_versions(cluster, kind).await?, rollouts))
 }
 
-/// The same of files. Objects are read in the newest version of their kind.
+/// The running versions and StagedRollouts of files. Objects are converted to the newest version of their kind.
 fn in_files<'k>(
     files: &[PathBuf],
     webhook: &Webhook,
@@ -106,7 +105,7 @@ fn is_same(one: &Kind, other: &Kind) -> bool {
     (one.group(), one.kind()) == (other.group(), other.kind())
 }
 
-/// One of the versions, however it is spelled.
+/// The version with this name, in any spelling.
 fn only(version: &str, standings: Vec<VersionStatus>, kind: &Kind) -> anyhow::Result<VersionStatus> {
     let names: Vec<String> = standings.iter().map(|one| one.version.clone()).collect();
     standings.into_iter().find(|one| one.is_called(version)).ok_or_else(|| {
@@ -115,7 +114,7 @@ fn only(version: &str, standings: Vec<VersionStatus>, kind: &Kind) -> anyhow::Re
     })
 }
 
-/// Versions in all forms.
+/// Versions in all output formats.
 struct ToldVersions {
     standings: Vec<VersionStatus>,
     json: Value,
@@ -164,7 +163,7 @@ fn document(one: &VersionStatus) -> Value {
     })
 }
 
-/// Objects of which nobody knows what runs.
+/// Objects with unknown versions.
 fn unread(running: &RunningVersions<'_>) -> Value {
     let shown: Vec<Value> = running.shown().iter().map(|one| json!({"object": one.object, "why": one.why})).collect();
     json!({"count": running.unread(), "objects": shown})

@@ -1,4 +1,4 @@
-//! Flags in, another authority that is trusted, an exit code out.
+//! The `rotate-ca` command.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -47,7 +47,7 @@ pub(crate) struct RotateArgs {
     cluster: ClusterArgs,
 }
 
-/// Changes the authority.
+/// Replaces the certificate authority.
 pub(crate) fn run(args: &RotateArgs, remarks: AuthorityRemarks) -> anyhow::Result<ExitCode> {
     let trust = trust(Some(&args.ca_file), None, remarks)?;
     let address = args.server.address().context("no server was named")?;

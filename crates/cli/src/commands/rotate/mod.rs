@@ -1,4 +1,4 @@
-//! `pointsman rotate-ca`: its flags, what it says on the way, and what came of it.
+//! `pointsman rotate-ca`: flags, progress and result.
 
 mod command;
 mod output;

@@ -6,10 +6,10 @@ use serde_json::json;
 use crate::commands::json_tree::JsonTree;
 use crate::commands::output::{counted, numbered, talk};
 
-/// Whoever listens to it.
+/// The output of a rotation.
 #[derive(Default)]
 pub(super) struct RotateTold {
-    /// Changes of CRDs so far.
+    /// The number of CRD changes so far.
     crd_changes: u32,
 }
 

@@ -19,19 +19,19 @@ use crate::commands::kinds::CASES;
 use crate::commands::webhooks::findings;
 use crate::commands::{admission::AdmissionArgs, kinds_dir::KindsArgs};
 
-/// What `serve` is asked for.
+/// The options of `serve`.
 #[derive(Args, Debug)]
 #[allow(rustdoc::broken_intra_doc_links, reason = "[::] is an address, in help as it is printed")]
 #[command(after_long_help = EXAMPLES)]
 pub struct ServeArgs {
-    /// Serve on the loopback address with a throw-away certificate, kept under certs/dev, and a page to try conversions
-    /// on at /dev of the admin address. For a first try and for tests, never for a cluster.
+    /// Serve on the loopback address with a temporary certificate in certs/dev, and a page for test conversions at /dev
+    /// of the admin address. For first steps and tests, never for a cluster.
     #[arg(long, env = "POINTSMAN_DEV", conflicts_with_all = ["tls_cert_file", "tls_private_key_file"])]
     pub dev: bool,
     #[command(flatten)]
     pub(crate) kinds: KindsArgs,
-    /// Objects that each law of conversion is tried on before a definition of --kinds is served, as `pointsman kinds
-    /// check` does it, for 20 s at most. A definition that breaks a law is refused. 0 tries nothing: for definitions
+    /// Number of objects for each law of conversion before a definition of --kinds is served, as in `pointsman kinds
+    /// check`, for 20 s at most. A definition that violates a law is rejected. 0 disables the trial, for definitions
     /// that a pipeline has checked.
     #[arg(long = "try", value_name = "N", default_value_t = CASES, env = "POINTSMAN_TRY")]
     pub(crate) cases: u64,
@@ -44,18 +44,17 @@ pub struct ServeArgs {
     #[arg(long, value_name = "ADDR", value_parser = address, env = "POINTSMAN_ADMIN_LISTEN", help_heading = "Network")]
     pub admin_listen: Option<SocketAddr>,
 
-    /// Certificate to serve, PEM, leaf first. Read again whenever it changes, no restart needed.
+    /// PEM file of the server certificate, leaf first. Reloaded when it changes, without a restart.
     #[arg(long, value_name = "FILE", env = "POINTSMAN_TLS_CERT_FILE", help_heading = "Certificates")]
     pub tls_cert_file: Option<PathBuf>,
-    /// Its private key, PEM.
+    /// PEM file of the private key.
     #[arg(long, value_name = "FILE", env = "POINTSMAN_TLS_PRIVATE_KEY_FILE", help_heading = "Certificates")]
     pub tls_private_key_file: Option<PathBuf>,
-    /// Authorities of client certificates, PEM. With it, /mutate and /validate answer 401 to callers without one;
-    /// /convert never asks, because API servers convert anonymously.
+    /// PEM file of the certificate authorities for client certificates. With it, /mutate and /validate respond with 401
+    /// to clients without a certificate. /convert requires none, because API servers convert anonymously.
     #[arg(long, value_name = "FILE", env = "POINTSMAN_CLIENT_CA_FILE", help_heading = "Certificates")]
     pub client_ca_file: Option<PathBuf>,
-    /// Common names of client certificates that /mutate and /validate are for; without it, any that --client-ca-file
-    /// vouches for.
+    /// Common names of client certificates for /mutate and /validate. Defaults to all certificates of --client-ca-file.
     #[arg(
         long,
         value_name = "NAME,…",
@@ -66,21 +65,21 @@ pub struct ServeArgs {
     )]
     pub client_allowed_names: Vec<String>,
 
-    /// Answer conversions with all of an object's metadata, for callers that are no API server. An API server takes
-    /// only labels and annotations from the answer and restores the rest, so it is not sent.
+    /// Include all metadata of an object in conversion responses, for clients other than API servers. An API server
+    /// reads only labels and annotations from the response and restores the rest.
     #[arg(long, env = "POINTSMAN_FULL_METADATA", help_heading = "Network")]
     pub full_metadata: bool,
 
-    /// Collector that gets a span of each request, by OTLP over plain HTTP, such as http://127.0.0.1:4318. [default:
-    /// none, and there are no spans]
+    /// URL of a collector for request spans, by OTLP over plain HTTP, such as http://127.0.0.1:4318. [default: none,
+    /// and there are no spans]
     #[arg(long, value_name = "URL", env = "OTEL_EXPORTER_OTLP_ENDPOINT", help_heading = "Traces")]
     pub otlp_endpoint: Option<String>,
 
-    /// How objects are admitted.
+    /// The admission settings.
     #[command(flatten)]
     pub(crate) admission: AdmissionArgs,
-    /// Files with what is registered in the cluster, as `pointsman webhooks` prints it. What does not fit this server
-    /// is said at the start; it serves all the same.
+    /// Files with the registered documents of the cluster, as printed by `pointsman webhooks`. Inconsistencies with
+    /// this server are reported at the start. The server starts in any case.
     #[arg(
         long,
         value_name = "FILE,…",
@@ -90,27 +89,26 @@ pub struct ServeArgs {
     )]
     pub(crate) registered: Vec<PathBuf>,
 
-    /// The cluster whose objects say the facts that stages hang on. Without a definition of stages nobody is connected
-    /// to.
+    /// The cluster with the facts of mutations. Without mutations, no connection is made.
     #[command(flatten)]
     pub(crate) cluster: ClusterArgs,
 
-    /// What is held at one time, and for how long.
+    /// Resource and time limits.
     #[command(flatten)]
     pub limits: LimitArgs,
-    /// After a first signal: how long to serve on while /readyz says 503, so that callers are sent elsewhere first.
-    /// [default: 5s, with --dev 0]
+    /// After the first signal: time to continue serving while /readyz responds with 503, so that clients are redirected
+    /// first. [default: 5s, with --dev 0]
     #[arg(long, value_name = "DURATION", value_parser = parse_duration, env = "POINTSMAN_LAME_DUCK",
           help_heading = "Limits")]
     pub lame_duck: Option<Duration>,
-    /// After that: how long requests under way may take. A second signal cuts them off.
+    /// After that: time limit for requests in progress. A second signal aborts them.
     #[arg(long, value_name = "DURATION", value_parser = parse_duration, default_value = "20s",
           env = "POINTSMAN_SHUTDOWN_GRACE", help_heading = "Limits")]
     pub shutdown_grace: Duration,
 }
 
 impl ServeArgs {
-    /// What decides: the kinds that are served and how their objects are admitted.
+    /// The served definitions and admission settings.
     ///
     /// # Errors
     /// A definition that cannot be read, by file and line.
@@ -123,8 +121,7 @@ impl ServeArgs {
         ServedDefinitions::load(self.kinds.clone(), metadata, self.admission.settings(), trial)
     }
 
-    /// Who follows the facts that the stages of these definitions hang on. Nothing where there are none, and none can
-    /// come.
+    /// The follower of the facts of mutations. `None` if there are no mutations, and none can be added.
     #[must_use]
     pub fn follower(&self, definitions: &ServedDefinitions) -> Option<FactFollower> {
         let served = definitions.served();
@@ -132,7 +129,7 @@ impl ServeArgs {
         may_come.then(|| FactFollower::new(served, self.cluster.options()))
     }
 
-    /// What does not fit this server in the files of `--registered`.
+    /// Inconsistencies between this server and the files of `--registered`.
     ///
     /// # Errors
     /// A definition, or a file of `--registered`, that cannot be read, by file and line.

@@ -1,4 +1,4 @@
-//! The definitions that are served, and whether there are others by now.
+//! The served definitions, and the detection of changes.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use super::trial::ServedTrial;
 use crate::commands::file_stamps::FileStamps;
 use crate::commands::kinds_dir::KindsArgs;
 
-/// What decides about requests, by definitions that may be swapped at any time.
+/// The webhook with definitions that may be replaced at any time.
 #[derive(Clone, Debug)]
 pub struct ServedKinds {
     webhook: Arc<ArcSwap<Webhook>>,
@@ -19,31 +19,31 @@ pub struct ServedKinds {
 }
 
 impl ServedKinds {
-    /// Decides, by what is known of facts now, for as long as somebody waits for it: see [`Webhook::handle_while`].
+    /// Handles a request with the current facts while the client waits: see [`Webhook::handle_while`].
     ///
     /// # Errors
-    /// The body is no review of that endpoint, or hangs on a fact of which nothing is known yet; or nobody waits.
+    /// The body is no review for the endpoint, a fact is unknown, or the client has disconnected.
     pub fn handle(&self, endpoint: Endpoint, body: &[u8], is_awaited: &dyn Fn() -> bool) -> Result<Reply, HandleError> {
         self.webhook.load().handle_while(endpoint, body, &self.facts.load(), is_awaited)
     }
 
-    /// The memory that deciding a body takes by the definitions that are served now: see [`Webhook::weight`].
+    /// The memory that a body needs with the current definitions: see [`Webhook::weight`].
     #[must_use]
     pub fn weight(&self, endpoint: Endpoint, body: &[u8]) -> u64 {
         self.webhook.load().weight(endpoint, body)
     }
 
-    /// Decides by this from now on.
+    /// Replaces the known facts.
     pub(super) fn know(&self, facts: KnownFacts) {
         self.facts.store(Arc::new(facts));
     }
 
-    /// What is known of facts now.
+    /// The known facts.
     pub(super) fn known(&self) -> Arc<KnownFacts> {
         self.facts.load_full()
     }
 
-    /// What has to be watched for the stages that are served now, each once. Empty where there are none.
+    /// The facts of the served mutations, without duplicates. Empty if there are none.
     #[must_use]
     pub fn facts(&self) -> Vec<WatchedFact> {
         let mut facts: Vec<WatchedFact> = Vec::new();
@@ -55,12 +55,12 @@ impl ServedKinds {
         facts
     }
 
-    /// What decides now.
+    /// The current webhook.
     pub(super) fn webhook(&self) -> Arc<Webhook> {
         self.webhook.load_full()
     }
 
-    /// The conversions there can be.
+    /// All possible conversions.
     #[must_use]
     pub fn conversions(&self) -> Vec<Conversions> {
         self.webhook.load().every_conversion()
@@ -82,8 +82,8 @@ impl ServedKinds {
     }
 }
 
-/// The files of the definitions that are served. What replaces these has to be as good: readable to the end, accepted,
-/// and with every version that is served already.
+/// The files of the served definitions. A replacement must be completely readable, accepted, and contain every served
+/// version.
 #[derive(Debug)]
 pub struct ServedDefinitions {
     kinds: KindsArgs,
@@ -92,15 +92,15 @@ pub struct ServedDefinitions {
     trial: ServedTrial,
     /// The files that were read last.
     files: Vec<PathBuf>,
-    /// As they were when they were read.
+    /// The states of these files.
     stamps: FileStamps,
-    /// What was found last cannot be served; it may be mended in a file that nobody knows to belong to it.
+    /// The last files were rejected. The fix may be in another file.
     refused: bool,
     served: ServedKinds,
 }
 
 impl ServedDefinitions {
-    /// Reads them for the first time.
+    /// Reads the definitions for the first time.
     pub(super) fn load(
         kinds: KindsArgs,
         metadata: Metadata,
@@ -113,22 +113,22 @@ impl ServedDefinitions {
         Ok(Self { kinds, metadata, settings, trial, files, stamps, refused: false, served })
     }
 
-    /// What decides by them.
+    /// The served webhook.
     #[must_use]
     pub fn served(&self) -> ServedKinds {
         self.served.clone()
     }
 
-    /// Whether there are files that may change.
+    /// Returns whether there are files that may change.
     #[must_use]
     pub fn are_files(&self) -> bool {
         !self.kinds.directories.is_empty()
     }
 
-    /// Serves what the files say, where they are others than at the last look. Returns whether they are.
+    /// Reloads the definitions if the files have changed. Returns whether they have.
     ///
     /// # Errors
-    /// They cannot be served: what is served goes on.
+    /// The new definitions are rejected. The old ones stay in use.
     pub fn look(&mut self) -> anyhow::Result<bool> {
         let stamps = self.kinds.stamps(&self.files);
         if stamps == self.stamps && !self.refused {
@@ -136,7 +136,7 @@ impl ServedDefinitions {
         }
         let found = read(&self.kinds, self.metadata, &self.settings, self.trial);
         if self.kinds.stamps(&self.files) != stamps {
-            // Somebody is writing: the next look reads them again.
+            // The files are being written. The next call reads them again.
             return Ok(false);
         }
         self.stamps = stamps;
@@ -151,7 +151,7 @@ impl ServedDefinitions {
     }
 }
 
-/// What decides by the definitions that are there now, and the files of these.
+/// The webhook for the current definitions, and their files.
 fn read(
     kinds: &KindsArgs,
     metadata: Metadata,
@@ -167,8 +167,8 @@ fn read(
     Ok((webhook.admitting(settings.clone()), files))
 }
 
-/// A version that somebody may have stored, or reads, is not dropped by an edit: no list of its kind would be answered.
-/// Nor are the stages of a kind.
+/// Checks that an edit removes no version, which may be stored or requested: lists of the kind would fail. Also checks
+/// that no mutations are removed.
 fn keeps_all(serving: &Webhook, new: &Webhook) -> anyhow::Result<()> {
     for kind in serving.kinds() {
         let same = |other: &&Kind| (other.group(), other.kind()) == (kind.group(), kind.kind());
@@ -181,7 +181,7 @@ fn keeps_all(serving: &Webhook, new: &Webhook) -> anyhow::Result<()> {
             );
         }
     }
-    // Its webhook may be registered still, and would have every write refused.
+    // Its webhook may still be registered, and would reject every write.
     for mutated in serving.mutated() {
         let resource = mutated.resource();
         if !new.mutated().iter().any(|other| (other.group(), other.kind()) == (mutated.group(), mutated.kind())) {
@@ -280,7 +280,7 @@ mod tests {
         assert!(definitions.look().unwrap());
     }
 
-    /// As a kubelet does it: a new directory, and one link that is swapped.
+    /// Like a kubelet: creates a new directory and replaces one link.
     #[test]
     fn swapped_volume_link_is_noticed() {
         let dir = TempDir::new().unwrap();

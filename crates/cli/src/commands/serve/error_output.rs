@@ -1,16 +1,16 @@
-//! Errors that come again and again, and are told once an hour.
+//! Repeated errors, reported once an hour.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// What was told, and when.
+/// The reported errors, with their times.
 #[derive(Debug, Default)]
 pub(super) struct ToldErrors {
     told: BTreeMap<String, Instant>,
 }
 
 impl ToldErrors {
-    /// Whether an error is to be told now: nobody was told of it for an hour.
+    /// Returns whether to report an error: it was not reported in the last hour.
     pub(super) fn is_new(&mut self, error: &str, now: Instant) -> bool {
         self.told.retain(|_, told| now.duration_since(*told) < AGAIN);
         if self.told.contains_key(error) {
@@ -21,7 +21,7 @@ impl ToldErrors {
     }
 }
 
-/// How long an error is not told again.
+/// The interval of repeated reports.
 const AGAIN: Duration = Duration::from_secs(3600);
 
 #[cfg(test)]

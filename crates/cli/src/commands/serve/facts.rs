@@ -1,4 +1,4 @@
-//! Follows the facts that the served stages hang on, on a thread of its own.
+//! Follows the facts of the served mutations in a separate thread.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -16,22 +16,22 @@ use tokio::time::sleep;
 use super::definitions::ServedKinds;
 use super::error_output::ToldErrors;
 
-/// What is known of the facts that one resource says, for metrics.
+/// The state of the facts of one resource, for metrics.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct FactStatus {
-    /// The resource, as kubectl takes it.
+    /// The resource, in the syntax of kubectl.
     pub resource: String,
-    /// Something is known, so that decisions can be made.
+    /// The facts are known, so decisions are possible.
     pub is_known: bool,
-    /// Of how many objects one of the facts is true.
+    /// The number of objects for which one of the facts is true.
     pub objects: u64,
-    /// How often reading or watching it failed, since the start.
+    /// The number of failed lists and watches since the start.
     pub failures: u64,
-    /// When the API server was last heard, in seconds since the epoch; 0 for never.
+    /// The time of the last contact with the API server, in seconds since 1970. 0 for never.
     pub heard: u64,
 }
 
-/// Who follows the facts of the stages that are served. Without such stages nobody is connected to.
+/// The follower of the facts of the served mutations. Without mutations, no connection is made.
 #[derive(Clone, Debug)]
 pub struct FactFollower {
     served: ServedKinds,
@@ -44,7 +44,7 @@ impl FactFollower {
         Self { served, options, standing: Arc::default() }
     }
 
-    /// Follows them for as long as the process runs.
+    /// Follows the facts as long as the process runs.
     ///
     /// # Errors
     /// The system refuses a thread.
@@ -54,7 +54,7 @@ impl FactFollower {
         thread::Builder::new().name("facts".to_owned()).spawn(move || this.run(&runtime)).map(drop)
     }
 
-    /// What is known now, by resource.
+    /// The current state, by resource.
     #[must_use]
     pub fn standing(&self) -> Vec<FactStatus> {
         self.standing.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
@@ -68,7 +68,7 @@ impl FactFollower {
                 let facts = self.served.facts();
                 self.keep(&facts);
                 let groups = with_one_watch(&facts);
-                // Dropping one ends its watch.
+                // Dropping a follower ends its watch.
                 following.retain(|(group, _): &(Vec<WatchedFact>, Follows)| groups.iter().any(|it| same(it, group)));
                 if cluster.is_none() && !groups.is_empty() {
                     match connect(&self.options).await {
@@ -97,7 +97,7 @@ impl FactFollower {
         });
     }
 
-    /// Follows facts of one resource, until what it returns is dropped.
+    /// Follows the facts of one resource until the returned value is dropped.
     fn follow(&self, cluster: &Cluster, group: Vec<WatchedFact>) -> Follows {
         let (this, cluster) = (self.clone(), cluster.clone());
         let mut following = JoinSet::new();
@@ -109,7 +109,7 @@ impl FactFollower {
         following
     }
 
-    /// Forgets facts that no stage wants any more. What is known of the others stays known.
+    /// Removes facts without a mutation. Others stay known.
     fn keep(&self, facts: &[WatchedFact]) {
         let mut known = KnownFacts::clone(&self.served.known());
         known.keep(facts);
@@ -133,7 +133,7 @@ impl FactFollower {
             FactEvent::Seen(seen) => {
                 let mut known = KnownFacts::clone(&self.served.known());
                 seen.iter().for_each(|(fact, objects)| known.see(fact, Arc::clone(objects)));
-                // All of this runs on one thread: nobody else has changed it meanwhile.
+                // All tasks run on one thread, so there is no concurrent change.
                 self.served.know(known);
                 self.keep(&self.served.facts());
                 self.note(group, |standing| standing.heard = now);
@@ -173,13 +173,13 @@ impl FactFollower {
     }
 }
 
-/// A watch that goes on for as long as this is kept.
+/// A watch that runs until this value is dropped.
 type Follows = JoinSet<()>;
 
-/// Whether both have the same facts, in whichever order.
+/// Returns whether both have the same facts in any order.
 fn same(one: &[WatchedFact], two: &[WatchedFact]) -> bool {
     one.len() == two.len() && one.iter().all(|fact| two.contains(fact))
 }
 
-/// How often definitions are asked whether they want other facts.
+/// The interval of checks for changed definitions.
 const LOOK: Duration = Duration::from_secs(2);

@@ -1,4 +1,4 @@
-//! The flags of `pointsman serve`. What it does is the binary's.
+//! The flags of `pointsman serve`. The implementation is in the binary.
 
 mod args;
 mod definitions;

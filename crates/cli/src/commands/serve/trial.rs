@@ -1,4 +1,4 @@
-//! The trial of definitions before they are served: the one of `pointsman kinds check`.
+//! The trial of definitions before they are served, as in `pointsman kinds check`.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -7,22 +7,22 @@ use pointsman_core::definition::Kind;
 use pointsman_core::laws::{CheckOptions, Dictionary, LAWS, survey};
 use pointsman_core::webhook::Webhook;
 
-/// How definitions are tried before they are served.
+/// The options of the trial.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ServedTrial {
-    /// Objects for each law, each pair of versions and each direction. 0 tries nothing.
+    /// Objects for each law, each pair of versions and each direction. 0 disables the trial.
     pub(super) cases: u64,
 }
 
-/// The longest that all definitions together are tried for. A liveness probe of the chart waits for 30 s.
+/// The time limit for all definitions together. A liveness probe of the chart waits for 30 s.
 const LONGEST: Duration = Duration::from_secs(20);
 
 impl ServedTrial {
-    /// Runs the laws over the kinds of files, by name and file. A definition whose time is up is served; the log says
-    /// so.
+    /// Checks the laws of the kinds from files, by name and file. A definition is served if the time limit is reached,
+    /// which is logged.
     ///
     /// # Errors
-    /// A law that a definition breaks, with the command that shows the objects.
+    /// A violated law, with the command that shows the objects.
     pub(super) fn run(self, webhook: &Webhook, own: &BTreeMap<String, String>) -> anyhow::Result<()> {
         let started = Instant::now();
         for kind in webhook.kinds() {
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
     use crate::commands::kinds::thing;
 
-    /// No definition that loads is known to break a law: one definition answers, and another one is judged.
+    /// No accepted definition violates a law, so the test converts with one definition and judges by another.
     #[test]
     fn definition_that_breaks_law_is_refused() {
         let webhook = Webhook::new(vec![thing(("1", "integer"))], Metadata::Full).unwrap();

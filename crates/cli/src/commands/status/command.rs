@@ -1,4 +1,4 @@
-//! Flags in, a screen for each kind, an exit code out.
+//! The `status` command.
 
 use std::io::{self, IsTerminal};
 use std::process::ExitCode;
@@ -24,26 +24,26 @@ use crate::commands::unix_time::unix_time;
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct StatusArgs {
-    /// Kinds by any of their names; without one, all that have versions to convert between and a CRD in the cluster.
+    /// Kinds by any of their names. Defaults to all kinds with several versions and a CRD in the cluster.
     #[arg(value_name = "KIND")]
     kinds_named: Vec<String>,
-    /// Ask these, instead of the endpoints of the Service. Can be repeated.
+    /// Check these addresses instead of the endpoints of the Service. Can be repeated.
     #[arg(long = "endpoint", value_name = "HOST:PORT", value_parser = host_and_port)]
     endpoints: Vec<String>,
-    /// Ask these for their last errors, in plain HTTP, instead of having the API server ask the Pods. May be given
-    /// several times.
+    /// Read the last errors from these addresses in plain HTTP, instead of from the Pods through the API server. Can be
+    /// repeated.
     #[arg(long = "admin", value_name = "HOST:PORT", value_parser = host_and_port)]
     admin: Vec<String>,
-    /// Port of the Pods that tells their last errors (serve --admin-listen).
+    /// Admin port of the Pods, for their last errors (serve --admin-listen).
     #[arg(long, value_name = "PORT", default_value_t = 8080, conflicts_with = "admin")]
     admin_port: u16,
-    /// Form of the result.
+    /// Output format.
     #[arg(short, long, value_enum, default_value_t = WatchedFormat::Text)]
     output: WatchedFormat,
-    /// Look again and again, and print what has changed, until Ctrl-C.
+    /// Repeat, and print changes, until Ctrl-C.
     #[arg(short, long)]
     watch: bool,
-    /// How long to wait before looking again: a second at least, since each look asks for every object.
+    /// Interval of --watch: at least one second, because each round lists every object.
     #[arg(long, value_name = "DURATION", value_parser = pause, default_value = "5s", requires = "watch", help_heading = "Pace")]
     interval: Duration,
     /// Objects in one page of a list.
@@ -55,11 +55,11 @@ pub(crate) struct StatusArgs {
     kinds: KindsArgs,
 }
 
-/// Looks at kinds. Exit code 1 where something needs a person.
+/// Prints the state of kinds. Exit code 1 if a kind needs manual action.
 pub(crate) fn run(args: &StatusArgs) -> anyhow::Result<ExitCode> {
     let all = args.kinds.load()?;
     let admin_ports = match args.output {
-        // A server has metrics of its own.
+        // A server has its own metrics.
         WatchedFormat::Prometheus => AdminPorts::Nobody,
         _ if args.admin.is_empty() => AdminPorts::OfPods(args.admin_port),
         _ => AdminPorts::These(args.admin.clone()),
@@ -81,7 +81,7 @@ pub(crate) fn run(args: &StatusArgs) -> anyhow::Result<ExitCode> {
     Ok(if needed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// The CRDs that convert through pointsman and have no definition here, each with a warning.
+/// The CRDs that pointsman converts without a definition here, each with a warning.
 async fn look_for_unknown(looking: &Looking<'_>, cluster: &Cluster, is_any_known: bool) -> Vec<UnknownCrd> {
     let unknown = looking.unknown(cluster).await.unwrap_or_else(|error| {
         talk(&unlisted(&error));
@@ -92,7 +92,7 @@ async fn look_for_unknown(looking: &Looking<'_>, cluster: &Cluster, is_any_known
     unknown
 }
 
-/// What is printed of all kinds.
+/// The output for all kinds.
 fn rendered(seen: &[KindStatus], output: WatchedFormat) -> anyhow::Result<String> {
     let now = unix_time();
     let documents = || seen.iter().map(document).collect::<anyhow::Result<Vec<_>>>();
@@ -111,8 +111,8 @@ fn print(text: &str, output: WatchedFormat) -> anyhow::Result<()> {
     }
 }
 
-/// Looks again and again, and prints what has changed, until Ctrl-C. On a terminal the screen is drawn anew. A cluster
-/// that is away for a moment is waited for; one that was never there is an error.
+/// Repeats, and prints changes, until Ctrl-C. On a terminal the screen is redrawn. Waits for a cluster that is briefly
+/// unavailable; an error at the first round is final.
 fn watch(args: &StatusArgs, looking: &Looking<'_>) -> anyhow::Result<ExitCode> {
     let stop = Stop::on_interrupt()?;
     let clears = args.output == WatchedFormat::Text && io::stdout().is_terminal();
@@ -147,16 +147,16 @@ fn watch(args: &StatusArgs, looking: &Looking<'_>) -> anyhow::Result<ExitCode> {
     })
 }
 
-/// To the upper left corner, and nothing below.
+/// Moves to the upper left corner and clears the screen.
 const CLEAR: &str = "\u{1b}[H\u{1b}[2J";
 
-/// A look lists every object of a kind at each of its versions.
+/// Each round lists every object of a kind at each of its versions.
 fn pause(text: &str) -> Result<Duration, String> {
     let pause = parse_duration(text).map_err(|bad| bad.to_string())?;
     (pause >= Duration::from_secs(1)).then_some(pause).ok_or_else(|| "look once a second at most".to_owned())
 }
 
-/// Nobody feels it.
+/// Short enough to be imperceptible.
 const OFTEN: Duration = Duration::from_millis(100);
 
 const EXAMPLES: &str = "\

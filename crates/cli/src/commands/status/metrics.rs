@@ -1,13 +1,13 @@
-//! What was seen of kinds, as metrics in the text format of Prometheus.
+//! The state of kinds as metrics in the Prometheus text format.
 //!
-//! `serve` knows no cluster, so that none of this can be among its own metrics: a CronJob, or a file that node-exporter
-//! reads, brings it there.
+//! `serve` has no access to a cluster, so these cannot be part of its own metrics. A CronJob, or a file for
+//! node-exporter, provides them.
 
 use pointsman_cluster::KindStatus;
 
 use crate::commands::gauge::{MetricSample, gauge};
 
-/// All of it; `now` is in seconds since 1970.
+/// All metrics. `now` is in seconds since 1970.
 pub(super) fn exposition(seen: &[KindStatus], now: u64) -> String {
     let mut text = String::new();
     let mut add = |name: &str, help: &str, samples| gauge(&mut text, name, help, samples);
@@ -64,7 +64,7 @@ pub(super) fn exposition(seen: &[KindStatus], now: u64) -> String {
     text
 }
 
-/// The samples of each kind, with the name of its CRD before their own labels.
+/// The samples of each kind, with the name of its CRD before the other labels.
 fn each<'s>(
     seen: &'s [KindStatus],
     samples: impl Fn(&'s KindStatus) -> Vec<MetricSample<'s>>,

@@ -1,4 +1,4 @@
-//! `pointsman status`: how kinds stand in a cluster.
+//! `pointsman status`: the state of kinds in a cluster.
 
 mod command;
 mod metrics;

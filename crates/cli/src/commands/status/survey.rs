@@ -1,4 +1,4 @@
-//! Looking at kinds in a cluster.
+//! Queries the state of kinds in a cluster.
 
 use pointsman_cluster::{
     AdminPorts, AskedErrors, CallError, Cluster, KindStatus, StatusOptions, UnknownCrd, status, unknown_crds,
@@ -12,12 +12,12 @@ use crate::commands::kind_names::find;
 use crate::commands::kinds_dir::LoadedKind;
 use crate::commands::unix_time::unix_time;
 
-/// Which kinds are looked at, and how.
+/// The kinds and options of a query.
 pub(crate) struct Looking<'l> {
     kinds: Vec<&'l Kind>,
-    /// The CRDs of all known kinds, those without a conversion as well.
+    /// The CRDs of all known kinds, including those without a conversion.
     all: Vec<String>,
-    /// Whether they were named, so that one without a CRD is an error.
+    /// Whether the kinds were named, so that a missing CRD is an error.
     are_named: bool,
     endpoints: &'l [String],
     admin_ports: AdminPorts,
@@ -25,7 +25,7 @@ pub(crate) struct Looking<'l> {
 }
 
 impl<'l> Looking<'l> {
-    /// The kinds of these names; without one, all that have versions to convert between.
+    /// The kinds of these names. Defaults to all kinds with several versions.
     pub(crate) fn new(
         all: &'l [LoadedKind],
         named: &[String],
@@ -40,13 +40,13 @@ impl<'l> Looking<'l> {
         Ok(Self { kinds, all, are_named: !named.is_empty(), endpoints, admin_ports: AdminPorts::Nobody, page })
     }
 
-    /// The same, and whom to ask for their last errors.
+    /// Sets the source of the last errors.
     pub(super) fn asking(self, admin_ports: AdminPorts) -> Self {
         Self { admin_ports, ..self }
     }
 
-    /// CRDs that seem to convert through pointsman, without a definition here. Where kinds are named, others are not
-    /// looked for. The reason where the CRDs cannot be listed.
+    /// CRDs that seem to convert through pointsman, without a definition here. Empty if kinds are named. An error if
+    /// the CRDs cannot be listed.
     pub(crate) async fn unknown(&self, cluster: &Cluster) -> Result<Vec<UnknownCrd>, CallError> {
         if self.are_named {
             return Ok(Vec::new());
@@ -54,7 +54,7 @@ impl<'l> Looking<'l> {
         unknown_crds(cluster, &self.all).await
     }
 
-    /// How each of them stands.
+    /// Queries the state of each kind.
     pub(crate) async fn look(&self, cluster: &Cluster) -> anyhow::Result<Vec<KindStatus>> {
         let (mut seen, errors) = (Vec::new(), AskedErrors::new(self.admin_ports.clone()));
         for kind in &self.kinds {

@@ -1,4 +1,4 @@
-//! What was seen of a kind, as a screen and as a document.
+//! The state of a kind as text and as a document.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::commands::json_tree::JsonTree;
 
-/// A screen for people; `now` is in seconds since 1970.
+/// The text for people. `now` is in seconds since 1970.
 pub(super) fn screen(seen: &KindStatus, now: u64) -> String {
     let mut lines: Vec<(&str, String)> = Vec::new();
     let nobody = || "nobody converts".to_owned();
@@ -58,7 +58,7 @@ pub(super) fn screen(seen: &KindStatus, now: u64) -> String {
     text
 }
 
-/// Whether each version that is not stored may leave the CRD, and what cleans up before.
+/// Whether each version other than the storage version can be removed from the CRD, and the required cleanup.
 fn departures(seen: &KindStatus) -> Vec<String> {
     let KindStatus { crd, objects, .. } = seen;
     let versions: BTreeSet<&String> =
@@ -99,7 +99,7 @@ fn last_errors(seen: &ReportedErrors) -> Vec<(&'static str, String)> {
     lines
 }
 
-/// Which pointsman answers where, if it is not everywhere this one.
+/// The pointsman versions of the endpoints, if one differs from this version.
 fn versions(seen: &ReportedErrors) -> Option<(&'static str, String)> {
     let other = seen.told_by.values().any(|version| version != THIS);
     let all: Vec<String> = seen.told_by.iter().map(|(endpoint, version)| format!("{version} at {endpoint}")).collect();
@@ -120,7 +120,7 @@ fn expires(end: &CertificateEnd, now: u64) -> String {
     }
 }
 
-/// The same for programs.
+/// The state, for programs.
 pub(super) fn document(seen: &KindStatus) -> anyhow::Result<JsonTree> {
     let endpoints = seen.endpoints.iter().map(|one| {
         let (expires, problem) = match &one.certificate {
@@ -166,10 +166,10 @@ pub(super) fn document(seen: &KindStatus) -> anyhow::Result<JsonTree> {
 
 const THIS: &str = env!("CARGO_PKG_VERSION");
 
-/// Errors on a screen.
+/// The maximum number of errors in the text.
 const SHOWN: usize = 5;
 
-/// Of the names on the left, in characters.
+/// The width of the left column in characters.
 const WIDTH: usize = 14;
 
 #[cfg(test)]

@@ -1,17 +1,16 @@
-//! CRDs that no definition of this run is about.
+//! CRDs without a definition.
 
 use pointsman_cluster::{CallError, UnknownCrd};
 
 use crate::commands::kinds_dir::KindsArgs;
 use crate::hint::hinted;
 
-/// The CRDs that convert through pointsman: those of a server of a known kind. Where no known kind is there, those with
-/// its path.
+/// The CRDs that pointsman converts: those on the server of a known kind. Without a known kind, those with its path.
 pub(crate) fn unchecked(unknown: Vec<UnknownCrd>, is_any_known: bool) -> Vec<UnknownCrd> {
     unknown.into_iter().filter(|one| one.shares_server || !is_any_known).collect()
 }
 
-/// A line about one of them, for a person.
+/// A line about a CRD, for people.
 pub(super) fn line(unknown: &UnknownCrd) -> String {
     format!(
         "{} converts through {}, and no definition of its kind is known: add it with --kinds DIR",
@@ -19,12 +18,12 @@ pub(super) fn line(unknown: &UnknownCrd) -> String {
     )
 }
 
-/// The line where the CRDs cannot be listed.
+/// The line if the CRDs cannot be listed.
 pub(crate) fn unlisted(error: &CallError) -> String {
     format!("cannot list CRDs: {error}: those without a definition are not reported")
 }
 
-/// A check of nothing is no success. `command` is the one that ran.
+/// The error if nothing was checked. `command` is the current command.
 pub(crate) fn nothing_checked(command: &str, kinds: &KindsArgs) -> anyhow::Error {
     let error = anyhow::anyhow!("cannot check this cluster: no known kind is installed in it");
     hinted(error, format!("pointsman {command}{} --kinds DIR, with the definitions of its kinds", kinds.flags()))

@@ -1,4 +1,4 @@
-//! Flags that say where the servers are, and whom to trust there.
+//! Flags for the addresses and certificates of the servers.
 
 use std::path::PathBuf;
 
@@ -9,21 +9,21 @@ use pointsman_core::webhook::ControllerVersion;
 use crate::commands::ca_file::{AuthorityRemarks, trust};
 use crate::commands::usage::Usage;
 
-/// Where the servers are.
+/// The addresses of the servers.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Server")]
 pub(super) struct ServerArgs {
-    /// Service of the server. {version} in the name stands for the controller version: 2-17-0 for 2.17.0, with a dash
-    /// written twice.
+    /// Service of the server. {version} in the name stands for the controller version: 2-17-0 for 2.17.0. A dash is
+    /// doubled.
     #[arg(long, value_name = "NAMESPACE/NAME[:PORT]", value_parser = Service::per_version)]
     service: Option<Service>,
-    /// Address of the server, without a path, where it is not behind a Service.
+    /// URL of the server, without a path, if it has no Service.
     #[arg(long, value_name = "URL", conflicts_with = "service", value_parser = url)]
     url: Option<Url>,
-    /// Authorities that the API server is to trust, PEM.
+    /// PEM file of the certificate authorities that the API server will trust.
     #[arg(long, value_name = "FILE")]
     ca_file: Option<PathBuf>,
-    /// Certificate whose authority cert-manager is to write into the configurations.
+    /// Certificate whose authority cert-manager writes into the configurations.
     #[arg(long, value_name = "NAMESPACE/CERTIFICATE", conflicts_with = "ca_file")]
     cert_manager: Option<NamespacedName>,
 }
@@ -33,13 +33,13 @@ fn url(text: &str) -> Result<Url, &'static str> {
 }
 
 impl ServerArgs {
-    /// Where it is, if that is said.
+    /// The address, if given.
     pub(super) fn address(&self) -> Option<Address> {
         let service = self.service.clone().map(Address::Service);
         service.or_else(|| self.url.clone().map(Address::Url))
     }
 
-    /// How the API server connects to a server of stages, which have no controller version.
+    /// The client configuration of a server for mutations, which have no controller version.
     pub(super) fn client_of_mutations(&self, remarks: AuthorityRemarks) -> anyhow::Result<ClientConfig> {
         let Some(address) = self.address() else {
             return Err(Usage("needs --service or --url".to_owned()).into());
@@ -52,7 +52,7 @@ impl ServerArgs {
         Ok(ClientConfig { address, trust })
     }
 
-    /// How the API server connects to the servers of these versions, which are some of so many.
+    /// The client configuration of the servers for the `printed` versions, of `all` versions.
     pub(super) fn client(
         &self,
         printed: &[ControllerVersion],
@@ -72,7 +72,7 @@ impl ServerArgs {
     }
 }
 
-/// Refuses an address that nothing can have, for one of the versions.
+/// Rejects an address that is invalid for one of the versions.
 pub(super) fn fits(address: &Address, versions: &[ControllerVersion]) -> Result<(), Usage> {
     for version in versions {
         address.check_for(version).map_err(|error| {

@@ -1,4 +1,4 @@
-//! Flags in, webhook configurations out.
+//! The `webhooks` command.
 
 use std::process::ExitCode;
 
@@ -17,24 +17,24 @@ use crate::commands::usage::Usage;
 pub(crate) struct WebhooksArgs {
     #[command(subcommand)]
     command: Option<WebhooksCommand>,
-    /// Kind to register, by its name, kind or plural.
+    /// Kind to register, by name, kind or plural.
     #[arg(long, value_name = "NAME", required = true)]
     kind: Option<String>,
-    /// Controller version whose objects the server judges.
+    /// Controller version of the server.
     #[arg(long, value_name = "X.Y.Z", required_unless_present = "side_by_side")]
     controller_version: Option<ControllerVersion>,
-    /// Several controller versions at once, each with a server of its own.
+    /// Several controller versions, each with its own server.
     #[arg(long, value_name = "A,B", value_delimiter = ',', conflicts_with = "controller_version")]
     side_by_side: Vec<ControllerVersion>,
-    /// Controller version that also takes objects without a label, and gives new ones its own.
+    /// Controller version that also takes objects without a label, and labels new objects with its own version.
     #[arg(long, value_name = "X.Y.Z")]
     default: Option<ControllerVersion>,
-    /// Controller versions whose objects the server looks at without a say: it counts where it would have denied them.
-    /// Start it with the same --shadow.
+    /// Controller versions whose objects the server judges in shadow mode: it only counts denials. Start the server
+    /// with the same --shadow.
     #[arg(long, value_name = "X.Y.Z,…", value_delimiter = ',', requires = "controller_version")]
     shadow: Vec<ControllerVersion>,
-    /// All controller versions that are served, for the policy that guards the label: it replaces the one that is
-    /// there. Defaults to those of --side-by-side; beside --controller-version it must be said.
+    /// All served controller versions, for the policy that guards the label, which replaces the existing one. Defaults
+    /// to those of --side-by-side. Required with --controller-version.
     #[arg(long, value_name = "X.Y.Z,…", value_delimiter = ',')]
     served: Vec<ControllerVersion>,
     #[command(flatten)]
@@ -43,19 +43,19 @@ pub(crate) struct WebhooksArgs {
 
 #[derive(Debug, Subcommand)]
 enum WebhooksCommand {
-    /// Say whether what is registered fits itself, the kinds, and a server.
+    /// Check the consistency of registered documents with each other, the kinds, and a server.
     Doctor(doctor::WebhooksDoctorArgs),
-    /// Print an operator's own webhook configuration once for each controller version.
+    /// Print copies of an operator's own webhook configuration for each controller version.
     Overlay(overlay::OverlayArgs),
-    /// Print the policy by which what is being promoted stays what was requested.
+    /// Print the policy that protects the requested value during a promotion.
     Policy(policy::PolicyArgs),
-    /// Print what is applied and deleted, in order, when a controller version goes.
+    /// Print the documents to apply and delete, in order, to remove a controller version.
     Retire(Box<retire::RetireArgs>),
-    /// Print the webhooks of stages, or policies, for objects of kinds that are not ours.
+    /// Print webhooks or policies for mutations of foreign kinds.
     Mutations(Box<mutations::MutationsArgs>),
 }
 
-/// Prints what is to be applied.
+/// Prints the documents to apply.
 pub(crate) fn run(args: &WebhooksArgs, remarks: AuthorityRemarks) -> anyhow::Result<ExitCode> {
     match &args.command {
         Some(WebhooksCommand::Doctor(args)) => return doctor::run(args),
@@ -87,7 +87,7 @@ pub(crate) fn run(args: &WebhooksArgs, remarks: AuthorityRemarks) -> anyhow::Res
     print(&documents(kind, &versions, args.printed.guard, &client), args.printed.output)
 }
 
-/// All versions that are served, with those that are registered here among them.
+/// All served versions, which must include the registered ones.
 fn served(args: &WebhooksArgs, registered: &[ControllerVersion]) -> Result<Vec<ControllerVersion>, Usage> {
     if let Some(default) = args.default.as_ref().filter(|default| !registered.contains(default)) {
         return Err(Usage(format!("--default {}: register that version too", default.as_str())));

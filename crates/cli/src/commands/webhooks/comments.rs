@@ -1,17 +1,17 @@
-//! Comments in what is printed: whoever changes a choice later reads there why it is so.
+//! Comments in printed documents that explain their settings.
 
 use crate::commands::{json_tree::JsonTree, yaml};
 
-/// What webhooks are asked for: their choices look alike, and have other reasons.
+/// The purpose of webhooks: the settings are similar, with different reasons.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum WebhookTask {
-    /// What is written of a kind of ours.
+    /// Admission of a pointsman kind.
     OfOurs,
-    /// What stages make of an object.
+    /// Mutations.
     OfMutations,
 }
 
-/// Documents in YAML, each with its comments.
+/// Documents in YAML with comments.
 pub(super) fn commented(documents: &[JsonTree], asked: WebhookTask) -> String {
     let texts: Vec<String> = documents.iter().map(|one| document(one, asked)).collect();
     texts.join("---\n")

@@ -23,7 +23,7 @@ use crate::hint::hinted;
 pub(super) struct WebhooksDoctorArgs {
     #[command(flatten)]
     files: FileArgs,
-    /// Form of the result.
+    /// Output format.
     #[arg(short, long, value_enum, default_value_t = TextFormat::Text)]
     output: TextFormat,
     #[command(flatten)]
@@ -32,12 +32,12 @@ pub(super) struct WebhooksDoctorArgs {
     admission: AdmissionArgs,
 }
 
-/// Says what does not fit.
+/// Prints findings.
 pub(super) fn run(args: &WebhooksDoctorArgs) -> anyhow::Result<ExitCode> {
     judge_files(&args.files, &args.kinds, &args.admission.settings(), args.output)
 }
 
-/// Prints what does not fit in these files.
+/// Prints the findings of files.
 pub(crate) fn judge_files(
     files: &FileArgs,
     kinds: &KindsArgs,
@@ -45,7 +45,7 @@ pub(crate) fn judge_files(
     output: TextFormat,
 ) -> anyhow::Result<ExitCode> {
     let (all, sources) = (kinds.load()?, files.read(EXAMPLE)?);
-    // Nothing at all is what a command before us leaves that failed, and says nothing of what is registered.
+    // An empty source is the output of a failed command, and an error.
     for source in &sources {
         anyhow::ensure!(!input::values(source).map_err(anyhow::Error::msg)?.is_empty(), source.no_object());
     }
@@ -66,12 +66,12 @@ pub(crate) fn judge_files(
     if fits && !is_registered && settings.controller.is_some() {
         talk("nothing of ours is registered there for a kind that is known here");
     }
-    // A server that is named is meant to be asked.
+    // If a server version is given, it must be registered.
     let is_good = fits && (is_registered || settings.controller.is_none());
     Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// The documents, each by itself.
+/// The documents, examined separately.
 fn examined(all: &[LoadedKind], documents: &[Value]) -> ExaminedDocuments {
     let known = |name: &str| all.iter().map(|known| &known.kind).find(|kind| name == crd_name(kind));
     let options = DocumentOptions {
@@ -89,20 +89,20 @@ fn crd_name(kind: &Kind) -> String {
     format!("{}.{}", kind.plural(), kind.group())
 }
 
-/// An examination of no document proves nothing.
+/// An examination without documents is an error.
 fn nothing_judged(sources: &[Source]) -> anyhow::Error {
     let names: Vec<&str> = sources.iter().map(|source| source.name.as_str()).collect();
     let problem = format!("cannot check {}: no CRD, webhook configuration or policy of a known kind", names.join(", "));
     hinted(anyhow::anyhow!(problem), "pointsman doctor -f FILE --kinds DIR")
 }
 
-/// What does not fit in files with what is registered.
+/// The findings of files with registered documents.
 pub(crate) fn findings(all: &[LoadedKind], sources: &[Source], server: &Settings) -> anyhow::Result<Vec<Finding>> {
     Ok(inspect_all(all, &flat_documents(sources)?, server))
 }
 
-/// What does not fit for any kind. Operators count their versions each for itself: where the server's version is one of
-/// another kind's, it is not asked about a kind with which it has no version in common.
+/// The findings for all kinds. Each operator has its own versions: the server's flags are ignored for kinds without a
+/// common version, if its version belongs to another kind.
 pub(crate) fn inspect_all(all: &[LoadedKind], documents: &[Value], server: &Settings) -> Vec<Finding> {
     let own = server.controller.as_ref().map(ControllerVersion::as_str);
     let told = || server.served.iter().chain(&server.shadowed).map(ControllerVersion::as_str).chain(own);

@@ -1,4 +1,4 @@
-//! What is printed for controller versions.
+//! The documents of controller versions.
 
 use std::process::ExitCode;
 
@@ -12,13 +12,13 @@ use super::addresses::ServerArgs;
 use super::comments::{WebhookTask, commented};
 use crate::commands::{format::Format, json_tree::JsonTree, kinds_dir::KindsArgs, output};
 
-/// What is said of documents that are printed, whichever they are.
+/// The common flags of printed documents.
 #[derive(Args, Debug)]
 pub(super) struct PrintedArgs {
-    /// What the policy that guards the label does with one it does not accept. None leaves the policies out.
+    /// Action of the policy that guards the label, for an invalid label. None omits the policies.
     #[arg(long, value_enum, default_value_t = Guard::Deny)]
     pub(super) guard: Guard,
-    /// Form of the result.
+    /// Output format.
     #[arg(short, long, value_enum, default_value_t = Format::Yaml)]
     pub(super) output: Format,
     #[command(flatten)]
@@ -27,16 +27,16 @@ pub(super) struct PrintedArgs {
     pub(super) server: ServerArgs,
 }
 
-/// What the policy that guards the label does with one it does not accept.
+/// The action for an invalid label.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(super) enum Guard {
-    /// Only the audit log hears of it.
+    /// Report to the audit log only.
     Audit,
-    /// The request is refused.
+    /// Reject the request.
     Deny,
     /// No policy.
     None,
-    /// The user is warned.
+    /// Warn the client.
     Warn,
 }
 
@@ -51,7 +51,7 @@ impl Guard {
     }
 }
 
-/// The controller versions that are registered.
+/// The registered controller versions.
 pub(super) struct ControllerVersions<'a> {
     pub(super) registered: &'a [ControllerVersion],
     pub(super) default: Option<&'a ControllerVersion>,
@@ -59,7 +59,7 @@ pub(super) struct ControllerVersions<'a> {
     pub(super) served: &'a [ControllerVersion],
 }
 
-/// Versions, each once: one that is said twice would be printed twice under one name.
+/// Removes duplicates, which would be printed twice under one name.
 pub(super) fn once_each<'v>(versions: impl IntoIterator<Item = &'v ControllerVersion>) -> Vec<ControllerVersion> {
     let mut all: Vec<ControllerVersion> = Vec::new();
     for version in versions {
@@ -70,7 +70,7 @@ pub(super) fn once_each<'v>(versions: impl IntoIterator<Item = &'v ControllerVer
     all
 }
 
-/// The documents for versions, with the guard of the label where there is one.
+/// The documents of versions, with the guard policy if requested.
 pub(super) fn documents(
     kind: &Kind,
     versions: &ControllerVersions<'_>,
@@ -93,12 +93,12 @@ pub(super) fn documents(
     documents
 }
 
-/// Writes documents of ours to stdout: YAML with comments, or JSON as it is.
+/// Prints pointsman's own documents: YAML with comments, or JSON.
 pub(super) fn print(documents: &[Value], format: Format) -> anyhow::Result<ExitCode> {
     print_asked(documents, format, WebhookTask::OfOurs)
 }
 
-/// The same for webhooks that are asked for something, which the comments say.
+/// Prints webhooks with the comments for their purpose.
 pub(super) fn print_asked(documents: &[Value], format: Format, asked: WebhookTask) -> anyhow::Result<ExitCode> {
     match format {
         Format::Json => print_plain(documents, format),
@@ -109,7 +109,7 @@ pub(super) fn print_asked(documents: &[Value], format: Format, asked: WebhookTas
     }
 }
 
-/// Writes documents of others to stdout: why they are as they are is not ours to say.
+/// Prints documents of other projects, without comments.
 pub(super) fn print_plain(documents: &[Value], format: Format) -> anyhow::Result<ExitCode> {
     output::data(&format.write_all(values(documents)?))?;
     Ok(ExitCode::SUCCESS)

@@ -1,4 +1,4 @@
-//! `pointsman webhooks`: what is registered for a controller version, whether it fits, and how a version goes.
+//! `pointsman webhooks`: the documents of a controller version, their checks, and the removal of a version.
 
 mod addresses;
 mod command;

@@ -1,4 +1,4 @@
-//! `pointsman webhooks mutations`: a webhook for each stage, or a policy that the API server evaluates by itself.
+//! `pointsman webhooks mutations`: a webhook for each mutation, or a policy that the API server evaluates itself.
 
 use std::process::ExitCode;
 
@@ -19,17 +19,17 @@ use crate::commands::usage::Usage;
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct MutationsArgs {
-    /// Definition of stages, by its name, or the kind or plural that it is about.
+    /// Definition of mutations, by its name, kind or plural.
     #[arg(long, value_name = "NAME")]
     kind: String,
-    /// Print stages as policies that the API server evaluates by itself, also while no server is up. A stage whose fact
-    /// is not in its reach is printed as a webhook, and named.
+    /// Print policies that the API server evaluates itself, even while no server runs. Mutations with facts that the
+    /// API server cannot read are printed as webhooks and listed.
     #[arg(long)]
     policy: bool,
-    /// Kubernetes that the policies are for. Before 1.36 it has no such policies in their last form.
+    /// Kubernetes version for the policies. Versions before 1.36 do not support the required policies.
     #[arg(long, value_name = "X.Y", requires = "policy", default_value = "1.36", value_parser = kube_version)]
     kube_version: KubeVersion,
-    /// Form of the result.
+    /// Output format.
     #[arg(short, long, value_enum, default_value_t = Format::Yaml)]
     output: Format,
     #[command(flatten)]
@@ -59,7 +59,7 @@ pub(super) fn run(args: &MutationsArgs, remarks: AuthorityRemarks) -> anyhow::Re
     print_asked(&documents, args.output, WebhookTask::OfMutations)
 }
 
-/// The policies that a Kubernetes of some version has room for.
+/// The policies that a Kubernetes version supports.
 fn policies(mutated: &MutatedKind, version: KubeVersion) -> MutationPolicies {
     if version >= FIRST_WITH_POLICIES {
         return mutation_policies(mutated);
@@ -71,13 +71,13 @@ fn policies(mutated: &MutatedKind, version: KubeVersion) -> MutationPolicies {
     MutationPolicies { documents: Vec::<Value>::new(), others }
 }
 
-/// A version of Kubernetes: major and minor.
+/// A Kubernetes version: major and minor.
 type KubeVersion = (u32, u32);
 
-/// Where such policies are `v1`, and expressions can say what stages need.
+/// The first version with these policies as `v1`, and the required expressions.
 const FIRST_WITH_POLICIES: KubeVersion = (1, 36);
 
-/// Reads `1.36`, `v1.36` and `1.36.3`.
+/// Parses `1.36`, `v1.36` and `1.36.3`.
 fn kube_version(text: &str) -> Result<KubeVersion, &'static str> {
     let mut parts = text.strip_prefix('v').unwrap_or(text).split('.').map(str::parse::<u32>);
     match (parts.next(), parts.next()) {

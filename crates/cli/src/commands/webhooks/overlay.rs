@@ -18,29 +18,29 @@ use crate::commands::{format::Format, kinds_dir::KindsArgs, usage::Usage};
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct OverlayArgs {
-    /// File with the operator's configuration as it brings it; - is stdin.
+    /// File with the operator's original configuration. Use - for stdin.
     file: PathBuf,
-    /// Kind that the operator's versions share, by its name, kind or plural. All that one configuration is for and that
-    /// have versions side by side, at once: what is printed later for another one would replace what is printed now.
+    /// Kinds of the operator's versions, by name, kind or plural. Name all kinds of one configuration at once: a later
+    /// output for another kind would replace the earlier one.
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', required = true)]
     kind: Vec<String>,
     /// Controller versions side by side.
     #[arg(long, value_name = "A,B", value_delimiter = ',', required = true)]
     side_by_side: Vec<ControllerVersion>,
-    /// Controller version that is asked about objects without a label as well.
+    /// Controller version that also receives objects without a label.
     #[arg(long, value_name = "X.Y.Z")]
     default: Option<ControllerVersion>,
     /// Service of the operator's webhook. {version} in the name stands for the controller version: 2-17-0 for 2.17.0.
     #[arg(long, value_name = "NAMESPACE/NAME[:PORT]", value_parser = Service::per_version)]
     service: Option<Service>,
-    /// Form of the result.
+    /// Output format.
     #[arg(short, long, value_enum, default_value_t = Format::Yaml)]
     output: Format,
     #[command(flatten)]
     kinds: KindsArgs,
 }
 
-/// Prints what is applied in the place of the operator's own.
+/// Prints the documents that replace the operator's own.
 pub(super) fn run(args: &OverlayArgs) -> anyhow::Result<ExitCode> {
     let all = args.kinds.load()?;
     let kinds = args.kind.iter().map(|name| Ok(&find(&all, name)?.kind)).collect::<anyhow::Result<Vec<&Kind>>>()?;

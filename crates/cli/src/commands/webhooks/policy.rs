@@ -14,13 +14,13 @@ use crate::commands::usage::Usage;
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct PolicyArgs {
-    /// Kind whose rollouts it is about, by its name, kind or plural.
+    /// Kind of the rollouts, by name, kind or plural.
     #[arg(long, value_name = "NAME")]
     kind: String,
-    /// What the policy does with a write that it does not accept.
+    /// Action of the policy for an invalid write.
     #[arg(long, value_enum, default_value_t = Guard::Deny)]
     guard: Guard,
-    /// Form of the result.
+    /// Output format.
     #[arg(short, long, value_enum, default_value_t = Format::Yaml)]
     output: Format,
     #[command(flatten)]

@@ -19,30 +19,29 @@ use crate::commands::{format::Format, json_tree::JsonTree, usage::Usage};
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct RetireArgs {
-    /// Controller version that goes.
+    /// Controller version to remove.
     #[arg(value_name = "X.Y.Z")]
     going: ControllerVersion,
     #[command(flatten)]
     files: FileArgs,
-    /// Kind whose controller it is, by its name, kind or plural.
+    /// Kind of the controller, by name, kind or plural.
     #[arg(long, value_name = "NAME")]
     kind: String,
     /// Controller versions that stay.
     #[arg(long, value_name = "X.Y.Z,…", value_delimiter = ',', required = true)]
     served: Vec<ControllerVersion>,
-    /// Controller version that takes objects without a label from here on, if that is the one that goes. Where what is
-    /// registered is among the files, those say it; then it need be said only where several versions stay.
+    /// New default version for objects without a label, if the removed version is the default. Not needed if the files
+    /// contain the registered documents, unless several versions stay.
     #[arg(long, value_name = "X.Y.Z")]
     default: Option<ControllerVersion>,
-    /// Print this step alone: for kubectl apply -f -, or, where it is the last, for
-    /// kubectl delete --ignore-not-found -f -.
+    /// Print only this step, for kubectl apply -f -, or for the last step, kubectl delete --ignore-not-found -f -.
     #[arg(long, value_name = "N")]
     step: Option<usize>,
     #[command(flatten)]
     printed: PrintedArgs,
 }
 
-/// Prints the steps, unless there are objects that still need the version.
+/// Prints the steps, unless objects still need the version.
 pub(super) fn run(args: &RetireArgs, remarks: AuthorityRemarks) -> anyhow::Result<ExitCode> {
     let (gone, served) = (&args.going, &once_each(&args.served));
     if served.contains(gone) {
@@ -53,7 +52,7 @@ pub(super) fn run(args: &RetireArgs, remarks: AuthorityRemarks) -> anyhow::Resul
     }
     let all = args.printed.kinds.load()?;
     let kind = &find(&all, &args.kind)?.kind;
-    // The version that goes has a server until the last step.
+    // The removed version has a server until the last step.
     let both = [served.as_slice(), std::slice::from_ref(gone)].concat();
     let client = args.printed.server.client(&both, both.len(), remarks)?;
     let Some(input) = read(args)? else {
@@ -78,17 +77,17 @@ pub(super) fn run(args: &RetireArgs, remarks: AuthorityRemarks) -> anyhow::Resul
     }
 }
 
-/// What is in the files.
+/// The content of the files.
 struct Input {
-    /// What says who is asked.
+    /// Webhook configurations.
     registered: Vec<InputObject>,
-    /// All others.
+    /// All other objects.
     objects: Vec<InputObject>,
-    /// A list with nothing in it is there, which says that there is no object.
+    /// The files contain an empty list, which shows that there are no objects.
     is_said_to_be_empty: bool,
 }
 
-/// All that is in the files. Nothing where some of it cannot be read, which is on stderr by then.
+/// Reads the files. `None` if some cannot be read, which is already reported.
 fn read(args: &RetireArgs) -> anyhow::Result<Option<Input>> {
     let (mut good, mut is_said_to_be_empty, mut all) = (true, false, Vec::new());
     for source in args.files.read(EXAMPLE)? {
@@ -112,7 +111,7 @@ fn read(args: &RetireArgs) -> anyhow::Result<Option<Input>> {
     Ok(good.then_some(Input { registered, objects, is_said_to_be_empty }))
 }
 
-/// Who takes objects without a label when the version is gone, by what is registered and by the flags.
+/// The version for objects without a label after the removal, from the registered documents and the flags.
 fn default(args: &RetireArgs, kind: &Kind, registered: &[InputObject]) -> anyhow::Result<Option<ControllerVersion>> {
     let documents: Vec<Value> =
         registered.iter().map(|object| serde_json::from_str(&object.text)).collect::<Result<_, _>>()?;
@@ -152,7 +151,7 @@ fn default(args: &RetireArgs, kind: &Kind, registered: &[InputObject]) -> anyhow
     Err(Usage(message).into())
 }
 
-/// How many objects of the kind there are; nothing where one still carries the label, or nobody can tell.
+/// The number of objects of the kind. `None` if one still has the label, or that is unknown.
 fn still_labelled(args: &RetireArgs, kind: &Kind, input: &Input) -> anyhow::Result<Option<usize>> {
     let objects = &input.objects;
     let (mut seen, mut labelled, mut is_read) = (0, 0, true);
@@ -173,7 +172,7 @@ fn still_labelled(args: &RetireArgs, kind: &Kind, input: &Input) -> anyhow::Resu
     if labelled > 0 {
         talk(&format!("{labelled} of {seen} objects are labelled {}; nothing was written", args.going.as_str()));
     }
-    // An empty list says that there are none; a list of something else says nothing.
+    // An empty list shows that there are no objects. A list of other objects does not.
     let others = objects.len() + input.registered.len() - seen;
     if seen == 0 && others > 0 && !(objects.is_empty() && input.is_said_to_be_empty) {
         let (kind, plural) = (kind.kind(), format!("{}.{}", kind.plural(), kind.group()));
@@ -185,7 +184,7 @@ fn still_labelled(args: &RetireArgs, kind: &Kind, input: &Input) -> anyhow::Resu
     Ok((labelled == 0 && is_read).then_some(seen))
 }
 
-/// A label of an object, as an API server would take it: null is nothing, and what is no string is no label.
+/// A label of an object, as an API server reads it: null counts as absent, and only strings are valid.
 fn label<'j>(object: &'j JsonTree, key: &str) -> Result<Option<&'j str>, ()> {
     let mut here = object;
     for name in ["metadata", "labels", key] {
@@ -200,7 +199,7 @@ fn label<'j>(object: &'j JsonTree, key: &str) -> Result<Option<&'j str>, ()> {
     here.as_str().map(Some).ok_or(())
 }
 
-/// What is done with a step, why, and with which documents.
+/// The action of a step, its purpose, and its documents.
 fn parts(step: &RetireStep) -> (&'static str, &str, &[Value]) {
     match step {
         RetireStep::Apply { why, documents } => ("apply", why, documents),

@@ -1,8 +1,7 @@
-//! YAML to values and back, with number text kept.
+//! YAML to values and back, with the text of numbers preserved.
 //!
-//! Reading is serde-saphyr's, with the text of a number taken from the source where it is one that JSON can say.
-//! Writing is ours, because the library has floats of its own spelling; it decides which strings may stand without
-//! quotes.
+//! Parsing uses serde-saphyr, with the text of a number from the source if it is valid JSON. Writing is implemented
+//! here, because the library spells floats differently. The library decides which strings need no quotes.
 
 mod read;
 #[cfg(test)]

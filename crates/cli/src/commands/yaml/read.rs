@@ -1,4 +1,4 @@
-//! From YAML to values.
+//! Parses YAML.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,14 +13,14 @@ use pointsman_core::definition::MOST_ALIASED;
 
 use crate::commands::json_tree::JsonTree;
 
-/// What is wrong with a document, and the line, from 1.
+/// The error of a document, and its line from 1.
 #[derive(Debug)]
 pub(crate) struct BadYaml {
     pub(crate) line: Option<u64>,
     pub(crate) message: String,
 }
 
-/// Reads one document. An empty one is null.
+/// Parses one document. An empty document is null.
 pub(crate) fn read(text: &str) -> Result<JsonTree, BadYaml> {
     let scanned = serde_saphyr::from_str_with_options(text, options());
     scanned.map(|scanned| resolve(scanned, text)).map_err(|error| BadYaml {
@@ -43,10 +43,10 @@ fn message(error: &Error) -> String {
     }
 }
 
-/// As deep as objects are read. The API server's own limit is 10,000 (`sigs.k8s.io/json`); no schema describes so many.
+/// The maximum depth of objects. The API server's own limit is 10,000 (`sigs.k8s.io/json`), which no schema reaches.
 const MOST_DEEP: usize = 128;
 
-/// Leaves places out: lines count from where the document begins, and the caller says where that is.
+/// Omits locations: lines are relative to the document, and the caller adds the location of the document.
 struct NoPlace;
 
 impl Localizer for NoPlace {
@@ -57,8 +57,7 @@ impl Localizer for NoPlace {
 
 fn options() -> Options {
     let mut budget = serde_saphyr::budget::Budget::default();
-    // Files of the person who calls, not of a stranger: sizes are theirs to choose. Depth costs stack, aliases
-    // multiply.
+    // The files are trusted, so sizes are unlimited. Depth needs stack, and aliases multiply.
     budget.max_events = usize::MAX;
     budget.max_nodes = usize::MAX;
     budget.max_total_scalar_bytes = usize::MAX;
@@ -66,20 +65,20 @@ fn options() -> Options {
     serde_saphyr::options! {
         budget: Some(budget),
         alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: MOST_ALIASED },
-        // As kubectl reads it: `defaultMode: 0644` is 420.
+        // As in kubectl: `defaultMode: 0644` is 420.
         legacy_octal_numbers: true,
         with_snippet: false,
     }
 }
 
-/// A value as the library reads it, with its place in the source.
+/// A value of the library, with its location in the source.
 enum Scanned {
     Array(Vec<Spanned<Self>>),
     Object(Vec<(String, Spanned<Self>)>),
     Scalar(JsonTree),
 }
 
-/// Takes the text of numbers from the source, where JSON can say it.
+/// Takes the text of numbers from the source, if it is valid JSON.
 fn resolve(scanned: Spanned<Scanned>, source: &str) -> JsonTree {
     match scanned.value {
         Scanned::Array(items) => JsonTree::Array(items.into_iter().map(|item| resolve(item, source)).collect()),

@@ -1,11 +1,11 @@
-//! The layout of kubectl's YAML.
+//! YAML in the layout of kubectl.
 
 use serde_saphyr::SerializerOptions;
 
 use crate::commands::json_tree::{JsonTree, quoted};
 use crate::terminal::steers;
 
-/// Writes one document, in the layout kubectl has: two spaces a level, lists not indented.
+/// Writes one document in the layout of kubectl: two spaces a level, lists not indented.
 pub(crate) fn write(json: &JsonTree) -> String {
     let mut out = String::new();
     match json {
@@ -19,7 +19,7 @@ pub(crate) fn write(json: &JsonTree) -> String {
     out
 }
 
-/// Writes members, the first one where the line already stands if `inline`.
+/// Writes members. With `inline`, the first one starts on the current line.
 fn write_map(out: &mut String, members: &[(String, JsonTree)], indent: usize, inline: bool) {
     for (index, (name, value)) in members.iter().enumerate() {
         if index > 0 || !inline {
@@ -66,7 +66,7 @@ fn write_scalar(out: &mut String, json: &JsonTree, indent: usize) {
     match json {
         JsonTree::String(text) if is_plain(text) => out.push_str(text),
         JsonTree::String(text) if is_literal(text) => write_literal(out, text, indent),
-        // JSON in a string, as annotations hold it, is readable in these quotes only.
+        // JSON in a string, as in annotations, is most readable in single quotes.
         JsonTree::String(text) if text.contains(['"', '\\']) && text.chars().all(is_printable) => {
             out.push('\'');
             out.push_str(&text.replace('\'', "''"));
@@ -78,7 +78,7 @@ fn write_scalar(out: &mut String, json: &JsonTree, indent: usize) {
     }
 }
 
-/// Whether a string is read as that string without quotes, by readers of YAML 1.1 and 1.2.
+/// Returns whether a string without quotes is the same string in YAML 1.1 and 1.2.
 fn is_plain(text: &str) -> bool {
     let options: SerializerOptions = serde_saphyr::ser_options! { prefer_block_scalars: false };
     let written = serde_saphyr::to_string_with_options(&text, options);
@@ -91,7 +91,7 @@ fn is_plain_key(name: &str) -> bool {
         && is_plain(name)
 }
 
-/// Whether a text of several lines can stand as a block, where it is easiest to read.
+/// Returns whether a text of several lines can be written as a block.
 fn is_literal(text: &str) -> bool {
     text.contains('\n')
         && !text.starts_with([' ', '\t', '\n'])
@@ -118,12 +118,12 @@ fn write_literal(out: &mut String, text: &str, indent: usize) {
     out.extend(std::iter::repeat_n('\n', ends.saturating_sub(1)));
 }
 
-/// Characters that YAML readers take as they are and people can see, and no terminal obeys.
+/// Returns whether a character is printable, accepted by YAML parsers, and harmless for terminals.
 fn is_printable(c: char) -> bool {
     !(steers(c) && c != '\t' || matches!(c, '\u{feff}' | '\u{fffe}' | '\u{ffff}'))
 }
 
-/// A string in double quotes: a JSON string, and what only JSON reads unescaped escaped as well.
+/// A string in double quotes: a JSON string with additional escapes for YAML.
 fn escaped(text: &str) -> String {
     let json = quoted(text);
     let mut out = String::with_capacity(json.len());

@@ -60,7 +60,7 @@ struct FactSpec {
     resource: String,
     /// The API version. Defaults to the version that the API server prefers.
     version: Option<String>,
-    /// The kind. Only `pointsman webhooks stages --policy` needs it.
+    /// The kind. Only `pointsman webhooks mutations --policy` needs it.
     kind: Option<String>,
     /// The namespace. `{namespace}` is that of the written object. Omit for cluster-scoped objects.
     namespace: Option<String>,

@@ -19,16 +19,16 @@ use crate::json::{Canonical, Json};
 pub(crate) struct HashSpec {
     /// The top-level field that is hashed.
     of: String,
-    /// The version whose fields are hashed.
+    /// The version with the hashed fields.
     at: String,
-    /// Fields whose change requires no rollout.
+    /// Fields that require no rollout when they change.
     #[serde(default)]
     #[schemars(with = "Vec<String>")]
     except: Vec<Spanned<String>>,
     /// Values that are hashed in place of absent fields, so that a default does not change the hash.
     #[serde(default)]
     defaults: BTreeMap<String, Value>,
-    /// The annotation whose value is hashed after the fields. A change of its value forces a rollout.
+    /// An annotation that is hashed after the fields. A change of its value forces a rollout.
     force: Option<String>,
     /// The fingerprint of this recipe, as printed by `kinds check`. If set, a changed recipe is rejected until this key
     /// is updated. A changed recipe may change all hashes, and so start rollouts.
@@ -36,12 +36,12 @@ pub(crate) struct HashSpec {
     recipe: Option<Spanned<String>>,
 }
 
-/// The fields whose change requires a rollout.
+/// The fields that require a rollout when they change.
 #[derive(Debug)]
 pub(crate) struct HashedFields {
     /// The top-level field that is hashed.
     pub(crate) of: String,
-    /// The version whose fields are hashed.
+    /// The version with the hashed fields.
     pub(crate) at: VersionIndex,
     /// Members that are hashed if absent, in canonical form, sorted by name.
     pub(crate) defaults: Vec<(String, String)>,

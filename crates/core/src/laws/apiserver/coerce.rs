@@ -11,10 +11,10 @@ use super::validate::{Invalid, newly_invalid};
 use crate::laws::schema::{flag, map_values, preserves, properties, property};
 use crate::laws::value::Value;
 
-/// What the API server makes of an object that a webhook answered with.
+/// The object after the API server processed the response of a conversion webhook.
 ///
 /// # Errors
-/// A number that it cannot decode: the request behind the conversion fails.
+/// A number that the API server cannot decode. The request behind the conversion fails.
 pub fn answered(schema: &Schema, object: &Value) -> Result<Value, Undecodable> {
     let mut object = object.clone();
     decode(&mut object)?;
@@ -23,20 +23,20 @@ pub fn answered(schema: &Schema, object: &Value) -> Result<Value, Undecodable> {
     Ok(object)
 }
 
-/// What the API server makes of an object that it reads: from a client at this version, or from its storage.
+/// The object after the API server reads it, from a client at this version, or from its storage.
 ///
 /// # Errors
-/// A number that it cannot decode.
+/// A number that the API server cannot decode.
 pub fn read(schema: &Schema, object: &Value) -> Result<Value, Undecodable> {
     let mut object = answered(schema, object)?;
     default(schema, &mut object);
     Ok(object)
 }
 
-/// What is stored of what a client writes at this version, where `old` is what was there before.
+/// The stored object after a client's write at this version. `old` is the previous object.
 ///
 /// # Errors
-/// It is not taken.
+/// The write is rejected.
 pub fn written(schema: &Schema, sent: &Value, old: Option<&Value>) -> Result<Value, WriteError> {
     let held = |object: &Value| {
         let mut object = object.clone();
@@ -52,7 +52,7 @@ pub fn written(schema: &Schema, sent: &Value, old: Option<&Value>) -> Result<Val
     Ok(object)
 }
 
-/// Why a write is refused.
+/// Why a write is rejected.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum WriteError {
     /// A number cannot be decoded.
@@ -63,13 +63,13 @@ pub enum WriteError {
     Invalid(#[from] Invalid),
 }
 
-/// Takes nulls away and fills defaults.
+/// Prunes nulls and fills in defaults.
 pub fn fill(schema: &Schema, object: &mut Value) {
     prune_nulls(schema, object);
     default(schema, object);
 }
 
-/// Takes fields away that the schema of an object does not know.
+/// Prunes unknown fields of an object.
 fn prune(schema: &Schema, object: &mut Value) {
     let Value::Object(members) = object else { return };
     let head: Vec<(String, Value)> = HEAD.iter().filter_map(|name| members.remove_entry(*name)).collect();
@@ -103,7 +103,7 @@ fn prune_inside(schema: Option<&Schema>, value: &mut Value) {
     }
 }
 
-/// Takes nulls away where the schema has no room for one and no default to put there. In lists they stay.
+/// Prunes nulls that the schema does not allow, and that have no default. In lists they stay.
 fn prune_nulls(schema: &Schema, value: &mut Value) {
     match value {
         Value::Object(members) => {
@@ -127,7 +127,7 @@ fn prune_nulls(schema: &Schema, value: &mut Value) {
     }
 }
 
-/// Fills defaults, outermost first, so that a default of `{}` gets the defaults of what is inside it.
+/// Fills in defaults, outermost first, so that a default of `{}` gets nested defaults.
 fn default(schema: &Schema, value: &mut Value) {
     let void = |inner: &Schema, value: &Value| *value == Value::Null && !flag(inner, "nullable");
     match value {
@@ -159,7 +159,7 @@ fn default(schema: &Schema, value: &mut Value) {
     }
 }
 
-/// A null in a list or a map becomes the default of what stands there, if there is one.
+/// Replaces a null in a list or a map by its default, if there is one.
 fn fill_null(schema: &Schema, value: &mut Value) {
     if let Some(default) = schema.get("default")
         && *value == Value::Null
@@ -177,7 +177,7 @@ mod tests {
         serde_saphyr::from_str(yaml).unwrap()
     }
 
-    /// What is left of `sent` under a schema, by a step of the API server.
+    /// Checks the result of `sent` under a schema after a step of the API server.
     fn replaces(schema: &Schema, step: &dyn Fn(&Schema, &mut Value), sent: &str, left: &str) {
         let mut value = Value::read(sent).unwrap();
         step(schema, &mut value);
@@ -264,7 +264,7 @@ mod tests {
         assert_eq!(stored(r#"{"a":4553828796600070000}"#).unwrap().to_text(), r#"{"a":4553828796600070000}"#);
         assert!(matches!(stored(r#"{"a":4553828796600070000.5}"#), Err(WriteError::Invalid(_))));
         assert!(matches!(stored(r#"{"a":1E400}"#), Err(WriteError::Undecodable(_))));
-        // One that was there before, by an older schema, may stay.
+        // A number that an older schema allowed may stay.
         let old = Value::read(r#"{"a":18446744073709551615}"#).unwrap();
         assert!(written(&schema, &old, Some(&old)).is_ok());
     }

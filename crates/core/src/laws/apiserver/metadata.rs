@@ -1,5 +1,4 @@
-//! Whether the API server takes the metadata of what is written, whatever the CRD says
-//! (`apimachinery pkg/api/validation/objectmeta.go`).
+//! Validation of metadata by the API server, independent of the CRD (`apimachinery pkg/api/validation/objectmeta.go`).
 
 use std::collections::BTreeMap;
 
@@ -7,20 +6,20 @@ use crate::apimachinery::{excerpt, is_dns_label, is_dns_subdomain, is_label_valu
 use crate::definition::Kind;
 use crate::laws::value::Value;
 
-/// Bytes that the keys and values of an object's annotations may have together (`TotalAnnotationSizeLimitB`).
+/// The maximum size of all keys and values of an object's annotations in bytes (`TotalAnnotationSizeLimitB`).
 pub(in crate::laws) const ANNOTATIONS: usize = 256 * 1024;
 
-/// Why the API server refuses an object for its metadata.
+/// Why the API server rejects an object for its metadata.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct BadMetadata {
-    /// Which member: `metadata.name`.
+    /// The member: `metadata.name`.
     pub field: String,
-    /// What is wrong with it.
+    /// The error.
     pub message: String,
 }
 
-/// The first thing that is wrong with the metadata of an object of this kind: its names, its labels, and the keys and
-/// the size of its annotations. Nothing of it is let through because it was there before.
+/// The first error in the metadata of an object of this kind: its names, its labels, and the keys and the size of its
+/// annotations. Unchanged errors of an old object are rejected too.
 #[must_use]
 pub fn bad_metadata(kind: &Kind, object: &Value) -> Option<BadMetadata> {
     let metadata = object.get("metadata").cloned().unwrap_or(Value::Null);
@@ -40,7 +39,7 @@ pub fn bad_metadata(kind: &Kind, object: &Value) -> Option<BadMetadata> {
         return bad("generateName", no_name(prefix, NAME));
     }
     let is_namespaced = kind.crd().pointer("/spec/scope").and_then(|scope| scope.as_str()) != Some("Cluster");
-    // A namespace of an object that belongs to none is passed over.
+    // The API server ignores the namespace of a cluster-scoped object.
     if is_namespaced && !namespace.is_empty() && !is_dns_label(namespace) {
         return bad("namespace", no_name(namespace, NAMESPACE));
     }
@@ -55,7 +54,7 @@ pub fn bad_metadata(kind: &Kind, object: &Value) -> Option<BadMetadata> {
     .or_else(|| too_large(&metadata))
 }
 
-/// What stands there, and what would be right.
+/// The invalid text, and the rule.
 fn no_name(text: &str, right: &str) -> String {
     format!("cannot be {:?}: {right}", excerpt(text))
 }
@@ -68,12 +67,12 @@ const KEY: &str = "a key is of letters, digits, -, _ and ., 63 at most, with or 
 
 const LABEL: &str = "it is of letters, digits, -, _ and ., with a letter or a digit at both ends, 63 at most";
 
-/// A name is made of it: it may end with the dash that stands before what is put behind it.
+/// A generated name: the prefix may end with a dash.
 fn with_more_behind(prefix: &str) -> String {
     format!("{prefix}{}", if prefix.ends_with('-') { "a" } else { "" })
 }
 
-/// The first entry of a map of texts that is wrong.
+/// The first invalid entry of a map of strings.
 fn bad_map(member: &str, metadata: &Value, wrong: impl Fn(&str, &str) -> Option<String>) -> Option<BadMetadata> {
     let bad = |field: String, message: String| Some(BadMetadata { field, message });
     let entries: &BTreeMap<String, Value> = match metadata.get(member)? {

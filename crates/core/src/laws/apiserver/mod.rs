@@ -1,20 +1,20 @@
-//! What the API server does to an object of a CRD: to ours when we answer, to a client's when it writes, to a stored
-//! one when it is read.
+//! A model of how the API server processes an object of a CRD: responses of the webhook, writes of a client, and stored
+//! objects.
 //!
 //! The order is that of `apiextensions-apiserver pkg/apiserver/customresource_handler.go` (1.36):
 //!
 //! ```text
-//! our answer        numbers, unknown fields go, nulls go                    -> [`answered`]
-//! a client's write  numbers, unknown fields go, nulls go, defaults; valid?  -> [`written`]
-//! stored, read      the same with the stored version's schema; nobody asks whether it is valid
+//! webhook response  numbers, prune unknown fields and nulls                    -> [`answered`]
+//! a client's write  numbers, prune unknown fields and nulls, default, validate -> [`written`]
+//! stored, read      as a write with the schema of the storage version, without validation
 //! ```
 //!
-//! The client that wrote is answered what was stored, read again. What an update leaves as it was is not looked at
+//! The response to a client's write is the stored object, read again. Unchanged values of an update are not validated
 //! again ([`newly_invalid`]).
 //!
-//! Whoever writes is warned of [`unknown_fields`], or refused by kubectl for them; and refused for [`bad_metadata`].
+//! Clients are warned of [`unknown_fields`], or kubectl rejects them. [`bad_metadata`] is rejected.
 //!
-//! So an answer is not defaulted and not validated. What is written is validated at the version it is written in only.
+//! So a webhook response is neither defaulted nor validated, and a write is validated only at its own version.
 
 mod coerce;
 mod metadata;

@@ -1,10 +1,10 @@
-//! Numbers as the API server leaves them: read into int64 or float64, written as Go writes these.
+//! Numbers as the API server stores them: parsed as int64 or float64, and written like Go.
 //!
 //! `80` and `9007199254740993` stay, `1.0` becomes `1`, `1e21` becomes `1e+21`, `18446744073709551615` becomes
-//! `18446744073709552000`, `1E400` cannot be read at all.
+//! `18446744073709552000`, `1E400` cannot be decoded.
 //!
-//! The spelling is the product's own, so a mistake in it is not found here, but where both are held against a real API
-//! server (`tests/cluster/model.rs`).
+//! The spelling is computed by the product's own code, so an error in it is not found here, but in comparisons with a
+//! real API server (`tests/cluster/model.rs`).
 //!
 //! Sources: `sigs.k8s.io/json internal/golang/encoding/json/decode.go`, `convertNumber` with `preserveInts`;
 //! `encoding/json encode.go`, `floatEncoder.encode`.
@@ -12,26 +12,25 @@
 use crate::json::go_number;
 use crate::laws::value::{Segment, Value, shown};
 
-/// A number that Go cannot read into a float64. The whole document that holds it is refused.
+/// A number that Go cannot decode as float64. The whole document is rejected.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{path}: the API server cannot decode the number {number}")]
 pub struct Undecodable {
-    /// Where it is.
+    /// The path of the number.
     pub path: String,
-    /// The number as it is written.
+    /// The number as written.
     pub number: String,
 }
 
-/// Spells all numbers of a document as the API server does.
+/// Writes all numbers of a document as the API server does.
 ///
 /// # Errors
-/// The first number that it cannot decode.
+/// The first number that the API server cannot decode.
 pub fn decode(value: &mut Value) -> Result<(), Undecodable> {
     decode_at(value, &go_number, &mut Vec::new())
 }
 
-/// The same with a fraction in all that Go holds as float64, `1.0` among them: while it validates, it tells them from
-/// int64.
+/// Like `decode`, with a fraction for every float64 of Go, including `1.0`: validation distinguishes them from int64.
 pub(super) fn hold(value: &mut Value) -> Result<(), Undecodable> {
     let held = |number: &str| {
         let spelled = go_number(number)?;
@@ -42,10 +41,10 @@ pub(super) fn hold(value: &mut Value) -> Result<(), Undecodable> {
     decode_at(value, &held, &mut Vec::new())
 }
 
-/// A value of a schema, a default or an option, as the API server has it in mind: read like everything else.
+/// The value of a default or option in a schema as the API server stores it.
 pub(super) fn literal(value: &serde_json::Value) -> Value {
     let mut value = Value::literal(value);
-    // One that cannot be decoded is in no CRD that was taken.
+    // A CRD with a number that cannot be decoded is rejected.
     decode(&mut value).ok();
     value
 }

@@ -1,5 +1,5 @@
-//! Fields that the API server takes away from what is written, since no schema knows them
-//! (`apiextensions-apiserver pkg/apiserver/schema/pruning/algorithm.go`).
+//! Unknown fields, which the API server prunes from a write (`apiextensions-apiserver
+//! pkg/apiserver/schema/pruning/algorithm.go`).
 
 use serde_json::Value as Schema;
 
@@ -7,19 +7,19 @@ use crate::apimachinery::did_you_mean;
 use crate::laws::schema::{flag, preserves, properties, property};
 use crate::laws::value::Value;
 
-/// The members of a whole object that no schema of a CRD rules.
+/// The members of a whole object without a schema in the CRD.
 pub(super) const HEAD: [&str; 3] = ["apiVersion", "kind", "metadata"];
 
-/// A field that no schema knows.
+/// A field without a schema.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct UnknownField {
-    /// Where it stands: `spec.ports[0].nmae`.
+    /// The path: `spec.ports[0].nmae`.
     pub path: String,
-    /// The name that was meant, where that can be told: `, did you mean "name"?`.
+    /// A suggestion, if there is one: `, did you mean "name"?`.
     pub meant: String,
 }
 
-/// What is taken away from an object before anybody judges it. What is inside of such a field is not named once more.
+/// The fields of an object that are pruned before validation. Contents of such a field are not listed separately.
 #[must_use]
 pub fn unknown_fields(schema: &Schema, object: &Value) -> Vec<UnknownField> {
     let mut found = Vec::new();
@@ -31,12 +31,12 @@ pub fn unknown_fields(schema: &Schema, object: &Value) -> Vec<UnknownField> {
     found
 }
 
-/// Whether an object of this schema keeps a member of this name.
+/// Returns whether an object of this schema keeps a member of this name.
 pub(super) fn is_kept(schema: &Schema, name: &str) -> bool {
     preserves(schema) || property(schema, name).is_some() || is_head(schema, name)
 }
 
-/// Whether it belongs to the head of an object that stands in another one.
+/// Returns whether a member belongs to the head of an embedded object.
 pub(super) fn is_head(schema: &Schema, name: &str) -> bool {
     flag(schema, "x-kubernetes-embedded-resource") && HEAD.contains(&name)
 }
@@ -70,5 +70,5 @@ fn inside(schema: &Schema, value: &Value, at: &str, found: &mut Vec<UnknownField
     }
 }
 
-/// A list without a schema of its items loses what its items have, and not the items.
+/// A list without a schema for its items keeps the items without their contents.
 const NOTHING: &Schema = &Schema::Null;

@@ -1,8 +1,8 @@
-//! Whether the API server takes a value, by the schema of the version in which it is written.
+//! Validation of a value by the API server, with the schema of the version in which it is written.
 //!
 //! Sources: `kube-openapi pkg/validation/validate` (types, enums, bounds, required), `apiextensions-apiserver
-//! pkg/apiserver/schema/listtype/validation.go` (sets, and lists with keys). Patterns, `anyOf` and the like, formats
-//! other than `uuid`, and rules in CEL are not restated: what only they refuse counts as valid.
+//! pkg/apiserver/schema/listtype/validation.go` (sets, and lists with keys). Patterns, `anyOf` and similar keywords,
+//! formats other than `uuid`, and rules in CEL are not implemented, so their violations count as valid.
 
 use std::cmp::Ordering;
 
@@ -13,42 +13,42 @@ use super::numbers::{decode, literal};
 use crate::laws::schema::{bound, clashes, flag, property, required};
 use crate::laws::value::Value;
 
-/// What of a schema a value breaks.
+/// The violated part of a schema.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Constraint {
-    /// A minimum, a maximum, a length or a count.
+    /// A minimum, maximum, length or count.
     Bound,
-    /// An element that stands twice in a set, or in a list with keys.
+    /// A duplicate element in a set, or in a list with keys.
     Duplicate,
-    /// The closed set of values.
+    /// The options of a value.
     Enum,
-    /// The form of a string.
+    /// The format of a string.
     Format,
-    /// A field that has to be there.
+    /// A required field.
     Required,
-    /// The JSON type, or null where null may not be.
+    /// The JSON type, or null where null is not allowed.
     Type,
 }
 
-/// Why the API server refuses a value.
+/// Why the API server rejects a value.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{path}: {message}")]
 pub struct Invalid {
-    /// Where, with `/` between the names.
+    /// The path, with `/` between the names.
     pub path: String,
-    /// What of the schema it breaks.
+    /// The violated constraint.
     pub constraint: Constraint,
-    /// What is wrong, for people.
+    /// The error, for people.
     pub message: String,
 }
 
-/// Why the API server would not take the value at this version; the first reason it finds. `at` is where the value is.
+/// The first reason why the API server would reject the value at this version. `at` is the path of the value.
 #[must_use]
 pub fn invalid(schema: &Schema, value: &Value, at: &str) -> Option<Invalid> {
     newly_invalid(schema, value, None, at)
 }
 
-/// The same of an update: what is as it was before is not looked at (`apiextensions-apiserver
+/// The first reason for the rejection of an update: unchanged values are not validated (`apiextensions-apiserver
 /// pkg/apiserver/validation/ratcheting.go`, since 1.30).
 #[must_use]
 pub fn newly_invalid(schema: &Schema, value: &Value, old: Option<&Value>, at: &str) -> Option<Invalid> {
@@ -79,21 +79,21 @@ pub fn newly_invalid(schema: &Schema, value: &Value, old: Option<&Value>, at: &s
     }
 }
 
-/// A field that the value has to have, and lacks.
+/// A required field that the value lacks.
 fn missing<'s>(schema: &'s Schema, value: &Value) -> Option<&'s str> {
     let Value::Object(members) = value else { return None };
     let named = |name: &str| schema.get("properties").is_some_and(|properties| properties.get(name).is_some());
     required(schema).find(|name| !members.contains_key(*name) && named(name))
 }
 
-/// The same without a look at what is inside: what is wrong, and which constraint.
+/// Validates the value itself without its contents. Returns the constraint and the error.
 pub(in crate::laws) fn invalid_itself(schema: &Schema, value: &Value) -> Option<(Constraint, &'static str)> {
     let is_null = *value == Value::Null;
     if !(is_null && flag(schema, "nullable") || has_type(schema, value)) {
         return Some((Constraint::Type, "has a wrong type"));
     }
     let options = schema.get("enum").and_then(Schema::as_array);
-    // Null is no option, not even where it stands among them (`basicCommonValidator`).
+    // Null is no option, even if listed (`basicCommonValidator`).
     if options.is_some_and(|options| is_null || !options.iter().any(|option| literal(option) == spelled(value))) {
         return Some((Constraint::Enum, "is none of the options"));
     }
@@ -118,14 +118,14 @@ pub(in crate::laws) fn invalid_itself(schema: &Schema, value: &Value) -> Option<
     }
 }
 
-/// A value as it will be written: 1.0 is the option 1.
+/// A value as it will be written: 1.0 matches the option 1.
 fn spelled(value: &Value) -> Value {
     let mut value = value.clone();
     decode(&mut value).ok();
     value
 }
 
-/// The item that an item was before: only a list with keys says which one.
+/// The previous item of an item, which only a list with keys determines.
 fn keyed<'v>(schema: &Schema, old: Option<&'v Value>, element: &Value) -> Option<&'v Value> {
     let Some(Value::List(before)) = old.filter(|_| schema.get("x-kubernetes-list-map-keys").is_some()) else {
         return None;
@@ -133,21 +133,20 @@ fn keyed<'v>(schema: &Schema, old: Option<&'v Value>, element: &Value) -> Option
     before.iter().find(|before| clashes(schema, std::slice::from_ref(*before), element))
 }
 
-/// Whether it is an integer for the API server: an int64, or a float that [`is_nearly_whole`].
+/// Returns whether the API server treats a number as an integer: an int64, or a float that [`is_nearly_whole`].
 fn is_whole(number: &str) -> bool {
     as_int64(number).is_some() || number.parse().is_ok_and(is_nearly_whole)
 }
 
-/// A float without a fraction to speak of, and no larger than what floats tell apart: 1.0 and 1e2, not
-/// 18446744073709551615 (`go-openapi/swag convert.go`, `IsFloat64AJSONInteger`). Of negative ones no fraction is too
-/// small.
+/// A float with a negligible fraction, and in the exact range of floats: 1.0 and 1e2, not 18446744073709551615
+/// (`go-openapi/swag convert.go`, `IsFloat64AJSONInteger`). For negative numbers no fraction is negligible.
 fn is_nearly_whole(float: f64) -> bool {
     let whole = float.trunc();
     let is_near = whole > 0.0 && (float - whole) / (float + whole) < 1e-9;
     float.abs() <= MAX_SAFE_INTEGER && (whole == float || is_near)
 }
 
-/// The number, where Go has it as int64 and not as float64.
+/// The number, if Go stores it as int64 instead of float64.
 fn as_int64(number: &str) -> Option<i64> {
     if number.contains(['.', 'e', 'E']) { None } else { number.parse().ok() }
 }
@@ -172,9 +171,8 @@ fn has_type(schema: &Schema, value: &Value) -> bool {
     }
 }
 
-/// An int64 is compared as such, with bounds that are cut to one: 0 is not below a minimum of 0.5. Where the type is
-/// integer and a bound is none, nothing is valid (`kube-openapi pkg/validation/validate/validator.go`,
-/// `numberValidator`).
+/// Compares an int64 with bounds truncated to int64: 0 is not below a minimum of 0.5. If the type is integer and a
+/// bound is not, no value is valid (`kube-openapi pkg/validation/validate/validator.go`, `numberValidator`).
 fn number_bound(schema: &Schema, number: &str) -> Option<(Constraint, &'static str)> {
     let float: f64 = number.parse().ok()?;
     let is_integer = schema.get("type").and_then(Schema::as_str) == Some("integer");

@@ -1,4 +1,4 @@
-//! Objects whose defaults say something of what is in them.
+//! Objects with defaults that have contents.
 
 use serde_json::{Map, Value as Schema, json};
 
@@ -7,8 +7,8 @@ use super::schemas::sample;
 use crate::laws::random::Random;
 use crate::laws::schema::{map_values, properties, requires};
 
-/// Gives an object of some version, and of the others that have it there, a default with something in it. Where that is
-/// another one in the next version, this is accepted.
+/// Gives an object of some version, and of the other versions that have it at the same place, a default with contents.
+/// A difference to the next version is accepted.
 pub(super) fn object_with_default(random: &mut Random, schemas: &mut [Schema], steps: &mut [Schema]) {
     let places: Vec<Vec<String>> = schemas.iter().flat_map(all).filter(|place| place.len() > 1).collect();
     let is_object = |place: &&Vec<String>| {
@@ -40,7 +40,7 @@ pub(super) fn object_with_default(random: &mut Random, schemas: &mut [Schema], s
     }
 }
 
-/// Whether an operation is about a place as a part of something larger: nobody compares it then.
+/// Returns whether an operation converts a place as part of a larger value, so that it is not compared.
 fn covers(operation: &Schema, place: &str) -> bool {
     match operation {
         Schema::String(path) => path.contains('.') && place.starts_with(path.as_str()),
@@ -54,7 +54,7 @@ fn names(object: &Schema) -> Vec<String> {
     properties(object).map(|(name, _)| name.clone()).collect()
 }
 
-/// A default with what the object requires, and some of the rest.
+/// A default with the required members of the object, and some others.
 fn default(object: &Schema, some: &[String], full: bool) -> Option<Schema> {
     let mut made = Map::new();
     for (name, inner) in properties(object) {
@@ -70,7 +70,7 @@ fn default(object: &Schema, some: &[String], full: bool) -> Option<Schema> {
     (properties(object).next().is_some() && map_values(object).is_none()).then_some(Schema::Object(made))
 }
 
-/// A value with something in it.
+/// A value with contents.
 fn filled(schema: &Schema) -> Option<Schema> {
     if properties(schema).next().is_none() {
         return sample(schema);

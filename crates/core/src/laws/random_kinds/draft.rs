@@ -1,4 +1,4 @@
-//! A CRD with a definition of it, before anybody has checked them.
+//! A CRD with a definition, before any check.
 
 use serde_json::{Value as Schema, json};
 
@@ -18,14 +18,14 @@ pub struct Draft {
     pub definition: Schema,
 }
 
-/// The file that a draft's definition names.
+/// The file name in a draft's definition.
 const CRD: &str = "things.crd.yaml";
 
-/// The versions of a draft, oldest first; it has two to four of them.
+/// The versions of a draft, oldest first. A draft has two to four.
 const VERSIONS: [&str; 4] = ["v1alpha1", "v1beta1", "v1", "v2"];
 
 impl Draft {
-    /// A draft by chance: the same seed, the same draft.
+    /// A random draft, deterministic for a seed.
     #[must_use]
     pub fn random(seed: u64, manner: Manner) -> Self {
         let mut random = Random::new(seed ^ 0x00D4_AF71);
@@ -46,7 +46,7 @@ impl Draft {
             }));
             schemas.push(step.newer);
         }
-        // A version without anything in its spec may be without a spec.
+        // A version with an empty spec may lack the spec.
         if random.percent(60) {
             without_empty_specs(&mut schemas, &mut steps);
         }
@@ -83,17 +83,17 @@ impl Draft {
         }
     }
 
-    /// Checks it, as `kinds check` does.
+    /// Checks the draft like `kinds check`.
     ///
     /// # Errors
-    /// Everything that is wrong with it.
+    /// All problems of the definition.
     pub fn load(&self) -> Result<Kind, BadDefinition> {
         let crd = self.crd.to_string();
         Kind::load("things.yaml", &self.definition.to_string(), &mut |_| Ok(crd.clone()))
     }
 }
 
-/// Takes the spec out of versions that have nothing in it, and says so in the steps.
+/// Removes empty specs from versions, and adds operations for that to the steps.
 fn without_empty_specs(schemas: &mut [Schema], steps: &mut [Schema]) {
     let is_empty = |schema: &Schema| schema.pointer("/properties/spec/properties").is_some_and(|all| *all == json!({}));
     let lacks: Vec<bool> = schemas.iter().map(is_empty).collect();
@@ -107,7 +107,7 @@ fn without_empty_specs(schemas: &mut [Schema], steps: &mut [Schema]) {
     }
     let pairs = lacks.iter().zip(lacks.iter().skip(1));
     for (step, (older, newer)) in steps.iter_mut().zip(pairs) {
-        // What is moved into the spec of the other version says enough.
+        // If a value is moved into the spec of the other version, no operation is needed.
         let text = step.get("operations").map(Schema::to_string).unwrap_or_default();
         let operation = match (older, newer) {
             (false, true) => "drop",

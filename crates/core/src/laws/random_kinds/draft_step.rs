@@ -1,4 +1,4 @@
-//! A step under way: the newer schema as it is so far, and the places that operations have taken and made.
+//! A step under construction: the newer schema so far, and the places that operations have read and written.
 
 use serde_json::Value as Schema;
 
@@ -7,25 +7,25 @@ use super::schemas::fresh;
 use crate::laws::random::Random;
 use crate::laws::schema::map_values;
 
-/// What kind of operations a draft has.
+/// The kind of operations in a draft.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Manner {
-    /// As somebody might write them who knows what they do.
+    /// Plausible operations.
     Sensible,
-    /// The same, most of them under a condition.
+    /// Plausible operations, most with a condition.
     Conditional,
-    /// Some do not fit: occupied targets, two on one field, differences that nothing explains.
+    /// Some invalid operations: occupied targets, two on one field, unexplained differences.
     Hostile,
 }
 
-/// What happens between two versions.
+/// The changes between two versions.
 pub(super) struct DraftStep {
     pub(super) newer: Schema,
     pub(super) operations: Vec<Schema>,
     pub(super) accept: Vec<Schema>,
-    /// Places of the older version that an operation has taken.
+    /// Places of the older version that an operation has read.
     pub(super) taken: Vec<Vec<String>>,
-    /// Places of the newer version that an operation has made.
+    /// Places of the newer version that an operation has written.
     pub(super) made: Vec<Vec<String>>,
     /// Paths start at `spec` or `status`, not at an item.
     pub(super) root: bool,
@@ -39,12 +39,12 @@ impl DraftStep {
         Self { newer, operations, accept, taken: Vec::new(), made: Vec::new(), root, manner }
     }
 
-    /// Whether a place is one that operations may name: not the head of an object, not spec or status as a whole.
+    /// Returns whether operations may name a place: not the head of an object, and not spec or status as a whole.
     pub(super) fn may_move(&self, place: &[String]) -> bool {
         !self.root || place.len() > 1 && place.first().is_some_and(|top| top == "spec" || top == "status")
     }
 
-    /// A field of both versions that fits and that no operation has touched.
+    /// A matching field of both versions that no operation has changed.
     pub(super) fn field(
         &self,
         random: &mut Random,
@@ -67,7 +67,7 @@ impl DraftStep {
         random.pick(&places).cloned()
     }
 
-    /// The same, of fields that may be missing: what an operation cannot always say must not be required.
+    /// Like `field`, for optional fields: a value that an operation may not produce must not be required.
     pub(super) fn optional(
         &self,
         random: &mut Random,
@@ -78,7 +78,7 @@ impl DraftStep {
         (self.manner == Manner::Hostile || !is_required(older, &field)).then_some(field)
     }
 
-    /// A place of the newer version that neither version has.
+    /// A place of the newer version that neither version uses.
     pub(super) fn target(&self, random: &mut Random, older: &Schema, under: &[String]) -> Vec<String> {
         let careless = self.manner == Manner::Hostile && random.percent(25);
         let taken = |name: &str| {
@@ -90,14 +90,14 @@ impl DraftStep {
         [under, &[name]].concat()
     }
 
-    /// An object of the newer version that something can be put into.
+    /// An object of the newer version that can receive a value.
     pub(super) fn holder(&self, random: &mut Random) -> Vec<String> {
         let mut places = all(&self.newer);
         places.retain(|place| {
             let object = at(&self.newer, place)
                 .filter(|holder| holder.get("properties").is_some() && map_values(holder).is_none());
             let free = !self.made.iter().any(|other| place.starts_with(other));
-            // What is put into an object makes it, and then the object has to have what it requires.
+            // A value creates the object, which must then have its required fields.
             let demands = object.is_some_and(|holder| holder.get("required").is_some());
             let free = free && (self.manner == Manner::Hostile || !demands || place.len() == 1);
             let top = matches!(place.first().map(String::as_str), Some("spec" | "status"));

@@ -1,12 +1,12 @@
-//! Kinds that nobody wrote: schemas by chance, operations between neighbouring versions by chance, so that what holds
-//! holds for every definition that is accepted and not for those that somebody thought of.
+//! Random kinds: random schemas, and random operations between neighbouring versions, so that the laws are tested on
+//! all accepted definitions instead of a few chosen ones.
 //!
 //! ```text
 //! seed -> schemas: the oldest version -> steps, operations: one after the other -> draft: CRD and definition -> Kind
 //! ```
 //!
-//! A sensible draft is what somebody might write, and most are accepted. A hostile one has operations that do not fit:
-//! occupied targets, two operations on one field, differences that nothing explains.
+//! A sensible draft is plausible, and most are accepted. A hostile draft has invalid operations: occupied targets, two
+//! operations on one field, unexplained differences.
 
 mod defaults;
 mod draft;

@@ -1,4 +1,4 @@
-//! Operations by chance on one field: each changes the newer schema and says so.
+//! Random operations on one field. Each changes the newer schema and adds the operation.
 
 use serde_json::{Value as Schema, json};
 
@@ -33,7 +33,7 @@ pub(super) fn add(step: &mut DraftStep, random: &mut Random, older: &Schema) -> 
     step.done(operation, &[], &[to])
 }
 
-/// Moves a field; the newer version requires it where the older one does.
+/// Moves a field. The newer version requires it if the older one does.
 fn place(step: &mut DraftStep, older: &Schema, name: &str, from: Vec<String>, to: Vec<String>) -> Option<()> {
     let moved = take(&mut step.newer, &from)?;
     put(&mut step.newer, &to, moved, is_required(older, &from));
@@ -53,7 +53,7 @@ pub(super) fn relocate(step: &mut DraftStep, random: &mut Random, older: &Schema
     if holder.starts_with(&from) {
         return None;
     }
-    // What comes from elsewhere may be all there is of spec or status.
+    // A value from elsewhere may be the only content of spec or status.
     let top = holder.get(..1).and_then(|top| at(&step.newer, top));
     let demands = top.is_some_and(|top| top.get("required").is_some());
     if step.manner != Manner::Hostile && step.root && demands && holder.first() != from.first() {
@@ -158,7 +158,7 @@ pub(super) fn blank(step: &mut DraftStep, random: &mut Random, older: &Schema) -
     step.done(operation, std::slice::from_ref(&from), std::slice::from_ref(&from))
 }
 
-/// The newer version requires what the older one need not have.
+/// Makes a field required in the newer version that is optional in the older one.
 pub(super) fn fill_in(step: &mut DraftStep, random: &mut Random, older: &Schema) -> Option<()> {
     let field = step.optional(random, older, &|schema| schema.get("default").is_none() && !flag(schema, "nullable"))?;
     if is_required(older, &field) {
@@ -201,7 +201,7 @@ pub(super) fn tighten(step: &mut DraftStep, random: &mut Random, older: &Schema)
     Some(())
 }
 
-/// A number that the newer version bounds, with the values beyond the bound brought to it.
+/// Bounds a number in the newer version, and clamps older values.
 pub(super) fn clamp(step: &mut DraftStep, random: &mut Random, older: &Schema) -> Option<()> {
     let is_free = |schema: &Schema| {
         let bounds = ["default", "minimum", "maximum", "nullable", "enum"];
@@ -221,7 +221,7 @@ pub(super) fn clamp(step: &mut DraftStep, random: &mut Random, older: &Schema) -
     step.done(json!({"clamp": clamp}), std::slice::from_ref(&field), std::slice::from_ref(&field))
 }
 
-/// Gives the options of a closed set other names.
+/// Renames the options of a closed set.
 fn renamed(schema: &mut Schema) -> Option<Schema> {
     let options = schema.get("enum")?.as_array()?.clone();
     let new = |option: &Schema| option.as_str().map(str::to_lowercase);

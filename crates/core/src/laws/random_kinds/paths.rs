@@ -1,10 +1,10 @@
-//! Places in a schema, by the names of the properties on the way, outermost first. No names: the item itself.
+//! Places in a schema, by the names of the properties, outermost first. Without names, the item itself.
 
 use serde_json::{Map, Value as Schema, json};
 
 use crate::laws::schema::{properties, requires};
 
-/// A place as a definition writes it.
+/// A place as written in a definition.
 pub(super) fn written(names: &[String]) -> String {
     let mut out = String::new();
     for name in names {
@@ -28,13 +28,13 @@ pub(super) fn at_mut<'s>(schema: &'s mut Schema, names: &[String]) -> Option<&'s
     names.iter().try_fold(schema, |schema, name| schema.get_mut("properties")?.get_mut(name))
 }
 
-/// Whether the object that holds a property requires it.
+/// Returns whether the parent of a property requires it.
 pub(super) fn is_required(schema: &Schema, names: &[String]) -> bool {
     let Some((last, holder)) = names.split_last() else { return false };
     at(schema, holder).is_some_and(|holder| requires(holder, last))
 }
 
-/// Takes a property away, and what is said of it in `required`.
+/// Removes a property, and its entry in `required`.
 pub(super) fn take(schema: &mut Schema, names: &[String]) -> Option<Schema> {
     let (last, holder) = names.split_last()?;
     let holder = at_mut(schema, holder)?;
@@ -51,8 +51,8 @@ pub(super) fn take(schema: &mut Schema, names: &[String]) -> Option<Schema> {
     taken
 }
 
-/// Puts a property, or the whole schema where there are no names. Objects on the way are made. The default of an object
-/// has to have what is required in it: where there is one, nothing more is required.
+/// Sets a property, or the whole schema if there are no names. Creates absent parents. If a parent has a default, the
+/// property is not required, because the default would lack it.
 pub(super) fn put(schema: &mut Schema, names: &[String], property: Schema, required: bool) {
     let Some((first, rest)) = names.split_first() else {
         *schema = property;
@@ -72,7 +72,7 @@ pub(super) fn put(schema: &mut Schema, names: &[String], property: Schema, requi
     put(inner, rest, property, required);
 }
 
-/// All properties below a place, not those inside items, outermost first.
+/// All properties below a place, without those of items, outermost first.
 pub(super) fn all(schema: &Schema) -> Vec<Vec<String>> {
     let mut found: Vec<Vec<String>> = Vec::new();
     let mut queue: Vec<(Vec<String>, &Schema)> = vec![(Vec::new(), schema)];
@@ -87,7 +87,7 @@ pub(super) fn all(schema: &Schema) -> Vec<Vec<String>> {
     found
 }
 
-/// Whether one place is in the other.
+/// Returns whether one place contains the other.
 pub(super) fn overlap(one: &[String], other: &[String]) -> bool {
     one.starts_with(other) || other.starts_with(one)
 }

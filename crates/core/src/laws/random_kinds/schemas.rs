@@ -1,11 +1,11 @@
-//! Structural schemas by chance.
+//! Random structural schemas.
 
 use serde_json::{Map, Value as Schema, json};
 
 use crate::laws::random::Random;
 use crate::laws::schema::{flag, properties, requires};
 
-/// Names as people give them, and names that trip programs: those of the head of an object, with dots and slashes.
+/// Typical names, and difficult names: those of the head of an object, and names with dots and slashes.
 const NAMES: [&str; 24] = [
     "size",
     "value",
@@ -33,7 +33,7 @@ const NAMES: [&str; 24] = [
     "é",
 ];
 
-/// A name that is not among those that are taken.
+/// An unused name.
 pub(super) fn fresh(random: &mut Random, taken: &dyn Fn(&str) -> bool) -> String {
     for _ in 0..20 {
         let name = random.word(&NAMES);
@@ -45,7 +45,7 @@ pub(super) fn fresh(random: &mut Random, taken: &dyn Fn(&str) -> bool) -> String
     numbered.unwrap_or_default()
 }
 
-/// A whole version: spec and status, and what the API server knows of every object.
+/// A whole version: spec and status, and the fields that the API server defines for every object.
 pub(super) fn version(random: &mut Random) -> Schema {
     let spec_fields = 3 + random.below(4);
     let spec = object(random, spec_fields, 2);
@@ -140,7 +140,7 @@ fn list_of_objects(random: &mut Random, depth: usize) -> Schema {
     list
 }
 
-/// Bounds how many fields some objects and maps have.
+/// Bounds the number of fields of some objects and maps.
 pub(super) fn bound_counts(random: &mut Random, schema: &mut Schema) {
     let Some(members) = schema.as_object_mut() else { return };
     let is_object = members.get("type").and_then(Schema::as_str) == Some("object");
@@ -176,7 +176,7 @@ fn scalar_without_default(random: &mut Random) -> Schema {
     }
 }
 
-/// Sometimes nullable, sometimes with a default.
+/// Makes some schemas nullable, and gives some a default.
 fn decorate(random: &mut Random, schema: &mut Schema) {
     let nullable = random.percent(12);
     let default = random.percent(18).then(|| sample(schema)).flatten();
@@ -189,7 +189,7 @@ fn decorate(random: &mut Random, schema: &mut Schema) {
     }
 }
 
-/// A value that a schema takes.
+/// A valid value for a schema.
 pub(super) fn sample(schema: &Schema) -> Option<Schema> {
     if let Some(options) = schema.get("enum").and_then(Schema::as_array) {
         return options.first().cloned();

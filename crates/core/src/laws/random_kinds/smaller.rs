@@ -1,4 +1,4 @@
-//! From a draft that shows something to the smallest one that still does.
+//! Shrinks a draft that shows a problem.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value as Schema};
 use super::draft::Draft;
 use crate::json::{pointer_names, pointer_token};
 
-/// Takes versions, names and keywords away as long as the draft shows what it is to show.
+/// Removes versions, names and keywords while the draft still shows the problem.
 #[must_use]
 pub fn smallest(mut draft: Draft, shows: &mut dyn FnMut(&Draft) -> bool) -> Draft {
     while let Some(smaller) = candidates(&draft).into_iter().find(|candidate| shows(candidate)) {
@@ -65,7 +65,7 @@ fn candidates(draft: &Draft) -> Vec<Draft> {
     all
 }
 
-/// The last names of the places that each operation says.
+/// The last names of the places of each operation.
 fn collect_operations(value: &Schema, found: &mut Vec<Vec<String>>) {
     match value {
         Schema::Object(members) => {
@@ -97,7 +97,7 @@ fn last_names(operation: &Schema) -> Vec<String> {
     places.map(last).filter(|name| !top(name)).collect()
 }
 
-/// Nothing is required that is not there.
+/// Removes absent properties from `required`.
 fn tidy(schema: &mut Schema) {
     match schema {
         Schema::Object(members) => {
@@ -123,7 +123,7 @@ fn list<'s>(value: &'s Schema, pointer: &str) -> &'s [Schema] {
     value.pointer(pointer).and_then(Schema::as_array).map(Vec::as_slice).unwrap_or_default()
 }
 
-/// Without the oldest or the newest version.
+/// Removes the oldest or the newest version.
 fn without_version(draft: &Draft, step: usize, end: usize) -> Option<Draft> {
     let steps = list(&draft.definition, "/steps").len();
     if steps < 2 || step != if end == 0 { 0 } else { steps - 1 } {
@@ -156,7 +156,7 @@ fn collect_names(value: &Schema, names: &mut BTreeSet<String>) {
     }
 }
 
-/// Takes every property of a name away, and every operation that says it.
+/// Removes every property of a name, and every operation with the name.
 fn forget(value: &mut Schema, name: &str) {
     match value {
         Schema::Object(members) => {
@@ -178,8 +178,7 @@ fn forget(value: &mut Schema, name: &str) {
     }
 }
 
-/// Whether an operation, or what is accepted, has a path with the name. One with operations inside is looked into
-/// later.
+/// Returns whether an operation or an `accept` entry has a path with the name. Nested operations are checked later.
 fn says(operation: &Schema, name: &str) -> bool {
     let has =
         |path: &str| path.split(['.', '[', ']', '"']).any(|part| part == name) || path.contains(&format!("\"{name}\""));
@@ -194,13 +193,13 @@ fn says(operation: &Schema, name: &str) -> bool {
         })
     };
     let named = operation.get("openAPIV3Schema").is_none() && operation.get("steps").is_none();
-    // A step and a version are no operations.
+    // Steps and versions are no operations.
     let whole =
         operation.get("operations").is_some() && operation.get("in").is_none() || operation.get("schema").is_some();
     named && !whole && operation.as_object().is_some_and(members)
 }
 
-/// Keywords and operations that can go alone.
+/// Keywords and operations that can be removed separately.
 fn collect_removable(value: &Schema, at: String, places: &mut Vec<String>) {
     const KEYWORDS: [&str; 12] = [
         "default",

@@ -1,4 +1,4 @@
-//! Steps by chance: operations on fields, and on what is inside lists and maps.
+//! Random steps: operations on fields, and on the contents of lists and maps.
 
 use serde_json::{Value as Schema, json};
 
@@ -27,14 +27,14 @@ pub(super) fn between(random: &mut Random, older: &Schema, manner: Manner) -> Dr
     step
 }
 
-/// The fields of the older version that a condition may depend on: one that is a string, number or boolean.
+/// A field of the older version for a condition: a string, number or boolean.
 fn flags(older: &Schema) -> Option<Vec<String>> {
     let in_contents =
         |place: &Vec<String>| place.len() > 1 && matches!(place.first().map(String::as_str), Some("spec"));
     all(older).into_iter().filter(in_contents).find(|place| is_flag(older, place))
 }
 
-/// The same of an item.
+/// A field of an item for a condition.
 fn item_flag(item: &Schema) -> Option<Vec<String>> {
     all(item).into_iter().find(|place| is_flag(item, place))
 }
@@ -44,7 +44,7 @@ fn is_flag(schema: &Schema, place: &[String]) -> bool {
     matches!(kind, Some("string" | "integer" | "boolean"))
 }
 
-/// The same operations, most of them under one or two conditions.
+/// Puts most operations under one or two conditions.
 fn under_conditions(random: &mut Random, flag: Option<Vec<String>>, operations: Vec<Schema>) -> Vec<Schema> {
     let Some(flag) = flag else { return operations };
     let (mut all, mut held, mut otherwise) = (Vec::new(), Vec::new(), Vec::new());
@@ -69,11 +69,11 @@ fn fill(step: &mut DraftStep, random: &mut Random, older: &Schema, count: usize)
         if step.operations.len() + step.accept.len() >= count {
             break;
         }
-        // Where there is no field for it, another one is tried.
+        // If there is no suitable field, another operation is tried.
         let _ = attempt(step, random, older);
     }
     if step.manner == Manner::Hostile && random.percent(20) {
-        // A difference that nobody explains.
+        // An unexplained difference.
         let places = all(&step.newer);
         if let Some(place) = random.pick(&places).filter(|place| step.may_move(place)) {
             put(&mut step.newer, place, scalar(random), false);
@@ -81,7 +81,7 @@ fn fill(step: &mut DraftStep, random: &mut Random, older: &Schema, count: usize)
     }
 }
 
-/// Tries to add one operation; nothing where there is no field for it.
+/// Tries to add one operation. `None` if there is no suitable field.
 fn attempt(step: &mut DraftStep, random: &mut Random, older: &Schema) -> Option<()> {
     match random.below(18) {
         0 => drop(step, random, older),
@@ -111,7 +111,7 @@ fn each(step: &mut DraftStep, random: &mut Random, older: &Schema) -> Option<()>
         Some(_) => {
             let mut inner = DraftStep::new(&item, false, step.manner);
             if requires_name(&item) {
-                // What tells items apart is theirs.
+                // Keys of items must not change.
                 inner.taken.push(vec!["name".to_owned()]);
             }
             let flag = item_flag(&item).filter(|_| step.manner == Manner::Conditional && random.percent(50));
@@ -144,7 +144,7 @@ fn each(step: &mut DraftStep, random: &mut Random, older: &Schema) -> Option<()>
     step.done(operation, &[from], &[to])
 }
 
-/// Another default, or another `nullable`, of a field inside items that no operation names.
+/// Changes the default or `nullable` of a field inside items without an operation.
 fn inside_items(step: &mut DraftStep, random: &mut Random, older: &Schema) -> Option<()> {
     if !step.root {
         return None;

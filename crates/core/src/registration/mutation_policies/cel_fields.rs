@@ -1,4 +1,4 @@
-//! Fields and items of lists, as expressions of patches.
+//! Fields and list items, as patch expressions.
 
 use serde_json::Value;
 
@@ -6,18 +6,17 @@ use super::cel_place::{CelPlace, add, bind, constant, joined, only_if, remove};
 use crate::definition::Path;
 use crate::registration::cel::literal;
 
-/// A field has this value. What holds it is made where it is missing or null, and left alone where it is something
-/// else.
+/// Sets a field. Creates parents that are absent or null, and leaves other parents unchanged.
 pub(super) fn set(root: &CelPlace, path: &Path, value: &Value) -> String {
     put(root, path.names(), value, IfThere::Replaced)
 }
 
-/// An object is there, and what holds it, where neither is something else.
+/// Creates an object and its parents, unless another value is present.
 pub(super) fn make(root: &CelPlace, path: &Path) -> String {
     put(root, path.names(), &Value::Object(serde_json::Map::new()), IfThere::Stays)
 }
 
-/// What becomes of a field that is there.
+/// The handling of an existing field.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum IfThere {
     Replaced,
@@ -39,7 +38,7 @@ fn put(here: &CelPlace, names: &[Box<str>], value: &Value, if_there: IfThere) ->
     format!("({is_nothing} ? [{}] : {below})", add(&member.pointer(), &constant(&made)))
 }
 
-/// A field is not there.
+/// Removes a field.
 pub(super) fn unset(root: &CelPlace, path: &Path) -> String {
     let Some((last, names)) = path.names().split_last() else { return "[]".to_owned() };
     let (mut wanted, holder) = root.inside(names);
@@ -47,7 +46,7 @@ pub(super) fn unset(root: &CelPlace, path: &Path) -> String {
     only_if(&wanted, &format!("[{}]", remove(&holder.member(last).pointer())))
 }
 
-/// A list has an item with these members, known by one of them.
+/// Ensures that a list has an item with these members, identified by one of them.
 pub(super) fn set_item(root: &CelPlace, path: &Path, key: &str, item: &Value) -> String {
     let Some((last, names)) = path.names().split_last() else { return "[]".to_owned() };
     let (wanted, holder) = root.inside(names);
@@ -73,27 +72,27 @@ pub(super) fn set_item(root: &CelPlace, path: &Path, key: &str, item: &Value) ->
     only_if(&wanted, &format!("({is_nothing} ? {made} : {there})"))
 }
 
-/// A list has no item that is known by this value.
+/// Ensures that a list has no item with this key.
 pub(super) fn unset_item(root: &CelPlace, path: &Path, key: &str, value: &Value) -> String {
     let Some((last, names)) = path.names().split_last() else { return "[]".to_owned() };
     let (mut wanted, holder) = root.inside(names);
     wanted.push(holder.has_a(last, "list"));
     let list = holder.member(last);
     let gone = format!("{}.transformList(i, it, {}, i)", list.value, is_known("it", key, value));
-    // From behind, so that each is still where it was found.
+    // In reverse order, so that the indices stay valid.
     let each = format!("gone.reverse().map(i, {})", remove(&list.element("it", "i").pointer()));
     let all = format!("gone.size() > 0 && gone.size() == {}.size()", list.value);
     let patch = format!("({all} ? [{}] : {each})", remove(&list.pointer()));
     only_if(&wanted, &bind("gone", &gone, &patch))
 }
 
-/// Whether an element of a list is the one that is meant.
+/// An expression for whether a list element has this key.
 fn is_known(element: &str, key: &str, value: &Value) -> String {
     let key = literal(key);
     format!("type({element}) == map && {key} in {element} && {element}[{key}] == {}", constant(value))
 }
 
-/// What puts the members of an object into the one at a place: each operation, and what has to be so for it.
+/// The operations that merge the members of an object into a place, each with its conditions.
 fn merges(here: &CelPlace, item: &Value, known_by: Option<&str>) -> Vec<(Vec<String>, String)> {
     let mut all = Vec::new();
     for (name, value) in item.as_object().into_iter().flatten() {
@@ -120,7 +119,7 @@ fn merges(here: &CelPlace, item: &Value, known_by: Option<&str>) -> Vec<(Vec<Str
     all
 }
 
-/// An item as it is added: what it must not have it has not.
+/// An item as it is added, without its null members.
 fn without_null(value: &Value) -> Value {
     match value {
         Value::Object(members) => {

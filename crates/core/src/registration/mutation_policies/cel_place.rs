@@ -1,4 +1,4 @@
-//! A place in the object that is written: how an expression reads it, and how a patch names it.
+//! A place in the written object: its CEL expression and its JSON Pointer.
 
 use serde_json::Value;
 
@@ -9,11 +9,11 @@ use crate::registration::cel::literal;
 /// A place in the object.
 #[derive(Clone)]
 pub(super) struct CelPlace {
-    /// The expression that is its value.
+    /// The expression of the value.
     pub(super) value: String,
-    /// The expression that is the beginning of its JSON Pointer; empty at the object itself.
+    /// The expression of the start of the JSON Pointer. Empty for the object itself.
     begin: String,
-    /// The rest of the pointer, as it is.
+    /// The literal rest of the pointer.
     rest: String,
 }
 
@@ -23,35 +23,35 @@ impl CelPlace {
         Self { value: "object".to_owned(), begin: String::new(), rest: String::new() }
     }
 
-    /// The object that says the fact of a policy.
+    /// The object with the fact of a policy.
     pub(super) fn params() -> Self {
         Self { value: "params".to_owned(), begin: String::new(), rest: String::new() }
     }
 
-    /// A place that two expressions name, which is known when the object is.
+    /// A place by two expressions, resolved at run time.
     fn found(value: &str, pointer: &str) -> Self {
         Self { value: value.to_owned(), begin: pointer.to_owned(), rest: String::new() }
     }
 
-    /// An element of it.
+    /// An element of a list.
     pub(super) fn element(&self, value: &str, index: &str) -> Self {
         let begin = format!("{} + string({index})", self.and("/"));
         Self { value: value.to_owned(), begin, rest: String::new() }
     }
 
-    /// A member of it.
+    /// A member of an object.
     pub(super) fn member(&self, name: &str) -> Self {
         let (value, rest) =
             (format!("{}[{}]", self.value, literal(name)), format!("{}/{}", self.rest, pointer_token(name)));
         Self { value, begin: self.begin.clone(), rest }
     }
 
-    /// The expression that is its JSON Pointer.
+    /// The expression of the JSON Pointer.
     pub(super) fn pointer(&self) -> String {
         self.and("")
     }
 
-    /// The same of what is behind its end in a list.
+    /// The JSON Pointer of the end of a list.
     pub(super) fn end_pointer(&self) -> String {
         self.and("/-")
     }
@@ -65,17 +65,17 @@ impl CelPlace {
         }
     }
 
-    /// Whether it has a member, where it is an object.
+    /// An expression for whether an object has a member.
     pub(super) fn has(&self, name: &str) -> String {
         format!("{} in {}", literal(name), self.value)
     }
 
-    /// Whether it has a member, and that is an object, or a list.
+    /// An expression for whether a member is an object or a list.
     pub(super) fn has_a(&self, name: &str, what: &str) -> String {
         format!("{} && type({}) == {what}", self.has(name), self.member(name).value)
     }
 
-    /// What some names lead to, and what has to be so for that.
+    /// The place at a path, and the conditions for its existence.
     pub(super) fn inside(&self, way: &[Box<str>]) -> (Vec<String>, Self) {
         let mut here = self.clone();
         let mut wanted = Vec::new();
@@ -87,7 +87,7 @@ impl CelPlace {
     }
 }
 
-/// The patch, a list, that is made at the place that a root is; an empty one where the object has no such place.
+/// The patch, a list, at the place of a root. Empty if the object has no such place.
 pub(super) fn at_root(root: &FieldRoot, pod: &Path, patch: impl FnOnce(&CelPlace) -> String) -> String {
     let object = CelPlace::object();
     let (wanted, of_pod) = object.inside(pod.names());
@@ -102,7 +102,7 @@ pub(super) fn at_root(root: &FieldRoot, pod: &Path, patch: impl FnOnce(&CelPlace
     }
 }
 
-/// The containers that a name may mean, the first of which it means: pointer and value of each.
+/// The containers that a name may denote, as pointer and value of each. The first takes precedence.
 fn containers(name: &ContainerName, pod: &CelPlace) -> String {
     let list = |list: &str| {
         let there = format!("({} ? {} : [])", pod.has_a(list, "list"), pod.member(list).value);
@@ -127,7 +127,7 @@ fn containers(name: &ContainerName, pod: &CelPlace) -> String {
     }
 }
 
-/// A patch that is made where all of this is so; else an empty one.
+/// The patch if all conditions hold, else an empty patch.
 pub(super) fn only_if(wanted: &[String], patch: &str) -> String {
     if wanted.is_empty() {
         return patch.to_owned();
@@ -135,27 +135,27 @@ pub(super) fn only_if(wanted: &[String], patch: &str) -> String {
     format!("({} ? {patch} : [])", wanted.join(" && "))
 }
 
-/// An expression in which a name stands for the value of another one. The language has no other way to say so.
+/// Binds a name to a value. CEL has no other construct for that.
 pub(super) fn bind(name: &str, value: &str, expression: &str) -> String {
     format!("[{value}].map({name}, {expression})[0]")
 }
 
-/// An operation that adds, or replaces a member of an object.
+/// An operation that adds a value, or replaces a member of an object.
 pub(super) fn add(pointer: &str, value: &str) -> String {
     format!("JSONPatch{{op: \"add\", path: {pointer}, value: {value}}}")
 }
 
-/// An operation that gives an element of a list another value.
+/// An operation that replaces a list element.
 pub(super) fn replace(pointer: &str, value: &str) -> String {
     format!("JSONPatch{{op: \"replace\", path: {pointer}, value: {value}}}")
 }
 
-/// An operation that takes away.
+/// An operation that removes a value.
 pub(super) fn remove(pointer: &str) -> String {
     format!("JSONPatch{{op: \"remove\", path: {pointer}}}")
 }
 
-/// A value as a constant. Those of lists and objects are of any type, which has to be said.
+/// A value as a constant. Elements of lists and objects need an explicit dynamic type.
 pub(super) fn constant(value: &Value) -> String {
     match value {
         Value::String(text) => literal(text),
@@ -171,12 +171,12 @@ pub(super) fn constant(value: &Value) -> String {
     }
 }
 
-/// What a definition says, as a value.
+/// A value of a definition.
 pub(super) fn said(json: &Json<'static>) -> Value {
     serde_json::from_str(&json.text()).unwrap_or_default()
 }
 
-/// Lists one behind the other. In halves, since a parser goes one level deeper for each of a long chain.
+/// Concatenates lists. Splits in halves, because a parser recurses for each element of a chain.
 pub(super) fn joined(lists: &[String]) -> String {
     match lists {
         [] => "[]".to_owned(),

@@ -1,11 +1,11 @@
-//! Flags of a command line, as expressions of patches: what the server does with one word after the other is said of
-//! all words at once. That is possible since a word that is the value of a flag is never another flag.
+//! Flags of a command line, as patch expressions. The server processes one word after the other; the expressions
+//! process all words at once. That is possible because the value of a flag is never another flag.
 
 use super::cel_place::{CelPlace, add, bind, only_if, remove, replace};
 use crate::definition::{FlagEntry, FlagForm, SCRIPT_OPTION_TAKING, SHELLS, SHELLS_OF_USER, is_truth};
 use crate::registration::cel::literal;
 
-/// A flag is there once, with this value or without one.
+/// Ensures that a flag occurs once, with this value or without one.
 pub(super) fn set(container: &CelPlace, name: &str, value: Option<&str>) -> String {
     let form = match value {
         None => FlagForm::Switch,
@@ -14,7 +14,7 @@ pub(super) fn set(container: &CelPlace, name: &str, value: Option<&str>) -> Stri
     };
     let flag = CelFlag { name, form };
     let written = literal(&written(name, value));
-    // The value behind the first of them that stays, or the flag itself.
+    // The value of the first remaining flag, or the flag itself.
     let word = match value {
         Some(value) => format!(
             "at == first ? ({} ? word : {written}) : at == first + 1 && {} ? {} : word",
@@ -31,7 +31,7 @@ pub(super) fn set(container: &CelPlace, name: &str, value: Option<&str>) -> Stri
     on_line(container, &bind("all", &first, &patch))
 }
 
-/// A flag is not there, nor its values.
+/// Removes a flag and its values.
 pub(super) fn unset(container: &CelPlace, name: &str, form: FlagForm) -> String {
     let flag = CelFlag { name, form };
     let goes = format!("{} || {}", flag.is_there("at"), flag.is_value("at"));
@@ -40,8 +40,8 @@ pub(super) fn unset(container: &CelPlace, name: &str, form: FlagForm) -> String 
     on_line(container, &only_if(&[is_any], &patch))
 }
 
-/// The value of a flag, a list with commas, has this one of some entries. A flag that is new gets all of them at once:
-/// its name may make a command line one of a shell, which is left alone from then on.
+/// Ensures that the value of a flag, a comma-separated list, has this entry. A new flag gets all entries at once: its
+/// name may turn the command line into that of a shell, which is left unchanged afterwards.
 pub(super) fn set_entry(container: &CelPlace, name: &str, entry: &FlagEntry, all: &[FlagEntry]) -> String {
     let flag = CelFlag { name, form: FlagForm::Valued };
     let (key, text) = (literal(&entry.key), entry.text());
@@ -78,7 +78,7 @@ pub(super) fn set_entry(container: &CelPlace, name: &str, entry: &FlagEntry, all
     on_line(container, &format!("({is_found} ? {replaced} : {missing})"))
 }
 
-/// The value of a flag has no entries of these keys. A flag of which nothing is left goes.
+/// Removes entries from the value of a flag. Removes the flag if no entry is left.
 pub(super) fn unset_entries(container: &CelPlace, name: &str, keys: &[String]) -> String {
     let flag = CelFlag { name, form: FlagForm::Valued };
     let keys: Vec<String> = keys.iter().map(|key| literal(key)).collect();
@@ -110,46 +110,46 @@ pub(super) fn unset_entries(container: &CelPlace, name: &str, keys: &[String]) -
     on_line(container, &only_if(&[is_any], &rewritten(container, &format!("!({goes})"), &word)))
 }
 
-/// A flag among `words`, of which those before `end` may be flags, where `word` is the one at some index.
+/// A flag among `words`, of which those before `end` may be flags. `word` is the word at an index.
 struct CelFlag<'f> {
     name: &'f str,
     form: FlagForm,
 }
 
 impl CelFlag<'_> {
-    /// Whether a word is the flag, with its value or without it.
+    /// An expression for whether a word is the flag, with or without a value.
     fn is_named(&self, word: &str) -> String {
         format!("({word} == {} || {word}.startsWith({}))", literal(self.name), literal(&format!("{}=", self.name)))
     }
 
-    /// Whether the word at an index is.
+    /// An expression for whether the word at an index is the flag.
     fn is_there(&self, at: &str) -> String {
         format!("({at} < end && {})", self.is_named("word"))
     }
 
-    /// Whether it is, and has its value in it.
+    /// An expression for whether the word at an index is the flag with its value.
     fn is_joined(&self, at: &str) -> String {
         format!("({at} < end && word.startsWith({}))", literal(&format!("{}=", self.name)))
     }
 
-    /// That value.
+    /// The value in the same word.
     fn joined_value(&self) -> String {
         format!("word.substring({})", self.name.chars().count() + 1)
     }
 
-    /// Whether the word at an index is the flag, and the next one its value.
+    /// An expression for whether the word at an index is the flag, and the next word its value.
     fn has_value_behind(&self, at: &str) -> String {
         let next = format!("words[{at} + 1]");
         format!("(word == {} && {at} + 1 < end && {})", literal(self.name), self.takes(&next))
     }
 
-    /// Whether the word at an index is the value of the flag before it.
+    /// An expression for whether the word at an index is the value of the flag before it.
     fn is_value(&self, at: &str) -> String {
         let before = format!("words[{at} - 1] == {}", literal(self.name));
         format!("({at} > 0 && {at} < end && {before} && {})", self.takes("word"))
     }
 
-    /// Whether a word behind it can be its value.
+    /// An expression for whether the next word can be the value.
     fn takes(&self, word: &str) -> String {
         match self.form {
             FlagForm::Switch => "false".to_owned(),
@@ -159,12 +159,11 @@ impl CelFlag<'_> {
     }
 }
 
-/// What an entry is known by.
+/// The key of an entry.
 const KEY: &str = "part.split(\"=\")[0].trim()";
 
-/// A patch of the command line of a container, for which `command` and `args` are its two lists, `sent` is both,
-/// `words` their texts, and `end` is how many stand before the one from which on nothing is a flag. One that is for
-/// two programs is left alone.
+/// A patch of the command line of a container. `command` and `args` are its two lists, `sent` is both, `words` are
+/// their texts, and `end` is the number of words before `--`. A command line of two programs is left unchanged.
 fn on_line(container: &CelPlace, patch: &str) -> String {
     let list = |name: &str| {
         let value = container.member(name).value;
@@ -182,14 +181,14 @@ fn on_line(container: &CelPlace, patch: &str) -> String {
     bind("command", &list("command"), &bind("args", &list("args"), &only_if(&are_lists, &words)))
 }
 
-/// The text of what is no word: no flag, and no value of one. No program can be given it.
+/// The text of an element that is no string: neither a flag nor a value. No program can receive it.
 const NO_WORD: &str = "-\0";
 
-/// What a word is to the search for a shell with a script, in one letter: an option that is a script, one that takes
-/// the next word, any other option, a shell, a program that runs one for a user, or anything else. An option of a shell
-/// that begins with a plus may be the path of such a program, where no shell is before it.
+/// Classifies a word for the search for a shell with a script, as one letter: a script option, an option with an
+/// argument, another option, a shell, a program that runs a shell for a user, or any other word. A shell option that
+/// starts with a plus may be the path of such a program, if no shell precedes it.
 fn letter() -> String {
-    // Nothing here takes longer for a longer word: a script may be one.
+    // Takes constant time for a word, because a script may be long.
     let program = |names: &[&str]| {
         let called: Vec<String> = names.iter().map(|name| literal(name)).collect();
         let in_folder = names.iter().map(|name| format!(" || word.endsWith({})", literal(&format!("/{name}"))));
@@ -221,11 +220,11 @@ fn letter() -> String {
     )
 }
 
-/// A shell with a script among such letters. Behind a shell there may be options, of which some take the next word;
-/// behind anything else it is no longer the shell that is spoken to.
+/// Matches a shell with a script. Options may follow a shell, some with an argument. Any other word ends the options of
+/// the shell.
 const SCRIPT: &str = "^(?:[CTAN]|[SP](?:[ASPQ]|T.)*N)*(?:[UQ].*C|[SP](?:[ASPQ]|T.)*(?:C|U.*C))";
 
-/// Adds a word where the last flag may stand: in `args`, where there are any, else behind the words of `command`.
+/// Adds a word at the last position for a flag: at the end of `args` if present, else at the end of `command`.
 fn added(container: &CelPlace, word: &str) -> String {
     let (command, args) = (container.member("command"), container.member("args"));
     let before_end = add(&args.element("word", "end - command.size()").pointer(), word);
@@ -238,8 +237,8 @@ fn added(container: &CelPlace, word: &str) -> String {
     )
 }
 
-/// The words that stay, each as it is to be: those that are others are replaced, and what goes is taken away from
-/// behind, so that each is still where it was found. A list that was emptied goes: it would hide the one of the image.
+/// Rewrites the words: replaces changed words, and removes words in reverse order, so that the indices stay valid.
+/// Removes a list that became empty, because it would override that of the image.
 fn rewritten(container: &CelPlace, stays: &str, word: &str) -> String {
     let part = |name: &str, range: &str, index: &str| {
         let list = container.member(name);

@@ -1,4 +1,4 @@
-//! Stages as policies that the API server evaluates by itself.
+//! Mutations as policies that the API server evaluates itself.
 
 use serde_json::{Value, json};
 
@@ -16,20 +16,20 @@ use crate::registration::cel::literal;
 use crate::registration::document::{Component, metadata, set, with_api_defaults};
 use crate::registration::mutation_webhooks::{conditions, rule, selectors};
 
-/// The stages of a kind, each as policies or as the reason why it cannot be one.
+/// The mutations of a kind as policies, or the reasons why they cannot be policies.
 #[derive(Clone, Debug)]
 pub struct MutationPolicies {
-    /// Policies and bindings, for the stages that can be.
+    /// Policies and bindings of the supported mutations.
     pub documents: Vec<Value>,
-    /// The other stages, in order, and why: for those it takes a server.
+    /// The other mutations in order, with reasons. They need a server.
     pub others: Vec<(String, String)>,
 }
 
-/// Stages as `MutatingAdmissionPolicy` and binding (`admissionregistration.k8s.io/v1`, Kubernetes 1.36): the API server
-/// does by itself what `/mutate` does for objects whose fact it can look at.
+/// Mutations as `MutatingAdmissionPolicy` and binding (`admissionregistration.k8s.io/v1`, Kubernetes 1.36): the API
+/// server itself applies the changes of `/mutate`, for facts that it can read.
 ///
-/// It can look at the namespace that an object is in, and at an object whose name is the same for all. A stage whose
-/// fact is another one, or of whose operations an expression cannot do one, is left to a server.
+/// It can read the namespace of an object, and an object with a fixed name. Mutations with other facts, or with
+/// operations that CEL cannot express, need a server.
 #[must_use]
 pub fn mutation_policies(mutated: &MutatedKind) -> MutationPolicies {
     let mut policies = MutationPolicies { documents: Vec::new(), others: Vec::new() };
@@ -44,7 +44,7 @@ pub fn mutation_policies(mutated: &MutatedKind) -> MutationPolicies {
     policies
 }
 
-/// Why a stage has to come behind an earlier one. Policies come in any order, and before webhooks.
+/// Returns why a mutation must be applied after an earlier one. Policies have no order, and precede webhooks.
 fn in_order(earlier: &Mutation, mutation: &Mutation, pod: &Path) -> Option<String> {
     if !earlier.selection.meets(&mutation.selection) {
         return None;
@@ -69,7 +69,7 @@ fn of_mutation(mutated: &MutatedKind, mutation: &Mutation) -> Result<Vec<Value>,
     }
 }
 
-/// As many characters of an expression the API server reads (`cel-go parser/parser.go`).
+/// The maximum number of characters in an expression (`cel-go parser/parser.go`).
 const LONGEST_EXPRESSION: usize = 100_000;
 
 fn documents_of(mutated: &MutatedKind, mutation: &Mutation) -> Result<Vec<Value>, String> {
@@ -82,8 +82,8 @@ fn documents_of(mutated: &MutatedKind, mutation: &Mutation) -> Result<Vec<Value>
         let all = mutations(mutation, &mutated.pod, Some(&holds))?;
         return Ok(policy(mutated, mutation, &name, (all, None)).into());
     };
-    // Where the object that says the fact is missing, nothing of its policy is done: what has to be so whether the fact
-    // is true or not has one of its own. The API server runs them in either order.
+    // If the object of the fact is absent, its policy does nothing. So `always` has its own policy. The API server runs
+    // both in any order.
     let mut both = mutation.always.iter().flat_map(|one| mutation.once_true.iter().map(move |two| (one, two)));
     if let Some(why) = both.find_map(|(one, two)| are_against(one, two, &mutated.pod)) {
         return Err(format!("always and onceTrue: {why}, and two policies have no order"));
@@ -149,8 +149,8 @@ fn policy(
     [with_api_defaults(policy), binding]
 }
 
-/// What selectors leave to the server: they take an object by what it was as well, and one that is in no namespace
-/// whichever are named.
+/// Conditions that selectors cannot express: a selector also matches the old object, and a cluster-scoped object
+/// matches any namespace.
 fn of_selection(selection: &MutationSelection) -> Vec<Value> {
     let list = |all: &[String]| format!("[{}]", all.iter().map(|one| literal(one)).collect::<Vec<_>>().join(", "));
     let mut conditions = Vec::new();
@@ -176,11 +176,11 @@ fn of_selection(selection: &MutationSelection) -> Vec<Value> {
     conditions
 }
 
-/// What a stage does, one after the other; what it does after its fact only if that holds. All of it twice, where one
-/// operation may make room for an earlier one: the API server then asks once more by itself.
+/// The operations of a mutation in sequence. Those after the fact apply only if `holds`. The sequence is repeated if
+/// one operation may enable an earlier one. The API server repeats policies once by itself.
 ///
 /// # Errors
-/// What of it a policy cannot do.
+/// An operation that a policy cannot express.
 fn mutations(mutation: &Mutation, pod: &Path, holds: Option<&str>) -> Result<Vec<String>, String> {
     let all: Vec<&MutationOperation> = mutation.always.iter().chain(&mutation.once_true).collect();
     let makes_room = |(at, earlier): (usize, &&MutationOperation)| {
@@ -211,7 +211,7 @@ fn mutations(mutation: &Mutation, pod: &Path, holds: Option<&str>) -> Result<Vec
     Ok(expressions.iter().cycle().take(expressions.len() * rounds).cloned().collect())
 }
 
-/// What holds the field that an operation is about is made, as patches.
+/// Patches that create the parents of an operation's field.
 fn holders(operation: &MutationOperation, pod: &Path) -> Vec<String> {
     let (MutationOperation::Set { place, .. } | MutationOperation::Unset { place }) = operation else {
         return Vec::new();
@@ -224,7 +224,7 @@ fn holders(operation: &MutationOperation, pod: &Path) -> Vec<String> {
     }
 }
 
-/// An operation as patches, one after the other.
+/// The patches of an operation, in sequence.
 fn patches(operation: &MutationOperation, pod: &Path) -> Vec<String> {
     use MutationOperation as Is;
     let of_container =

@@ -1,5 +1,5 @@
-//! Stages as policies: what `/mutate` makes of an object, as expressions that the API server evaluates by itself, so
-//! that it goes on while no server of ours is up.
+//! Mutations as policies: the changes of `/mutate` as expressions that the API server evaluates itself, even while no
+//! server runs.
 
 mod cel_fields;
 mod cel_place;

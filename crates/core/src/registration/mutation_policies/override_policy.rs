@@ -1,27 +1,27 @@
-//! What becomes of an operation of `before` that one of `after` takes back, once the fact is true. A server does both
-//! before anybody sees the object. Of a policy each operation is done for itself, and the API server fills in defaults
-//! in between: what it fills in for the first would stay.
+//! Operations of `always` that an operation of `onceTrue` overrides once the fact is true. A server applies both before
+//! the object is visible. A policy applies each operation separately, and the API server fills in defaults in between:
+//! the defaults for the first operation would stay.
 
 use serde_json::Value;
 
 use super::cel_place::said;
 use crate::definition::{MutationOperation, Path, are_against};
 
-/// How an operation of `before` is done once the fact is true.
+/// The handling of an operation of `always` once the fact is true.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum OnceTrue<'o> {
-    /// As before it.
+    /// Applied unchanged.
     AsBefore,
-    /// The other one takes its place: it says all that this one says.
+    /// Replaced by the other operation, which sets the same fields.
     Replaced(&'o MutationOperation),
-    /// As much of it as stays where the other one takes its field away: what the field is in.
+    /// Limited to the parents of its field, because the other operation removes the field.
     Emptied(&'o MutationOperation),
 }
 
-/// How an operation of `before` is done once the fact is true, where these are the operations of `after`.
+/// The handling of an operation of `always` once the fact is true, given the operations of `onceTrue`.
 ///
 /// # Errors
-/// Why a policy cannot do it.
+/// Why a policy cannot express it.
 pub(super) fn once_true<'o>(
     before: &MutationOperation,
     after: &'o [MutationOperation],
@@ -39,13 +39,13 @@ pub(super) fn once_true<'o>(
     Ok(done)
 }
 
-/// Whether a list gets an item that it must not have, or the other way round: nothing is left of the first.
+/// Returns whether one operation adds an item and the other removes it, so that nothing of the first is left.
 fn is_of_whole_items(before: &MutationOperation, after: &MutationOperation) -> bool {
     use MutationOperation as Is;
     matches!((before, after), (Is::Item { .. }, Is::NoItem { .. }) | (Is::NoItem { .. }, Is::Item { .. }))
 }
 
-/// What is done instead of an operation that another one takes back, if that takes back all of it.
+/// The replacement of an operation that another one overrides entirely.
 fn instead<'o>(before: &MutationOperation, after: &'o MutationOperation, pod: &Path) -> Option<OnceTrue<'o>> {
     use MutationOperation as Is;
     match (before, after) {
@@ -65,13 +65,13 @@ fn instead<'o>(before: &MutationOperation, after: &'o MutationOperation, pod: &P
     }
 }
 
-/// Whether an item says something of whatever another one says.
+/// Returns whether an item sets every member of another item.
 fn says_all(one: &Value, other: &Value) -> bool {
     let members = one.as_object().into_iter().flatten();
     members.into_iter().all(|(name, value)| match (value, other.get(name)) {
         (_, None) => false,
         (Value::Object(_), Some(Value::Object(_))) => other.get(name).is_some_and(|other| says_all(value, other)),
-        // What was no object, or was to go, is none that the other one's members would be put into.
+        // Members of the other item are not merged into a value that is no object, or was to be removed.
         (_, Some(Value::Object(_))) => false,
         _ => true,
     })

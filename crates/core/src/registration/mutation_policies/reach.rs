@@ -1,4 +1,4 @@
-//! Whether the fact of a stage is in reach of the API server itself, and how a policy asks for it.
+//! Access to the fact of a mutation from a policy.
 
 use serde_json::{Value, json};
 
@@ -7,22 +7,22 @@ use crate::apimachinery::ResourceName;
 use crate::definition::{FactQuery, FactScope, MutatedKind, MutationFact, NAMESPACE, WatchedFact};
 use crate::registration::cel::literal;
 
-/// How a policy knows the fact of its stage.
+/// How a policy reads the fact of its mutation.
 pub(super) struct FactInReach {
-    /// The expression that says whether it is true.
+    /// The expression for whether the fact is true.
     pub(super) holds: String,
-    /// The kind and the object that say it, as `paramKind` and `paramRef`; nothing where the namespace of the object
-    /// that is written says it, which every policy is given.
+    /// The kind and the object of the fact, as `paramKind` and `paramRef`. `None` for a fact of the object's namespace,
+    /// which every policy receives.
     pub(super) param: Option<(Value, Value)>,
-    /// Whether the object is one of the namespace of the object that is written. Where that is in none, the fact is not
-    /// true, and the API server could not say it.
+    /// Whether the object of the fact is in the namespace of the written object. For a cluster-scoped object the fact
+    /// is then false, and the API server cannot evaluate it.
     pub(super) is_beside: bool,
 }
 
-/// How a policy can know a fact.
+/// How a policy can read a fact.
 ///
 /// # Errors
-/// Why none can, or what it has to be told for that.
+/// Why it cannot, or which information is missing.
 pub(super) fn reach(mutated: &MutatedKind, fact: &MutationFact) -> Result<FactInReach, String> {
     let watched = &fact.watched;
     if is_of_namespace(fact) && mutated.resource() == watched.resource {
@@ -37,7 +37,7 @@ pub(super) fn reach(mutated: &MutatedKind, fact: &MutationFact) -> Result<FactIn
     let namespace = match &watched.scope {
         FactScope::Cluster => None,
         FactScope::One(one) => Some(one),
-        // That of the object that is written, unless another one is named.
+        // The namespace of the written object, unless another one is named.
         FactScope::Every if fact.namespace == NAMESPACE => None,
         FactScope::Every => return Err(nobody_names(fact)),
     };
@@ -52,7 +52,7 @@ pub(super) fn reach(mutated: &MutatedKind, fact: &MutationFact) -> Result<FactIn
         "" => version.clone(),
         group => format!("{group}/{version}"),
     };
-    // Without the object the fact is not true: then there is nothing to do.
+    // Without the object the fact is false, and nothing is to be done.
     let mut reference = json!({"name": name, "parameterNotFoundAction": "Allow"});
     if let (Some(namespace), Some(reference)) = (namespace, reference.as_object_mut()) {
         reference.insert("namespace".to_owned(), json!(namespace));
@@ -72,7 +72,7 @@ fn nobody_names(fact: &MutationFact) -> String {
     format!("a policy cannot name {} {of}, another one for each object that is written", fact.watched.resource)
 }
 
-/// Whether the namespace says it that the object is in.
+/// Returns whether the fact is a property of the object's namespace.
 fn is_of_namespace(fact: &MutationFact) -> bool {
     fact.watched.resource == namespaces() && fact.name == NAMESPACE
 }
@@ -81,7 +81,7 @@ fn namespaces() -> ResourceName {
     ResourceName { plural: "namespaces".to_owned(), group: String::new() }
 }
 
-/// The API server gives a policy no more of a namespace than its metadata, and not as an object like any other.
+/// The API server provides only the metadata of a namespace to a policy, in a separate form.
 fn of_namespace(watched: &WatchedFact) -> Result<FactInReach, String> {
     let (list, key) = match &watched.look {
         FactQuery::Annotation(key) => ("annotations", key),
@@ -99,7 +99,7 @@ fn of_namespace(watched: &WatchedFact) -> Result<FactInReach, String> {
     Ok(FactInReach { holds: format!("({holds})"), param: None, is_beside: false })
 }
 
-/// Whether the fact is true of the object that says it.
+/// An expression for whether the fact is true for its object.
 fn holds(watched: &WatchedFact) -> String {
     let way: Vec<Box<str>> = match &watched.look {
         FactQuery::Annotation(key) => ["metadata", "annotations", key].map(Into::into).to_vec(),
@@ -111,12 +111,12 @@ fn holds(watched: &WatchedFact) -> String {
     let value = holder.member(last).value;
     wanted.insert(0, "params != null".to_owned());
     if watched.scope == FactScope::Cluster {
-        // Of a kind that is in namespaces the API server would take the one beside the object that is written.
+        // For a namespaced kind, the API server would select the object in the namespace of the written object.
         wanted.insert(1, "!(\"namespace\" in params[\"metadata\"])".to_owned());
     }
     wanted.extend([holder.has(last), format!("{value} != null")]);
     if let Some(is) = &watched.is {
-        // A number or a boolean is compared by its text.
+        // A number or a boolean is compared as text.
         let types = ["string", "bool", "int"].map(|one| format!("type({value}) == {one}"));
         let by_text = format!("({}) && string({value}) == {}", types.join(" || "), literal(is));
         wanted.push(match fraction(is) {
@@ -127,8 +127,8 @@ fn holds(watched: &WatchedFact) -> String {
     format!("({})", wanted.join(" && "))
 }
 
-/// The number, as an expression, whose text this is for a server, where that is no whole number of 64 bits: the two
-/// have other spellings of it (`1e-5`, and what the API server sends, `0.00001`).
+/// The number with this text on a server, as an expression, if it is no 64-bit integer. Server and API server format
+/// such numbers differently (`1e-5` and `0.00001`).
 fn fraction(text: &str) -> Option<String> {
     let number: f64 = text.parse().ok()?;
     let sent: Value = serde_json::from_str(&format!("{number}")).ok()?;

@@ -1,11 +1,11 @@
-//! Operations that an expression of the API server cannot do as a server does them.
+//! Operations that CEL cannot express with the same result as a server.
 
 use serde_json::Value;
 
 use super::cel_place::said;
 use crate::definition::{FieldPlace, MutationOperation};
 
-/// Why a policy cannot do an operation, if that is so.
+/// Returns why a policy cannot express an operation, if so.
 pub(super) fn unsayable(operation: &MutationOperation) -> Option<String> {
     use MutationOperation as Is;
     let large = |value: &Value| {
@@ -20,7 +20,7 @@ pub(super) fn unsayable(operation: &MutationOperation) -> Option<String> {
             large(&item).or_else(|| unnamed(is_unnameable(list) || has_unnameable(&item)))
         }
         Is::NoItem { list, value, .. } => large(&said(value)).or_else(|| unnamed(is_unnameable(list))),
-        // Such a word could be the value of a flag, and another flag.
+        // Such a word could be both the value of a flag and another flag.
         Is::Flag { name, .. }
         | Is::NoFlag { name, .. }
         | Is::FlagEntries { name, .. }
@@ -37,22 +37,22 @@ fn is_unnameable(place: &FieldPlace) -> bool {
     place.path.names().iter().any(|name| name.contains(is_garbled))
 }
 
-/// Whether a member of an item has a name that no pointer can have. Lists in it are written whole.
+/// Returns whether a member of an item has a name that a pointer cannot contain. Nested lists are written whole.
 fn has_unnameable(item: &Value) -> bool {
     let mut members = item.as_object().into_iter().flatten();
     members.any(|(name, value)| name.contains(is_garbled) || has_unnameable(value))
 }
 
-/// Whether a sign in a pointer is spelled as Go does it, which JSON does not read (`apiserver
-/// pkg/admission/plugin/policy/mutating/patch/json_patch.go`, `strconv.Quote`). Beyond U+FFFF it is so spelled where Go
-/// does not print it.
+/// Returns whether a character in a pointer is escaped as in Go, which JSON does not accept (`apiserver
+/// pkg/admission/plugin/policy/mutating/patch/json_patch.go`, `strconv.Quote`). Above U+FFFF, that applies to
+/// characters that Go does not print.
 fn is_garbled(sign: char) -> bool {
     let is_control = sign.is_ascii_control() && !matches!(sign, '\u{8}' | '\u{c}' | '\n' | '\r' | '\t');
     is_control || sign > '\u{ffff}'
 }
 
-/// Whether there is a number that is no other one in a JSON of doubles: such a one is written as a text
-/// (`cel-go common/types/int.go`, `ConvertToNative`).
+/// Returns whether a number is not exact as a double in JSON: such a number is written as a string (`cel-go
+/// common/types/int.go`, `ConvertToNative`).
 fn has_large_number(value: &Value) -> bool {
     match value {
         Value::Number(number) => match (number.as_i64(), number.as_u64()) {
@@ -66,5 +66,5 @@ fn has_large_number(value: &Value) -> bool {
     }
 }
 
-/// The last of those whole numbers up to which doubles hold all of them.
+/// The largest whole number up to which doubles are exact.
 const LARGEST: u64 = (1 << 53) - 1;

@@ -135,7 +135,8 @@ fn label_put_back(key: &str, value: &str) -> String {
     format!("label {key} was put back as {value:?}: to change who manages the object, set it to another version")
 }
 
-/// The warning for a restored kept annotation, once for each. It tells the author which data a tool does not preserve.
+/// The warning for a restored kept annotation, once for each. It names the data that the author's tool does not
+/// preserve.
 fn kept_put_back(key: &str) -> String {
     let version = key.strip_prefix(KEPT).unwrap_or(key);
     format!("annotation {key} was put back: it holds what only {version} can say; to be rid of that, set it to \"\"")

@@ -16,7 +16,7 @@ pub(super) struct Context<'c, 't> {
     pub(super) looks_complete: bool,
     /// Whether the object is complete in the conversion back too, so that defaults need not be kept.
     pub(super) complete_at_home: bool,
-    /// Whether the object is sparse and would look complete in the version that is written.
+    /// Whether the object is sparse and would appear complete in the version that is written.
     pub(super) seems_complete: bool,
     /// Whether the object has a uid, or is about to get one.
     pub(super) is_named: bool,

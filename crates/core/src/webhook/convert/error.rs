@@ -47,7 +47,7 @@ pub enum ConvertError {
     },
     /// The conversion depends on an unknown fact.
     UnknownFact {
-        /// The field with the name of the Secret to look up.
+        /// The field with the name of the Secret for the lookup.
         path: String,
         /// The name of the fact in the definition.
         fact: String,

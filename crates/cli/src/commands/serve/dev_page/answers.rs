@@ -1,4 +1,4 @@
-//! What the page is answered.
+//! Responses for the dev page.
 
 use pointsman_core::definition::{Kind, embedded_text};
 use pointsman_core::laws::schema_of;
@@ -12,22 +12,22 @@ use crate::commands::serve::definitions::ServedKinds;
 use crate::commands::yaml;
 use crate::terminal::escaped;
 
-/// Answers what a browser asks, by the definitions that are served at that time. Nothing is written anywhere.
+/// Responds to a browser with the currently served definitions. Read-only.
 #[derive(Clone, Debug)]
 pub struct DevAnswers(ServedKinds);
 
 impl DevAnswers {
-    /// The page: HTML that asks for nothing from elsewhere.
+    /// The page: self-contained HTML.
     pub const PAGE: &str = include_str!("page.html");
 
-    /// Answers by these kinds.
+    /// Responds with these kinds.
     #[must_use]
     pub fn new(served: ServedKinds) -> Self {
         Self(served)
     }
 
-    /// The kinds with their versions, each with a small object to begin with, as
-    /// `[{kind, versions: [{name, sample}]}]`. Whoever has kinds of their own came for these: they come first.
+    /// The kinds with their versions and a small sample each, as `[{kind, versions: [{name, sample}]}]`. Kinds of the
+    /// user precede the built-in kinds.
     #[must_use]
     pub fn kinds(&self) -> String {
         let webhook = self.0.webhook();
@@ -36,8 +36,8 @@ impl DevAnswers {
         JsonTree::Array(kinds.into_iter().map(kind).collect()).to_string()
     }
 
-    /// What becomes of the objects in `{"text": YAML or JSON, "to": VERSION}`, as `{objects: […], errors: […]}`. Where
-    /// an object's kind has no such version, it is its next one.
+    /// The results for the objects in `{"text": YAML or JSON, "to": VERSION}`, as `{objects: […], errors: […]}`. If a
+    /// kind lacks the version, the next version is used.
     #[must_use]
     pub fn tried(&self, question: &[u8]) -> String {
         let (objects, errors) = match serde_json::from_slice(question) {

@@ -1,4 +1,4 @@
-//! The page of `serve --dev`: a browser shows what becomes of an object as it is typed.
+//! The page of `serve --dev`: shows the conversion of an object while it is typed.
 
 mod answers;
 mod sample;

@@ -1,12 +1,12 @@
-//! A small object of a kind, for somebody to change.
+//! A small editable object of a kind.
 
 use pointsman_core::definition::Kind;
 use serde_json::Value;
 
 use crate::commands::json_tree::JsonTree;
 
-/// What its schema requires, and its first fields of plain values. A rule or a pattern may say no to it: it is there to
-/// be changed.
+/// An object with the required fields of its schema, and its first fields with simple values. It may violate a rule or
+/// a pattern.
 pub(super) fn sample(kind: &Kind, version: &str, schema: &Value) -> JsonTree {
     let spec = schema.pointer("/properties/spec").map(|spec| object(spec, SOME));
     let mut sample = JsonTree::object([
@@ -20,7 +20,7 @@ pub(super) fn sample(kind: &Kind, version: &str, schema: &Value) -> JsonTree {
     sample
 }
 
-/// The fields that an object has to have, and some that are plain.
+/// The required fields of an object, and some simple ones.
 fn object(schema: &Value, plain: usize) -> JsonTree {
     let required: Vec<&str> =
         schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
@@ -34,7 +34,7 @@ fn object(schema: &Value, plain: usize) -> JsonTree {
     JsonTree::Object(fields.collect())
 }
 
-/// A value that says what it is by its type alone.
+/// Returns whether a schema has a simple type without a pattern.
 fn is_plain(schema: &Value) -> bool {
     let kind = schema.get("type").and_then(Value::as_str).unwrap_or_default();
     matches!(kind, "string" | "integer" | "boolean" | "number") && schema.get("pattern").is_none()
@@ -55,7 +55,7 @@ fn value(schema: &Value) -> JsonTree {
     }
 }
 
-/// A text of the format that is asked for (`apiextensions-apiserver pkg/apis/apiextensions/v1/types_jsonschema.go`).
+/// A text of the required format (`apiextensions-apiserver pkg/apis/apiextensions/v1/types_jsonschema.go`).
 fn text(schema: &Value) -> &'static str {
     match schema.get("format").and_then(Value::as_str) {
         Some("uuid" | "uuid3" | "uuid4" | "uuid5") => "11111111-1111-4111-8111-111111111111",
@@ -68,5 +68,5 @@ fn text(schema: &Value) -> &'static str {
     }
 }
 
-/// Enough to see what becomes of them, and few enough for one look.
+/// The maximum number of simple fields.
 const SOME: usize = 8;

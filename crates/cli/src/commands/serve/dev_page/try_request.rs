@@ -1,4 +1,4 @@
-//! What becomes of one object.
+//! The result for one object.
 
 use pointsman_core::definition::Kind;
 use pointsman_core::laws::{Value, preview};
@@ -13,7 +13,7 @@ use crate::commands::kinds_dir::kind_of;
 use crate::commands::plan::remarks;
 use crate::commands::{mutate, validate, yaml};
 
-/// What the page asks.
+/// The request of the page.
 #[derive(Debug, Deserialize)]
 pub(super) struct TryRequest {
     /// Objects, as YAML or JSON.
@@ -22,7 +22,7 @@ pub(super) struct TryRequest {
     pub(super) to: String,
 }
 
-/// Converts an object, looks at its way back, and asks what the admission webhooks would say if it were created.
+/// Converts an object there and back, and returns the results of the admission webhooks for its creation.
 pub(super) fn tried(webhook: &Webhook, object: &InputObject, to: &str) -> Result<JsonTree, String> {
     let kind = kind_of(webhook, object)?;
     if !kind.versions().any(|version| version == object.version()) {
@@ -53,7 +53,7 @@ pub(super) fn tried(webhook: &Webhook, object: &InputObject, to: &str) -> Result
     ]))
 }
 
-/// The version that is asked for, or the one behind the object's own, or the first.
+/// The requested version, or the next version after that of the object, or the first.
 fn asked<'k>(kind: &'k Kind, object: &InputObject, to: &str) -> &'k str {
     let others = || kind.versions().filter(|version| *version != object.version());
     let next = || kind.versions().skip_while(|version| *version != object.version()).nth(1);
