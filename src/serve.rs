@@ -63,13 +63,13 @@ pub(crate) fn run(args: &ServeArgs, log_queue: &LogQueue) -> anyhow::Result<Exit
 
 /// The state of a resource, for the server's metrics.
 fn followed(standing: FactStatus) -> FollowedFact {
-    let FactStatus { resource, is_known, objects, failures, heard } = standing;
-    FollowedFact { resource, is_known, objects, failures, heard }
+    let FactStatus { resource, is_known, objects, failures, last_contact } = standing;
+    FollowedFact { resource, is_known, objects, failures, last_contact }
 }
 
 fn looking(mut definitions: ServedDefinitions) -> Definitions {
     let served = definitions.served();
-    Definitions::new(move || match definitions.look() {
+    Definitions::new(move || match definitions.reload() {
         Ok(false) => DefinitionsFound::Same,
         Ok(true) => DefinitionsFound::Renewed { conversions: served.conversions(), kinds: served.names() },
         Err(error) => DefinitionsFound::Refused { reason: format!("{error:#}") },

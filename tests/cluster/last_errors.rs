@@ -33,8 +33,8 @@ fn told(ctx: &TestContext<'_>) {
     let older =
         Proxy::start(&ctx.test_cluster.api.client, |_, _, _| Fate::Answer(404, None, "no such path".to_owned()));
     let (older, other) = (format!("127.0.0.1:{}", older.port), format!("127.0.0.1:{}", web_server()));
-    let (_, told_by, unknown) = errors(ctx, 0, &["127.0.0.1:1", &silent, &older, &other, &own]);
-    assert_eq!(told_by, json!({&own: env!("CARGO_PKG_VERSION")}), "the others are asked all the same");
+    let (_, reported_by, unknown) = errors(ctx, 0, &["127.0.0.1:1", &silent, &older, &other, &own]);
+    assert_eq!(reported_by, json!({&own: env!("CARGO_PKG_VERSION")}), "the others are asked all the same");
     for (at, words) in
         ["127.0.0.1:1: Connection refused", "no answer within 3 s", "older than this one", "is that the admin port?"]
             .into_iter()

@@ -117,7 +117,7 @@ impl PolicyCase {
     ) -> Result<Option<bool>, String> {
         let mut facts = KnownFacts::default();
         for mutation in &self.mutations {
-            facts.say(mutation, is);
+            facts.set(mutation, is);
         }
         let old = without_case(object);
         let version = match writing {

@@ -22,7 +22,7 @@ use crate::support::side_by_side::{A, B};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("workflow_rights_are_exact", workflow).of(&MATTERMOSTS).needs("kube-controller-manager").alone(),
-    Scenario::new("undo_rights_are_exact", goes_back).of(&MATTERMOSTS).needs("kube-controller-manager").alone(),
+    Scenario::new("undo_rights_are_exact", is_undo).of(&MATTERMOSTS).needs("kube-controller-manager").alone(),
     Scenario::new("guarded_owners_need_printed_rights", guarded)
         .of(&MATTERMOSTS)
         .needs("kube-controller-manager")
@@ -342,7 +342,7 @@ fn tells(ctx: &TestContext<'_>, role: &Value, right: &Right) -> Vec<String> {
 }
 
 /// On the way back from where nothing goes on, what was made is deleted, and what was deleted is made.
-fn goes_back(ctx: &TestContext<'_>) {
+fn is_undo(ctx: &TestContext<'_>) {
     fake_operators(ctx, WORKFLOWS);
     let role = ctx.role(&migrates(ctx, "any", "back"), &[]).remove(0);
     let story = Story {

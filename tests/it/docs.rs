@@ -290,7 +290,7 @@ fn documented_replacement_loads() {
     let (_, rollout) = shown.iter().find(|(_, block)| block.starts_with("# mattermost.yaml")).unwrap();
     let rollout =
         pointsman_core::rollout::read_rollout("mattermost.yaml", rollout, &load(&definition).unwrap()).unwrap();
-    let steps = pointsman_core::rollout::told_steps(&rollout);
+    let steps = pointsman_core::rollout::step_descriptions(&rollout);
     assert_eq!(steps.len(), 8);
     for step in steps {
         let head = format!("  {:10}   ", step.name);

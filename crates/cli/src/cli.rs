@@ -94,7 +94,7 @@ pub fn run(remarks: AuthorityRemarks) -> ParsedCommand {
     }
     let Cli { log, command } = match read() {
         Ok(read) => read,
-        Err(error) => return ParsedCommand::Done(said(&misread(error, &Cli::command()))),
+        Err(error) => return ParsedCommand::Done(print_error(&misread(error, &Cli::command()))),
     };
     if let Command::Serve(args) = command {
         return ParsedCommand::Serve(log, args);
@@ -114,7 +114,7 @@ fn read() -> Result<Cli, clap::Error> {
 }
 
 /// Prints the error and returns the exit code. The text may contain file names, so it is escaped.
-fn said(error: &clap::Error) -> ExitCode {
+fn print_error(error: &clap::Error) -> ExitCode {
     let code = ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(1));
     if !error.use_stderr() {
         // Help, or the version. A closed pipe is no failure.

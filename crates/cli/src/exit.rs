@@ -49,17 +49,20 @@ mod tests {
     #[test]
     fn repeated_cause_is_printed_once() {
         let error = anyhow::anyhow!("no such file").context("gone: no such file").context("reading");
-        let mut said = Vec::new();
-        ended(Err(error), &mut said);
-        assert_eq!(String::from_utf8(said).unwrap(), "error: reading: gone: no such file\n");
+        let mut stderr_text = Vec::new();
+        ended(Err(error), &mut stderr_text);
+        assert_eq!(String::from_utf8(stderr_text).unwrap(), "error: reading: gone: no such file\n");
     }
 
     #[test]
     fn hint_is_separate_from_exit_code() {
         let error = anyhow::Error::from(Usage("no such flag".to_owned())).context("reading flags");
-        let mut said = Vec::new();
-        let code = ended(Err(hinted(error, "try\u{1b} --help")), &mut said);
-        assert_eq!(String::from_utf8(said).unwrap(), "error: reading flags: no such flag\nhint: try\\u{1b} --help\n");
+        let mut stderr_text = Vec::new();
+        let code = ended(Err(hinted(error, "try\u{1b} --help")), &mut stderr_text);
+        assert_eq!(
+            String::from_utf8(stderr_text).unwrap(),
+            "error: reading flags: no such flag\nhint: try\\u{1b} --help\n"
+        );
         assert_eq!(code, ExitCode::from(2));
     }
 }

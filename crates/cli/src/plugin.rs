@@ -12,7 +12,7 @@ pub(crate) fn name_for_help() -> Option<&'static str> {
 }
 
 /// Returns whether kubectl requests completions. The arguments are the words of the line, the last one incomplete.
-pub(crate) fn is_asked_to_complete() -> bool {
+pub(crate) fn is_completion_request() -> bool {
     is_called("kubectl_complete-pointsman")
 }
 

@@ -59,8 +59,8 @@ mod tests {
         let error = command.try_get_matches_from(["points", "shw"]).unwrap_err();
         let rendered = error.render();
         for text in [rendered.to_string(), rendered.ansi().to_string()] {
-            let said = hints_for_tips(&text);
-            assert!(said.contains("hint:") && !said.contains("tip:"), "{said:?}");
+            let message_text = hints_for_tips(&text);
+            assert!(message_text.contains("hint:") && !message_text.contains("tip:"), "{message_text:?}");
         }
     }
 }

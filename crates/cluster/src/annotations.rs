@@ -6,7 +6,7 @@ use serde_json::Value;
 pub(crate) const KEPT: &str = "pointsman.dev/kept-";
 
 /// On a CRD: disables its guard (`crates/core/src/registration/crd_guard.rs`).
-pub(crate) const LET_GO: &str = "pointsman.dev/released";
+pub(crate) const RELEASED_ANNOTATION: &str = "pointsman.dev/released";
 
 /// On a CRD that is being disabled: its earlier conversion.
 pub(crate) const DISABLING: &str = "pointsman.dev/disabling";

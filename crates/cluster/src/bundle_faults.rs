@@ -271,14 +271,14 @@ mod tests {
 
     #[test]
     fn leaf_is_no_authority() {
-        let said = "its caBundle holds no authority: CN=w may not sign certificates";
+        let expected = "its caBundle holds no authority: CN=w may not sign certificates";
         let leaves = [
             pem(false, DAYS, |_| {}),
             pem(false, DAYS, |params| params.is_ca = IsCa::NoCa),
             pem(true, DAYS, |params| params.key_usages = vec![KeyUsagePurpose::DigitalSignature]),
         ];
         for leaf in leaves {
-            assert!(words(&leaf).starts_with(said), "{}", words(&leaf));
+            assert!(words(&leaf).starts_with(expected), "{}", words(&leaf));
         }
     }
 

@@ -7,20 +7,20 @@ use std::time::Duration;
 #[non_exhaustive]
 pub enum CallError {
     /// No response.
-    #[error("{asked}: no answer from {address}: {reason}")]
+    #[error("{operation}: no answer from {address}: {reason}")]
     NoAnswer {
         /// Verb and path.
-        asked: String,
+        operation: String,
         /// Address of the API server.
         address: String,
         /// The error of the connection.
         reason: String,
     },
     /// The API server refused the call.
-    #[error("{asked}: {message} (HTTP {code})")]
+    #[error("{operation}: {message} (HTTP {code})")]
     Refused {
         /// Verb and path.
-        asked: String,
+        operation: String,
         /// The HTTP status.
         code: u16,
         /// The message of the API server.
@@ -57,18 +57,18 @@ pub enum CallError {
         field: &'static str,
     },
     /// The server is not an API server.
-    #[error("{asked}: {address} answers something that is not JSON; is it a Kubernetes API server?")]
+    #[error("{operation}: {address} answers something that is not JSON; is it a Kubernetes API server?")]
     NotJson {
         /// Verb and path.
-        asked: String,
+        operation: String,
         /// Address of the API server.
         address: String,
     },
     /// The response, or a line of it, exceeds the size limit.
-    #[error("{asked}: {address} answers more than {most} bytes at once, which is more than is read")]
+    #[error("{operation}: {address} answers more than {most} bytes at once, which is more than is read")]
     TooLarge {
         /// Verb and path.
-        asked: String,
+        operation: String,
         /// Address of the API server.
         address: String,
         /// The limit in bytes.
@@ -98,12 +98,12 @@ impl CallError {
     }
 
     /// Verb and path of the request, if known.
-    pub(crate) fn asked(&self) -> Option<&str> {
+    pub(crate) fn operation(&self) -> Option<&str> {
         match self {
-            Self::NoAnswer { asked, .. }
-            | Self::NotJson { asked, .. }
-            | Self::TooLarge { asked, .. }
-            | Self::Refused { asked, .. } => Some(asked),
+            Self::NoAnswer { operation, .. }
+            | Self::NotJson { operation, .. }
+            | Self::TooLarge { operation, .. }
+            | Self::Refused { operation, .. } => Some(operation),
             Self::NoKind { .. } | Self::NoCrd { .. } | Self::BadCrd { .. } => None,
         }
     }
@@ -123,7 +123,7 @@ impl CallError {
     /// waiting for etcd.
     pub(crate) fn leaves_open(&self) -> bool {
         // Reads and dry runs have no effect.
-        if self.asked().is_none_or(|asked| asked.starts_with("GET ") || asked.contains("dryRun=All")) {
+        if self.operation().is_none_or(|operation| operation.starts_with("GET ") || operation.contains("dryRun=All")) {
             return false;
         }
         match self {
@@ -250,26 +250,26 @@ mod tests {
     impl CallError {
         /// The error of a response with this code.
         pub(crate) fn of_code(code: u16, message: &str, retry_after: Option<Duration>) -> Self {
-            let (asked, message) = ("POST /".to_owned(), message.to_owned());
-            Self::Refused { asked, code, message, retry_after, next: None, conflicts: Vec::new() }
+            let (operation, message) = ("POST /".to_owned(), message.to_owned());
+            Self::Refused { operation, code, message, retry_after, next: None, conflicts: Vec::new() }
         }
     }
 
     #[test]
     fn unanswered_call_may_have_effect() {
-        let said = |code: u16, message: &str| CallError::of_code(code, message, None).leaves_open();
-        assert!(said(504, "Timeout: request did not complete within requested timeout") && said(502, ""));
-        assert!(said(500, "etcdserver: request timed out") && said(500, "etcdserver: leader changed"));
-        assert!(said(500, "rpc error: code = Unavailable desc = error reading from server: EOF"));
-        assert!(said(503, "upstream connect error or disconnect/reset before headers"));
+        let text = |code: u16, message: &str| CallError::of_code(code, message, None).leaves_open();
+        assert!(text(504, "Timeout: request did not complete within requested timeout") && text(502, ""));
+        assert!(text(500, "etcdserver: request timed out") && text(500, "etcdserver: leader changed"));
+        assert!(text(500, "rpc error: code = Unavailable desc = error reading from server: EOF"));
+        assert!(text(503, "upstream connect error or disconnect/reset before headers"));
         let webhook = "failed calling webhook \"w\": Post \"https://w/m\": context deadline exceeded";
-        assert!(!said(500, webhook) && !said(500, "etcdserver: request is too large"));
-        assert!(![400, 403, 409, 422, 429, 503].into_iter().any(|code| said(code, "no")));
+        assert!(!text(500, webhook) && !text(500, "etcdserver: request is too large"));
+        assert!(![400, 403, 409, 422, 429, 503].into_iter().any(|code| text(code, "no")));
     }
 
     #[test]
     fn webhook_that_does_not_answer_passes() {
-        let said = |why: &str| format!("conversion webhook for e.com/v2, Kind=W failed: {why}");
+        let text = |why: &str| format!("conversion webhook for e.com/v2, Kind=W failed: {why}");
         let passing = [
             "Post \"https://s.n.svc:443/convert?timeout=30s\": EOF",
             "unexpected error when reading response body. Please retry. Original error: read tcp: connection reset",
@@ -280,20 +280,20 @@ mod tests {
             "the server was unable to return a response in the time allotted, but may still be processing the request",
         ];
         for why in passing {
-            assert!(CallError::of_code(500, &said(why), None).passes(), "{why}");
-            let by_policy = format!("ws.e.com \"a\" is forbidden: {}", said(why));
+            assert!(CallError::of_code(500, &text(why), None).passes(), "{why}");
+            let by_policy = format!("ws.e.com \"a\" is forbidden: {}", text(why));
             assert!(CallError::of_code(403, &by_policy, None).passes(), "{why}");
         }
         let answered = "spec.size: 1e400 is no number";
-        assert!(!CallError::of_code(500, &said(answered), None).passes());
+        assert!(!CallError::of_code(500, &text(answered), None).passes());
         assert!(!CallError::of_code(500, passing[1], None).passes(), "nobody names a webhook");
     }
 
     #[test]
     fn policy_without_conversion_passes() {
-        let said = "ws.e.com \"a\" is forbidden: conversion webhook for e.com/v2, Kind=W failed: Post \
+        let text = "ws.e.com \"a\" is forbidden: conversion webhook for e.com/v2, Kind=W failed: Post \
                     \"https://s.n.svc:443/convert?timeout=30s\": EOF";
-        assert!(CallError::of_code(403, said, None).passes());
+        assert!(CallError::of_code(403, text, None).passes());
         let denied = "admission webhook \"w\" denied the request: ask the owner of the conversion webhook";
         assert!(!CallError::of_code(403, denied, None).passes());
     }

@@ -81,8 +81,8 @@ impl Cluster {
     /// for at most two minutes. The callback receives the error and the pause. Every call is idempotent or has
     /// preconditions.
     #[must_use]
-    pub fn waiting(self, tell: impl Fn(&CallError, Duration) + Send + Sync + 'static) -> Self {
-        Self { waiting: Some(Arc::new(OutageWait::new(tell))), ..self }
+    pub fn waiting(self, report: impl Fn(&CallError, Duration) + Send + Sync + 'static) -> Self {
+        Self { waiting: Some(Arc::new(OutageWait::new(report))), ..self }
     }
 
     /// The same cluster that respects `Retry-After` of 429 responses for all calls of this instance and its clones.
@@ -92,7 +92,7 @@ impl Cluster {
     }
 
     /// Waits until a call is allowed. Callers that measure time wait before the measurement.
-    pub(crate) async fn may_be_asked(&self) {
+    pub(crate) async fn wait_for_retry_after(&self) {
         if let Some(respite) = &self.respite {
             respite.is_over().await;
         }
@@ -133,11 +133,11 @@ impl Cluster {
 
     /// One call without retries, with a time limit and a size limit in bytes: the receiver is not an API server.
     pub(crate) async fn get_once(&self, path: &str, patience: Duration, most: usize) -> Result<Value, CallError> {
-        let (asked, address) = (format!("GET {path}"), self.address.clone());
+        let (operation, address) = (format!("GET {path}"), self.address.clone());
         let reason = format!("not within {} s", patience.as_secs());
-        let late = |_| Err(CallError::NoAnswer { asked, address, reason });
-        let asked = self.call_once(&Method::GET, path, Extent::Objects, None, most);
-        timeout(patience, asked).await.unwrap_or_else(late)
+        let late = |_| Err(CallError::NoAnswer { operation, address, reason });
+        let operation = self.call_once(&Method::GET, path, Extent::Objects, None, most);
+        timeout(patience, operation).await.unwrap_or_else(late)
     }
 
     /// Sends a patch. `extent` selects the part of the object in the response.
@@ -246,19 +246,19 @@ impl Cluster {
     /// Opens a line-by-line response. Lines have a limit in bytes. Without retries: the reader continues at its own
     /// position.
     pub(crate) async fn open(&self, path: &str, extent: Extent, most: usize) -> Result<EventLines, CallError> {
-        self.may_be_asked().await;
-        let asked = format!("GET {path}");
+        self.wait_for_retry_after().await;
+        let operation = format!("GET {path}");
         let work = async {
             let response = self.send(&Method::GET, path, extent, None).await?;
             if response.status().is_success() {
-                return Ok(EventLines::new(asked.clone(), self.address.clone(), response.into_body(), most));
+                return Ok(EventLines::new(operation.clone(), self.address.clone(), response.into_body(), most));
             }
             let (head, body) = response.into_parts();
-            let bytes = Limited::new(body, SAID).collect().await.map(|body| body.to_bytes()).unwrap_or_default();
+            let bytes = Limited::new(body, ERROR_LIMIT).collect().await.map(|body| body.to_bytes()).unwrap_or_default();
             let json: Option<Value> = serde_json::from_slice(&bytes).ok();
-            Err(refused(asked.clone(), head.status.as_u16(), &head.headers, json.as_ref()))
+            Err(refused(operation.clone(), head.status.as_u16(), &head.headers, json.as_ref()))
         };
-        self.in_time(&asked, work).await
+        self.in_time(&operation, work).await
     }
 
     async fn call(
@@ -292,18 +292,22 @@ impl Cluster {
         body: Option<(&str, &Value)>,
         most: usize,
     ) -> Result<Value, CallError> {
-        self.may_be_asked().await;
-        let asked = format!("{method} {path}");
+        self.wait_for_retry_after().await;
+        let operation = format!("{method} {path}");
         let work = async {
             let response = self.send(method, path, extent, body).await?;
-            self.read_answer(&asked, response, most).await
+            self.read_answer(&operation, response, most).await
         };
-        self.in_time(&asked, work).await
+        self.in_time(&operation, work).await
     }
 
     /// The result of a call, with a time limit. Respects `Retry-After` for later calls.
-    async fn in_time<T>(&self, asked: &str, work: impl Future<Output = Result<T, CallError>>) -> Result<T, CallError> {
-        let late = |_| Err(self.no_answer(asked, format!("not within {} seconds", DEADLINE.as_secs())));
+    async fn in_time<T>(
+        &self,
+        operation: &str,
+        work: impl Future<Output = Result<T, CallError>>,
+    ) -> Result<T, CallError> {
+        let late = |_| Err(self.no_answer(operation, format!("not within {} seconds", DEADLINE.as_secs())));
         let answer = timeout(DEADLINE, work).await.unwrap_or_else(late);
         if let Some(respite) = &self.respite {
             respite.heed(&answer);
@@ -318,32 +322,32 @@ impl Cluster {
         extent: Extent,
         body: Option<(&str, &Value)>,
     ) -> Result<Response<Body>, CallError> {
-        let asked = format!("{method} {path}");
+        let operation = format!("{method} {path}");
         let request = Request::builder().method(method).uri(path).header(ACCEPT, extent.media_type());
         let request = match body {
             Some((form, body)) => request.header(CONTENT_TYPE, form).body(Body::from(body.to_string().into_bytes())),
             None => request.body(Body::empty()),
         };
-        let request = request.map_err(|error| self.no_answer(&asked, chain(&error)))?;
-        self.client.send(request).await.map_err(|error| self.no_answer(&asked, without_kube(error)))
+        let request = request.map_err(|error| self.no_answer(&operation, chain(&error)))?;
+        self.client.send(request).await.map_err(|error| self.no_answer(&operation, without_kube(error)))
     }
 
-    async fn read_answer(&self, asked: &str, response: Response<Body>, most: usize) -> Result<Value, CallError> {
+    async fn read_answer(&self, operation: &str, response: Response<Body>, most: usize) -> Result<Value, CallError> {
         let (head, body) = response.into_parts();
         let address = || self.address.clone();
         let bytes = Limited::new(body, most).collect().await.map_err(|error| match error.is::<LengthLimitError>() {
-            true => CallError::TooLarge { asked: asked.to_owned(), address: address(), most },
-            false => self.no_answer(asked, chain(&*error)),
+            true => CallError::TooLarge { operation: operation.to_owned(), address: address(), most },
+            false => self.no_answer(operation, chain(&*error)),
         });
         let json: Option<Value> = serde_json::from_slice(&bytes?.to_bytes()).ok();
         if head.status.is_success() {
-            return json.ok_or_else(|| CallError::NotJson { asked: asked.to_owned(), address: address() });
+            return json.ok_or_else(|| CallError::NotJson { operation: operation.to_owned(), address: address() });
         }
-        Err(refused(asked.to_owned(), head.status.as_u16(), &head.headers, json.as_ref()))
+        Err(refused(operation.to_owned(), head.status.as_u16(), &head.headers, json.as_ref()))
     }
 
-    fn no_answer(&self, asked: &str, reason: String) -> CallError {
-        CallError::NoAnswer { asked: asked.to_owned(), address: self.address.clone(), reason }
+    fn no_answer(&self, operation: &str, reason: String) -> CallError {
+        CallError::NoAnswer { operation: operation.to_owned(), address: self.address.clone(), reason }
     }
 }
 
@@ -362,15 +366,15 @@ fn plural<'v>(discovered: &'v Value, kind: &str) -> Option<&'v str> {
     names.find(|name| !name.contains('/'))
 }
 
-fn refused(asked: String, code: u16, headers: &HeaderMap, status: Option<&Value>) -> CallError {
-    let said = status.and_then(|status| status.get("message")).and_then(Value::as_str);
+fn refused(operation: String, code: u16, headers: &HeaderMap, status: Option<&Value>) -> CallError {
+    let message = status.and_then(|status| status.get("message")).and_then(Value::as_str);
     let header = headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok()).and_then(|text| text.parse().ok());
     let detail = status.and_then(|status| status.pointer("/details/retryAfterSeconds")).and_then(Value::as_u64);
     let next = status.and_then(|status| status.pointer("/metadata/continue")).and_then(Value::as_str);
     CallError::Refused {
-        asked,
+        operation,
         code,
-        message: said.unwrap_or("no reason was given").to_owned(),
+        message: message.unwrap_or("no reason was given").to_owned(),
         retry_after: header.or(detail).map(Duration::from_secs),
         next: next.map(str::to_owned),
         conflicts: status.map(conflicts).unwrap_or_default(),
@@ -397,7 +401,7 @@ fn without_kube(error: kube::Error) -> String {
 const ALL: usize = usize::MAX;
 
 /// Maximum size of an error response, in bytes.
-const SAID: usize = 1 << 20;
+const ERROR_LIMIT: usize = 1 << 20;
 
 /// The API server times out after 60 s (`--request-timeout`), with a better message.
 const DEADLINE: Duration = Duration::from_secs(65);
@@ -414,10 +418,10 @@ mod tests {
 
     #[test]
     fn retry_after_delays_next_call() {
-        let asked = Arc::<Mutex<Vec<Instant>>>::default();
-        let heard = asked.clone();
+        let operation = Arc::<Mutex<Vec<Instant>>>::default();
+        let recorded = operation.clone();
         let server = SmallServer::start(move |path| {
-            heard.lock().unwrap().push(Instant::now());
+            recorded.lock().unwrap().push(Instant::now());
             Manner::Says(match path {
                 "/busy" => b"HTTP/1.1 429 No\r\nretry-after: 1\r\ncontent-length: 2\r\n\r\n{}".to_vec(),
                 _ => b"HTTP/1.1 200 Yes\r\ncontent-length: 2\r\n\r\n{}".to_vec(),
@@ -431,14 +435,14 @@ mod tests {
             assert_eq!(cluster.get("/busy").await.unwrap_err().code(), Some(429));
             assert!(other.get("/fine").await.is_ok() && cluster.open("/fine", Extent::Objects, 9).await.is_ok());
         });
-        let asked = asked.lock().unwrap();
-        assert_eq!(asked.len(), 3);
-        assert!(asked[1] - asked[0] >= Duration::from_secs(1), "{:?}", asked[1] - asked[0]);
-        assert!(asked[2] - asked[1] < Duration::from_secs(1), "once is enough");
+        let operation = operation.lock().unwrap();
+        assert_eq!(operation.len(), 3);
+        assert!(operation[1] - operation[0] >= Duration::from_secs(1), "{:?}", operation[1] - operation[0]);
+        assert!(operation[2] - operation[1] < Duration::from_secs(1), "once is enough");
     }
 
     #[test]
-    fn plurals_come_from_the_server() {
+    fn plural_is_discovered() {
         let discovered = json!({"resources": [
             {"name": "oxen/status", "kind": "Ox"}, {"name": "oxen", "kind": "Ox"}, {"name": "widgets", "kind": "Widget"},
         ]});

@@ -194,11 +194,11 @@ async fn config(options: &ConnectOptions) -> Result<Config, ConnectError> {
 
 fn unusable(options: &ConnectOptions, error: KubeconfigError) -> ConnectError {
     let named = set(["KUBECONFIG"]);
-    let is_asked_for = named.is_some() || options.kubeconfig.is_some() || options.context.is_some();
+    let is_explicit = named.is_some() || options.kubeconfig.is_some() || options.context.is_some();
     let theirs = || named.unwrap_or_else(|| "~/.kube/config".to_owned()).into();
     match error {
-        KubeconfigError::FindPath if !is_asked_for => ConnectError::Nowhere,
-        KubeconfigError::ReadConfig(source, _) if !is_asked_for && source.kind() == io::ErrorKind::NotFound => {
+        KubeconfigError::FindPath if !is_explicit => ConnectError::Nowhere,
+        KubeconfigError::ReadConfig(source, _) if !is_explicit && source.kind() == io::ErrorKind::NotFound => {
             ConnectError::Nowhere
         }
         KubeconfigError::ReadConfig(source, file) => ConnectError::Unread { file, source },
@@ -286,7 +286,7 @@ mod tests {
         let whole = "server: 'https://a', certificate-authority-data: YQ==";
         let whole = Kubeconfig::from_yaml(&kubeconfig(whole, "client-certificate-data: YQ==, client-key-data: YQ=="));
         assert_eq!(reaches_out(&whole.unwrap()), None);
-        for (cluster, user, said) in [
+        for (cluster, user, expected) in [
             ("server: 'http://a.example.com'", token, "no https address"),
             ("server: 'http://127.0.0.1.example.com'", token, "no https address"),
             ("certificate-authority-data: ''", token, "no https address"),
@@ -302,24 +302,24 @@ mod tests {
             (fine, "token: [sesame]", "it is no kubeconfig"),
             (fine, "token: 'sesame", "it is no kubeconfig"),
         ] {
-            let told = with(cluster, user);
-            assert!(told.contains(said) && !told.contains("sesame"), "{cluster} {user}: {told}");
+            let message = with(cluster, user);
+            assert!(message.contains(expected) && !message.contains("sesame"), "{cluster} {user}: {message}");
         }
     }
 
     #[test]
     fn no_proxy_hosts_are_direct() {
-        let asked = |server: &str, no_proxy: &str| passes_by(&server.parse().unwrap(), no_proxy);
+        let bypasses_proxy = |server: &str, no_proxy: &str| passes_by(&server.parse().unwrap(), no_proxy);
         for server in ["https://127.0.0.1:6443", "https://localhost", "https://[::1]:6443"] {
-            assert!(asked(server, ""), "{server}");
+            assert!(bypasses_proxy(server, ""), "{server}");
         }
-        assert!(!asked("https://api.example.com:6443", ""));
-        assert!(!asked("https://api.example.com:6443", "example.org, ,ample.com"));
+        assert!(!bypasses_proxy("https://api.example.com:6443", ""));
+        assert!(!bypasses_proxy("https://api.example.com:6443", "example.org, ,ample.com"));
         for no_proxy in ["*", "api.example.com", "x, .example.com", "example.com", "*.EXAMPLE.com"] {
-            assert!(asked("https://api.example.com:6443", no_proxy), "{no_proxy}");
+            assert!(bypasses_proxy("https://api.example.com:6443", no_proxy), "{no_proxy}");
         }
-        assert!(asked("https://10.1.2.3", "10.0.0.0/8") && asked("https://10.1.2.3", "10.1.2.3"));
-        assert!(!asked("https://11.1.2.3", "10.0.0.0/8") && !asked("https://10.1.2.3", "fd00::/8"));
-        assert!(asked("https://[fd00::1]", "fd00::/8") && asked("https://10.1.2.3", "0.0.0.0/0"));
+        assert!(bypasses_proxy("https://10.1.2.3", "10.0.0.0/8") && bypasses_proxy("https://10.1.2.3", "10.1.2.3"));
+        assert!(!bypasses_proxy("https://11.1.2.3", "10.0.0.0/8") && !bypasses_proxy("https://10.1.2.3", "fd00::/8"));
+        assert!(bypasses_proxy("https://[fd00::1]", "fd00::/8") && bypasses_proxy("https://10.1.2.3", "0.0.0.0/0"));
     }
 }

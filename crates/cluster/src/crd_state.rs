@@ -243,8 +243,8 @@ mod tests {
         assert_eq!(crd.object("v1", None, "a"), "/apis/example.com/v1/widgets/a");
         assert!(!crd.has_one_schema(&["v1", "v2"]), "versions without a schema");
         let mut same = document.clone();
-        for (at, said) in ["old", "new"].into_iter().enumerate() {
-            let schema = json!({"description": said, "properties": {"description": {"type": "string"}}});
+        for (at, description) in ["old", "new"].into_iter().enumerate() {
+            let schema = json!({"description": description, "properties": {"description": {"type": "string"}}});
             same["spec"]["versions"][at]["schema"] = json!({"openAPIV3Schema": schema});
         }
         assert!(CrdState::new(same.clone()).unwrap().has_one_schema(&["v1", "v2"]));

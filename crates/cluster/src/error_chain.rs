@@ -6,9 +6,9 @@ use std::fmt::Write;
 pub(crate) fn chain(error: &dyn std::error::Error) -> String {
     let (mut text, mut source) = (error.to_string(), error.source());
     while let Some(error) = source {
-        let said = error.to_string();
-        if !text.contains(&said) {
-            let _ = write!(text, ": {said}");
+        let cause = error.to_string();
+        if !text.contains(&cause) {
+            let _ = write!(text, ": {cause}");
         }
         source = error.source();
     }

@@ -11,7 +11,7 @@ use crate::error_chain::chain;
 
 /// A response in progress.
 pub(crate) struct EventLines {
-    asked: String,
+    operation: String,
     address: String,
     body: Body,
     /// Maximum bytes of a line.
@@ -23,8 +23,8 @@ pub(crate) struct EventLines {
 }
 
 impl EventLines {
-    pub(crate) fn new(asked: String, address: String, body: Body, most: usize) -> Self {
-        Self { asked, address, body, most, arrived: VecDeque::new(), searched: 0 }
+    pub(crate) fn new(operation: String, address: String, body: Body, most: usize) -> Self {
+        Self { operation, address, body, most, arrived: VecDeque::new(), searched: 0 }
     }
 
     /// The next line; `None` after the server ended the response. Safe to cancel.
@@ -38,8 +38,8 @@ impl EventLines {
             }
             let Some(frame) = self.body.frame().await else { return Ok(None) };
             let frame = frame.map_err(|error| {
-                let (asked, address) = (self.asked.clone(), self.address.clone());
-                CallError::NoAnswer { asked, address, reason: chain(&error) }
+                let (operation, address) = (self.operation.clone(), self.address.clone());
+                CallError::NoAnswer { operation, address, reason: chain(&error) }
             })?;
             if let Ok(bytes) = frame.into_data() {
                 self.arrived.extend(bytes);
@@ -51,8 +51,8 @@ impl EventLines {
     fn line(&mut self) -> Result<Option<Value>, CallError> {
         let end = self.arrived.range(self.searched..).position(|byte| *byte == b'\n').map(|at| self.searched + at);
         if end.unwrap_or(self.arrived.len()) > self.most {
-            let (asked, address) = (self.asked.clone(), self.address.clone());
-            return Err(CallError::TooLarge { asked, address, most: self.most });
+            let (operation, address) = (self.operation.clone(), self.address.clone());
+            return Err(CallError::TooLarge { operation, address, most: self.most });
         }
         let Some(end) = end else {
             self.searched = self.arrived.len();
@@ -60,7 +60,7 @@ impl EventLines {
         };
         self.searched = 0;
         let line: Vec<u8> = self.arrived.drain(..=end).collect();
-        let (asked, address) = (self.asked.clone(), self.address.clone());
-        serde_json::from_slice(&line).map(Some).map_err(|_| CallError::NotJson { asked, address })
+        let (operation, address) = (self.operation.clone(), self.address.clone());
+        serde_json::from_slice(&line).map(Some).map_err(|_| CallError::NotJson { operation, address })
     }
 }

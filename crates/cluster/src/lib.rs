@@ -64,6 +64,6 @@ pub use rollout::{
 };
 pub use rotate::{RotateError, RotateEvent, RotateOptions, RotateStep, Rotated, Trusting, rotate};
 pub use status::{
-    AdminPorts, AskedErrors, CertificateEnd, EndpointStatus, KindStatus, ObjectCounts, ReportedError, ReportedErrors,
+    AdminPorts, CertificateEnd, EndpointStatus, ErrorReports, KindStatus, ObjectCounts, ReportedError, ReportedErrors,
     StatusFinding, StatusOptions, status,
 };

@@ -13,16 +13,16 @@ pub(crate) struct OutageWait {
     patience: RetryBudget,
     has_answered: AtomicBool,
     waited: Mutex<Duration>,
-    tell: Box<Tell>,
+    report: Box<Report>,
 }
 
 /// Receives the error, and the pause before the retry.
-type Tell = dyn Fn(&CallError, Duration) + Send + Sync;
+type Report = dyn Fn(&CallError, Duration) + Send + Sync;
 
 impl OutageWait {
-    pub(crate) fn new(tell: impl Fn(&CallError, Duration) + Send + Sync + 'static) -> Self {
+    pub(crate) fn new(report: impl Fn(&CallError, Duration) + Send + Sync + 'static) -> Self {
         let (patience, has_answered, waited) = (RetryBudget::default(), AtomicBool::new(false), Mutex::default());
-        Self { patience, has_answered, waited, tell: Box::new(tell) }
+        Self { patience, has_answered, waited, report: Box::new(report) }
     }
 
     /// The pause before the retry; `None` if the result is final.
@@ -37,7 +37,7 @@ impl OutageWait {
             self.has_answered.store(true, Ordering::Relaxed);
         }
         let pause = self.patience.pause(error).filter(|_| self.has_answered.load(Ordering::Relaxed))?;
-        (self.tell)(error, pause);
+        (self.report)(error, pause);
         Some(pause)
     }
 

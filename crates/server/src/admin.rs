@@ -22,7 +22,7 @@ use pointsman_transport::connections::{
 #[derive(Debug)]
 pub(super) struct Admin {
     pub(super) socket: TcpListener,
-    pub(super) told: AdminTold,
+    pub(super) state: AdminState,
     pub(super) max_connections: usize,
     /// The dev page, if enabled.
     pub(super) dev_page: Option<DevPage>,
@@ -30,7 +30,7 @@ pub(super) struct Admin {
 
 /// The reported state.
 #[derive(Clone, Debug)]
-pub(super) struct AdminTold {
+pub(super) struct AdminState {
     pub(super) lifecycle: Lifecycle,
     pub(super) metrics: Arc<Metrics>,
     pub(super) last_errors: Arc<LastErrors>,
@@ -39,23 +39,23 @@ pub(super) struct AdminTold {
 impl Admin {
     /// Serves until dropped: a draining server still reports its state.
     pub(super) async fn run(self) {
-        let evicted = self.told.metrics.connections.evicted(ADMIN);
+        let evicted = self.state.metrics.connections.evicted(ADMIN);
         let slots = ConnectionSlots::new(self.max_connections, EVICTION, Box::new(move || evicted.inc()));
         let mut connections = JoinSet::new();
         // The lifecycle of this listener: it does not drain.
         let undying = Lifecycle::new();
         loop {
             let AcceptedConnection { stream, slot, .. } = slots.accept(&self.socket).await;
-            let (told, dev_page) = (self.told.clone(), self.dev_page.clone());
+            let (state, dev_page) = (self.state.clone(), self.dev_page.clone());
             let last_answer = Arc::new(LastAnswer::default());
             let handler: Handler = Box::new(move |request, mut under_way| {
                 under_way.arrived();
                 let page = dev_page.clone().filter(|_| DevPage::has(request.uri().path()));
-                let (told, last_answer) = (told.clone(), Arc::clone(&last_answer));
+                let (state, last_answer) = (state.clone(), Arc::clone(&last_answer));
                 Box::pin(async move {
                     let response = match page {
                         Some(page) => page.answer(request).await,
-                        None => last_answer.told(|| told.answer(&request)),
+                        None => last_answer.paced(|| state.answer(&request)),
                     };
                     drop(under_way);
                     Ok(response)
@@ -67,7 +67,7 @@ impl Admin {
     }
 }
 
-impl AdminTold {
+impl AdminState {
     fn answer(&self, request: &Request<Incoming>) -> Response<Full<Bytes>> {
         let path = request.uri().path();
         if !matches!(path, "/errors" | "/livez" | "/metrics" | "/readyz") {
@@ -99,7 +99,7 @@ struct LastAnswer(Mutex<Option<Instant>>);
 
 impl LastAnswer {
     /// Sends a response, and ends the connection if the request was too early.
-    fn told(&self, write: impl FnOnce() -> Response<Full<Bytes>>) -> Response<Full<Bytes>> {
+    fn paced(&self, write: impl FnOnce() -> Response<Full<Bytes>>) -> Response<Full<Bytes>> {
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let hurries = last.is_some_and(|last| last.elapsed() < SOON);
         let mut response = write();

@@ -143,7 +143,7 @@ impl MemoryReservation {
             self.shared.metrics.memory.reclaimed(reclaimed);
             tokio::select! {
                 () = freed => {}
-                () = sleep(LOOK_AGAIN) => {}
+                () = sleep(RECHECK) => {}
                 () = self.needed_elsewhere() => return false,
             }
             if self.shared.claims().wait_of(self.id, begun.elapsed()) > WAIT {
@@ -202,7 +202,7 @@ impl Drop for Waits<'_> {
 const WAIT: Duration = Duration::from_millis(1500);
 
 /// Clients become late without notification.
-const LOOK_AGAIN: Duration = Duration::from_millis(25);
+const RECHECK: Duration = Duration::from_millis(25);
 
 #[cfg(test)]
 mod tests {

@@ -38,8 +38,8 @@ pub enum DefinitionsFound {
 impl Definitions {
     /// Wraps a check function.
     #[must_use]
-    pub fn new(look: impl FnMut() -> DefinitionsFound + Send + 'static) -> Self {
-        Self(Arc::new(Mutex::new(look)))
+    pub fn new(check: impl FnMut() -> DefinitionsFound + Send + 'static) -> Self {
+        Self(Arc::new(Mutex::new(check)))
     }
 
     /// Checks periodically, until the metrics are dropped.
@@ -53,7 +53,7 @@ impl Definitions {
                 let found = (self.0.lock().unwrap_or_else(PoisonError::into_inner))();
                 let Some(metrics) = metrics.upgrade() else { return };
                 let now = SystemTime::now().duration_since(UNIX_EPOCH);
-                metrics.definitions.looked(now.map_or(0, |now| now.as_secs()));
+                metrics.definitions.files_read(now.map_or(0, |now| now.as_secs()));
                 take_note(&found, &metrics, &mut complaint);
             }
         };

@@ -58,12 +58,12 @@ impl DevPage {
         B: Body<Data = Bytes, Error: std::error::Error + Send + Sync + 'static>,
     {
         if !names_this_machine(request.headers()) {
-            return said(StatusCode::FORBIDDEN, "ask by an IP address, or as localhost\n");
+            return text_response(StatusCode::FORBIDDEN, "ask by an IP address, or as localhost\n");
         }
         let allowed =
             if request.uri().path() == TRY { [Method::POST].as_slice() } else { &[Method::GET, Method::HEAD] };
         if !allowed.contains(request.method()) {
-            let mut response = said(StatusCode::METHOD_NOT_ALLOWED, "method not allowed\n");
+            let mut response = text_response(StatusCode::METHOD_NOT_ALLOWED, "method not allowed\n");
             let allowed = if request.uri().path() == TRY { "POST" } else { "GET, HEAD" };
             response.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
             return response;
@@ -85,31 +85,31 @@ impl DevPage {
     {
         // A foreign page cannot send this type without a preflight request, which is never granted here.
         if request.headers().get(CONTENT_TYPE).is_none_or(|kind| kind != JSON) {
-            return said(StatusCode::UNSUPPORTED_MEDIA_TYPE, "send application/json\n");
+            return text_response(StatusCode::UNSUPPORTED_MEDIA_TYPE, "send application/json\n");
         }
         let Ok(_sending) = self.sending.try_acquire() else {
-            return said(StatusCode::SERVICE_UNAVAILABLE, "too many at a time\n");
+            return text_response(StatusCode::SERVICE_UNAVAILABLE, "too many at a time\n");
         };
         if request.body().size_hint().lower() > MOST as u64 {
-            return said(StatusCode::PAYLOAD_TOO_LARGE, TOO_LARGE);
+            return text_response(StatusCode::PAYLOAD_TOO_LARGE, TOO_LARGE);
         }
         let body = Limited::new(request.into_body(), MOST).collect();
         let body = match tokio::time::timeout(PATIENCE, body).await {
             Ok(Ok(body)) => body.to_bytes(),
-            Ok(Err(_)) => return said(StatusCode::PAYLOAD_TOO_LARGE, TOO_LARGE),
-            Err(_) => return said(StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time\n"),
+            Ok(Err(_)) => return text_response(StatusCode::PAYLOAD_TOO_LARGE, TOO_LARGE),
+            Err(_) => return text_response(StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time\n"),
         };
         let _trying = self.trying.acquire().await;
-        let (tell, told) = oneshot::channel();
+        let (sender, receiver) = oneshot::channel();
         let tried = Arc::clone(&self.tried);
         // The client may have left.
-        let work = move || drop(tell.send(tried(&body)));
+        let work = move || drop(sender.send(tried(&body)));
         if let Err(error) = thread::Builder::new().name("dev-page".to_owned()).stack_size(STACK).spawn(work) {
             tracing::warn!(%error, "no thread for the page");
         }
-        match told.await {
+        match receiver.await {
             Ok(answer) => with(StatusCode::OK, JSON, answer),
-            Err(_) => said(StatusCode::INTERNAL_SERVER_ERROR, "it failed: see the log\n"),
+            Err(_) => text_response(StatusCode::INTERNAL_SERVER_ERROR, "it failed: see the log\n"),
         }
     }
 }
@@ -131,7 +131,7 @@ fn names_this_machine(headers: &HeaderMap) -> bool {
     bare.eq_ignore_ascii_case("localhost") || bare.parse::<IpAddr>().is_ok()
 }
 
-fn said(status: StatusCode, text: &'static str) -> Response<Full<Bytes>> {
+fn text_response(status: StatusCode, text: &'static str) -> Response<Full<Bytes>> {
     with(status, "text/plain; charset=utf-8", text)
 }
 

@@ -19,7 +19,7 @@ pub struct FollowedFact {
     /// The number of failed lists and watches, since the start.
     pub failures: u64,
     /// The last response of the API server, in seconds since the epoch; 0 for never.
-    pub heard: u64,
+    pub last_contact: u64,
 }
 
 impl FollowedFacts {

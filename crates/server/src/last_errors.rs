@@ -52,8 +52,8 @@ impl ErrorText {
         fn names(one: &ErrorText) -> [&Option<String>; 5] {
             [&one.kind, &one.from, &one.to, &one.object, &one.path]
         }
-        let says_the_same = self.object.is_some() || self.reason == other.reason;
-        self.webhook == other.webhook && names(self) == names(other) && says_the_same
+        let same_reason = self.object.is_some() || self.reason == other.reason;
+        self.webhook == other.webhook && names(self) == names(other) && same_reason
     }
 }
 

@@ -97,9 +97,9 @@ impl Listener {
                 let routes = Arc::clone(&routes);
                 let (head, body) = request.into_parts();
                 // Immediately, before its turn: the head is dropped before the next one is read.
-                let asked = RequestHead::of(&head);
-                let span = tracer.begin(asked.endpoint, &head.headers);
-                Box::pin(async move { Ok(routes.answer(asked, body, peer, under_way, span).await) })
+                let request_head = RequestHead::of(&head);
+                let span = tracer.begin(request_head.endpoint, &head.headers);
+                Box::pin(async move { Ok(routes.answer(request_head, body, peer, under_way, span).await) })
             });
             let requests = slot.requests().clone();
             let serving = serve(stream, lifecycle, slot, idle, handler);

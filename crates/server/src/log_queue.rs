@@ -39,8 +39,8 @@ impl LogQueue {
     pub fn start(sink: impl Write + Send + 'static) -> io::Result<Self> {
         let lost = LogMetrics::lost_lines().map_err(io::Error::other)?;
         let (entries, queue) = sync_channel(LINES);
-        let said = lost.clone();
-        thread::Builder::new().name("log".to_owned()).spawn(move || write_all(sink, &queue, &said))?;
+        let reported = lost.clone();
+        thread::Builder::new().name("log".to_owned()).spawn(move || write_all(sink, &queue, &reported))?;
         Ok(Self { entries, lost, dependencies: Arc::default() })
     }
 
@@ -97,7 +97,7 @@ impl Write for LogQueue {
 }
 
 fn write_all(mut sink: impl Write, queue: &Receiver<QueueEntry>, lost: &IntCounter) {
-    let mut said = 0;
+    let mut reported = 0;
     while let Ok(entry) = queue.recv() {
         match entry {
             // A closed stderr must not stop the server.
@@ -106,10 +106,10 @@ fn write_all(mut sink: impl Write, queue: &Receiver<QueueEntry>, lost: &IntCount
             QueueEntry::Flush(written) => drop(written.try_send(())),
         }
         let now = lost.get();
-        if now > said {
+        if now > reported {
             // Through the queue, in the same format.
-            tracing::warn!(lines = now - said, "log lines lost, their reader does not keep up");
-            said = now;
+            tracing::warn!(lines = now - reported, "log lines lost, their reader does not keep up");
+            reported = now;
         }
     }
 }

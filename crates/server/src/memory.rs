@@ -23,10 +23,10 @@ impl Memory {
     /// limit. Reserves memory for queued spans if a collector is configured.
     #[must_use]
     pub fn of_this_process(collector: Option<&Collector>) -> Self {
-        cgroup::memory_limit().map_or_else(Self::default, |limit| Self::beside_spans(limit, collector))
+        cgroup::memory_limit().map_or_else(Self::default, |limit| Self::without_spans(limit, collector))
     }
 
-    fn beside_spans(limit: u64, collector: Option<&Collector>) -> Self {
+    fn without_spans(limit: u64, collector: Option<&Collector>) -> Self {
         Self::within(limit.saturating_sub(collector.map_or(0, |_| SPANS.div_ceil(7) * 8)))
     }
 
@@ -86,9 +86,9 @@ mod tests {
     fn spans_have_separate_memory() {
         let collector = "http://127.0.0.1:4318".parse().ok();
         for mib in [76, 128, 842, 65_536] {
-            let memory = Memory::beside_spans(mib << 20, collector.as_ref());
+            let memory = Memory::without_spans(mib << 20, collector.as_ref());
             assert!(memory.limit() + SPANS * 8 / 7 <= mib << 20, "{mib} MiB: {memory:?}");
-            assert_eq!(Memory::beside_spans(mib << 20, None), Memory::within(mib << 20));
+            assert_eq!(Memory::without_spans(mib << 20, None), Memory::within(mib << 20));
         }
     }
 }

@@ -48,7 +48,7 @@ impl Reloader {
         let paths = options.cert.clone();
         let client_ca_file = options.client_ca_file.clone();
         let mut files = CertificateFiles::new(paths.clone(), client_ca_file.clone());
-        let LoadedFiles { pair, client_ca, events } = files.look();
+        let LoadedFiles { pair, client_ca, events } = files.read();
         let pair = pair.map_err(|source| ServeError::Pair { source })?;
         let unfit = |reason| CertificateError::Unfit { path: paths.cert.clone(), reason };
         pair.leaf.judge_kind().map_err(|reason| ServeError::Pair { source: unfit(reason) })?;
@@ -63,7 +63,7 @@ impl Reloader {
         let config = server_config(&paths, &pair, client_ca_file.as_deref().zip(client_ca.as_ref()))
             .map_err(|source| ServeError::Pair { source })?;
         metrics.certificates.serving(&pair.chain);
-        metrics.certificates.looked(now());
+        metrics.certificates.files_read(now());
         tracing::info!(fingerprint = pair.fingerprint, expires = pair.leaf.expires, "certificate loaded");
         let mut this = Self {
             paths,
@@ -79,7 +79,7 @@ impl Reloader {
             complaint: ThrottledWarning::default(),
         };
         this.listen(events);
-        this.expiry.look(&this.pair.leaf, now());
+        this.expiry.check(&this.pair.leaf, now());
         Ok(this)
     }
 
@@ -95,10 +95,10 @@ impl Reloader {
                 () = self.events.next() => {}
                 () = sleep(self.interval) => {}
             }
-            let mut look = self.reader.look();
+            let mut read = self.reader.read();
             let found = loop {
                 // Files on a network share may block, even forever.
-                match timeout(DEADLINE, &mut look).await {
+                match timeout(DEADLINE, &mut read).await {
                     Ok(Ok(found)) => break found,
                     Ok(Err(_)) => {
                         tracing::error!("certificate reloading ended");
@@ -106,13 +106,13 @@ impl Reloader {
                     }
                     Err(_) => {
                         self.complain(&[format!("they could not be read within {DEADLINE:?}")]);
-                        self.expiry.look(&self.pair.leaf, now());
+                        self.expiry.check(&self.pair.leaf, now());
                     }
                 }
             };
-            self.metrics.certificates.looked(now());
+            self.metrics.certificates.files_read(now());
             self.take_over(found);
-            self.expiry.look(&self.pair.leaf, now());
+            self.expiry.check(&self.pair.leaf, now());
         }
     }
 

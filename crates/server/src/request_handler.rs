@@ -40,7 +40,7 @@ impl RequestHandler {
     }
 
     /// Wraps a function that checks from time to time whether its caller still waits, and returns
-    /// [`HandleError::CallerGone`] otherwise. The check is cheap.
+    /// [`HandleError::ClientDisconnected`] otherwise. The check is cheap.
     #[must_use]
     pub fn awaited(
         decide: impl Fn(Endpoint, Bytes, &dyn Fn() -> bool) -> Result<Reply, HandleError> + Send + Sync + 'static,
@@ -84,7 +84,7 @@ impl RequestHandler {
             false => None,
         };
         let waiting = Awaited::default();
-        let is_awaited = waiting.told();
+        let is_awaited = waiting.check();
         let (this, held) = (self.clone(), (Arc::clone(claim), in_flight.take(), turn));
         let decided = tokio::task::spawn_blocking(move || {
             // The client has left: do not begin.
@@ -112,7 +112,7 @@ impl RequestHandler {
         match catch_unwind(AssertUnwindSafe(|| (self.deciding)(endpoint, bytes, is_awaited))) {
             Ok(Ok(reply)) => Ok(reply),
             Ok(Err(HandleError::BadReview(bad))) => Err(HandlerError::Bad(bad)),
-            Ok(Err(HandleError::CallerGone)) => Err(HandlerError::Expired),
+            Ok(Err(HandleError::ClientDisconnected)) => Err(HandlerError::Expired),
             Ok(Err(unknown)) => Err(HandlerError::Unknown { reason: unknown.to_string() }),
             Err(payload) => Err(HandlerError::Panicked { message: text(payload.as_ref()) }),
         }
@@ -152,10 +152,10 @@ struct Awaited(Arc<AtomicBool>);
 
 impl Awaited {
     /// A check that can be sent to another thread.
-    fn told(&self) -> impl Fn() -> bool + Send + 'static {
-        let gone = Arc::clone(&self.0);
+    fn check(&self) -> impl Fn() -> bool + Send + 'static {
+        let abandoned = Arc::clone(&self.0);
         // The exact time of observation is irrelevant.
-        move || !gone.load(Ordering::Relaxed)
+        move || !abandoned.load(Ordering::Relaxed)
     }
 }
 

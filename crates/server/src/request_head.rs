@@ -57,5 +57,5 @@ fn is_json(headers: &HeaderMap) -> bool {
 /// The API server's timeout, in Go's format (`?timeout=30s`). Unparsable values are ignored.
 fn timeout(query: &str) -> Option<Duration> {
     let mut values = query.split('&').filter_map(|pair| pair.strip_prefix("timeout="));
-    values.find_map(|value| parse_duration(value).ok()).filter(|asked| !asked.is_zero())
+    values.find_map(|value| parse_duration(value).ok()).filter(|timeout| !timeout.is_zero())
 }

@@ -49,7 +49,7 @@ struct Holding {
     /// The waiting time for memory, in all stages.
     waited: Duration,
     /// True if the memory is being reclaimed.
-    told: bool,
+    reclaiming: bool,
     give_up: Arc<Notify>,
     requests: Requests,
 }
@@ -100,7 +100,7 @@ impl MemoryReservations {
             stage,
             since: now,
             waited: Duration::ZERO,
-            told: false,
+            reclaiming: false,
             give_up: Arc::clone(&give_up),
             requests,
         };
@@ -153,7 +153,7 @@ impl MemoryReservations {
             false => return false,
         };
         self.change(id, |holding| {
-            (holding.bytes, holding.stage, holding.since, holding.told) = (bytes, Stage::Deciding, now, false);
+            (holding.bytes, holding.stage, holding.since, holding.reclaiming) = (bytes, Stage::Deciding, now, false);
         });
         true
     }
@@ -169,7 +169,7 @@ impl MemoryReservations {
             false => return false,
         };
         self.change(id, |holding| {
-            (holding.bytes, holding.stage, holding.since, holding.told) = (bytes, Stage::Writing, now, false);
+            (holding.bytes, holding.stage, holding.since, holding.reclaiming) = (bytes, Stage::Writing, now, false);
         });
         true
     }
@@ -217,7 +217,7 @@ impl MemoryReservations {
                 }
                 missing = missing.saturating_sub(holding.idle());
                 count += 1;
-                self.tell(claim);
+                self.begin_reclaim(claim);
                 if missing == 0 {
                     return count;
                 }
@@ -226,9 +226,9 @@ impl MemoryReservations {
         count
     }
 
-    fn tell(&mut self, id: u64) {
+    fn begin_reclaim(&mut self, id: u64) {
         self.change(id, |holding| {
-            holding.told = true;
+            holding.reclaiming = true;
             match holding.stage {
                 Stage::Arriving => holding.give_up.notify_one(),
                 Stage::Deciding | Stage::Writing => holding.requests.evict(),
@@ -283,11 +283,11 @@ impl Bytes {
 impl Holding {
     /// Its shared memory that depends on the client.
     fn idle(&self) -> u64 {
-        if self.stage == Stage::Deciding || self.told { 0 } else { self.bytes.small + self.bytes.common }
+        if self.stage == Stage::Deciding || self.reclaiming { 0 } else { self.bytes.small + self.bytes.common }
     }
 
     fn leaving(&self) -> u64 {
-        if self.told { self.bytes.small + self.bytes.common } else { 0 }
+        if self.reclaiming { self.bytes.small + self.bytes.common } else { 0 }
     }
 
     /// The end of the client's time, given the minimum rate of transfer. A reading client gets twice the grace.

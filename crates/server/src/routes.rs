@@ -79,20 +79,20 @@ impl Routes {
     /// Handles one request of any kind.
     pub(super) async fn answer(
         &self,
-        asked: RequestHead,
+        head: RequestHead,
         mut body: Incoming,
         peer: Peer,
         under_way: InFlightGuard,
         span: RequestSpan,
     ) -> Response<Full<Bytes>> {
-        self.lifecycle.asked();
+        self.lifecycle.record_request();
         let claim = Arc::new(self.budget.claim(under_way.requests()));
-        let metrics = self.metrics.requests.of(asked.endpoint);
+        let metrics = self.metrics.requests.of(head.endpoint);
         let in_flight = Some(metrics.in_flight());
         let mut call = Call { peer, started: Instant::now(), under_way, claim, in_flight, span };
-        let webhook = webhook_name(asked.endpoint);
+        let webhook = webhook_name(head.endpoint);
 
-        let mut response = match self.review(&asked, &mut body, &mut call).await {
+        let mut response = match self.review(&head, &mut body, &mut call).await {
             Ok(reply) => {
                 self.metrics.decisions.decided(webhook, &reply);
                 self.log.reply(webhook, peer.addr, &reply, call.started.elapsed());
@@ -112,14 +112,14 @@ impl Routes {
                 if refusal.closes() {
                     call.under_way.requests().leave();
                 }
-                if !refusal.gives_up_on_body() && asked.is_sent {
+                if !refusal.gives_up_on_body() && head.is_sent {
                     body::discard(&mut body).await;
                 }
                 refusal.response()
             }
         };
         // HTTP/2 has no such header: draining sends GOAWAY there, which loses no stream.
-        if self.lifecycle.phase() >= Phase::LameDuck && asked.by_http1 {
+        if self.lifecycle.phase() >= Phase::LameDuck && head.by_http1 {
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
         let seconds = call.started.elapsed().as_secs_f64();
@@ -130,10 +130,10 @@ impl Routes {
         AnswerBody::begin(response, call.claim)
     }
 
-    async fn review(&self, asked: &RequestHead, body: &mut Incoming, call: &mut Call) -> Result<Reply, Refusal> {
+    async fn review(&self, head: &RequestHead, body: &mut Incoming, call: &mut Call) -> Result<Reply, Refusal> {
         let Call { peer, started, under_way, claim, in_flight, span } = call;
-        let endpoint = asked.endpoint.ok_or(Refusal::NoSuchPath)?;
-        if !asked.is_post {
+        let endpoint = head.endpoint.ok_or(Refusal::NoSuchPath)?;
+        if !head.is_post {
             return Err(Refusal::Method);
         }
         if self.lifecycle.phase() == Phase::Starting {
@@ -142,10 +142,10 @@ impl Routes {
         if endpoint != Endpoint::Convert {
             self.authorize(*peer)?;
         }
-        if !asked.is_json {
+        if !head.is_json {
             return Err(Refusal::MediaType);
         }
-        let allowed = asked.timeout.map_or(self.request_deadline, |timeout| timeout.min(self.request_deadline));
+        let allowed = head.timeout.map_or(self.request_deadline, |timeout| timeout.min(self.request_deadline));
         let deadline = *started + allowed;
         let limit = self.limits.of(endpoint);
         let refused = |error: BodyError| match error {
@@ -238,7 +238,7 @@ impl Left<'_> {
 impl Drop for Left<'_> {
     fn drop(&mut self) {
         let Self { routes, webhook, peer, started } = self;
-        routes.metrics.requests.of(Some(*webhook)).given_up(GivenUp::CallerGone);
+        routes.metrics.requests.of(Some(*webhook)).given_up(GivenUp::ClientDisconnected);
         routes.log.left(webhook_name(Some(*webhook)), *peer, started.elapsed());
     }
 }

@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 use tokio::time::error::Elapsed;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
-use super::admin::{ADMIN_CONNECTIONS, Admin, AdminTold};
+use super::admin::{ADMIN_CONNECTIONS, Admin, AdminState};
 use super::budget::Budget;
 use super::descriptors::Descriptors;
 use super::last_errors::LastErrors;
@@ -139,7 +139,7 @@ impl BoundServer {
         }
         let admin = Admin {
             socket: admin,
-            told: AdminTold { lifecycle: lifecycle.clone(), metrics, last_errors },
+            state: AdminState { lifecycle: lifecycle.clone(), metrics, last_errors },
             max_connections: descriptors.admin,
             dev_page: options.dev_page.clone(),
         };
@@ -175,7 +175,7 @@ async fn drain(
     // A load balancer may learn late: requests are still served.
     let half = Instant::now() + grace / 2;
     while !lifecycle.quiet(QUIET) && Instant::now() < half {
-        sleep_until((Instant::now() + LOOK_AGAIN).min(half)).await;
+        sleep_until((Instant::now() + RECHECK).min(half)).await;
     }
     lifecycle.enter(Phase::Closing);
     let ended = timeout_at(end, serving.join_next()).await;
@@ -222,4 +222,4 @@ const QUIET: Duration = Duration::from_secs(1);
 /// A responsive collector accepts spans in milliseconds; another must not delay the end.
 const LAST_SPANS: Duration = Duration::from_secs(2);
 
-const LOOK_AGAIN: Duration = Duration::from_millis(50);
+const RECHECK: Duration = Duration::from_millis(50);

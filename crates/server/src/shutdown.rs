@@ -59,8 +59,8 @@ impl Shutdown {
     /// Waits for this number of stop requests; forever if the trigger was dropped.
     pub(super) async fn requested(&self, times: u32) {
         let mut requests = self.0.clone();
-        let gone = requests.wait_for(|requests| *requests >= times).await.is_err();
-        if gone {
+        let dropped = requests.wait_for(|requests| *requests >= times).await.is_err();
+        if dropped {
             future::pending::<()>().await;
         }
     }

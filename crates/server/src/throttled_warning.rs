@@ -9,11 +9,11 @@ pub(crate) struct ThrottledWarning(Option<(String, Instant)>);
 impl ThrottledWarning {
     /// True if this warning is due: another one was written last, or this one an hour ago. Counts as written.
     pub(crate) fn is_due(&mut self, what: &str) -> bool {
-        let said = self.0.as_ref().is_some_and(|(said, at)| said == what && at.elapsed() < HOUR);
-        if !said {
+        let is_repeated = self.0.as_ref().is_some_and(|(last, at)| last == what && at.elapsed() < HOUR);
+        if !is_repeated {
             self.0 = Some((what.to_owned(), Instant::now()));
         }
-        !said
+        !is_repeated
     }
 
     /// The problem is solved.
@@ -34,7 +34,7 @@ mod tests {
         assert!(complaint.is_due("a") && !complaint.is_due("a") && complaint.is_due("b") && complaint.is_due("a"));
         complaint.is_over();
         assert!(complaint.is_due("a"));
-        complaint.0 = complaint.0.and_then(|(said, at)| Some((said, at.checked_sub(HOUR)?)));
+        complaint.0 = complaint.0.and_then(|(last, at)| Some((last, at.checked_sub(HOUR)?)));
         assert!(complaint.is_due("a"));
     }
 }

@@ -219,8 +219,8 @@ fn replacing_kind_is_checked_and_tried() {
     assert!(said.contains(" laws held in "), "{said}");
     let listed = json(&pointsman(&["kinds", "-o", "json", "--kinds", "crates/core/kinds/mattermost"]).data());
     let mattermost = listed.as_array().unwrap().iter().find(|kind| kind["name"] == "mattermost").unwrap();
-    assert_eq!(mattermost["becomes"]["kind"], "ClusterInstallation");
-    assert_eq!(mattermost["becomes"]["facts"], serde_json::json!(["externalDatabase"]));
+    assert_eq!(mattermost["replaces"]["kind"], "ClusterInstallation");
+    assert_eq!(mattermost["replaces"]["facts"], serde_json::json!(["externalDatabase"]));
 }
 
 /// A directory with the CRD of the advice tests and a definition of it.

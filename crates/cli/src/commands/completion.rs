@@ -29,7 +29,7 @@ pub(crate) fn run(args: &CompletionArgs) -> anyhow::Result<ExitCode> {
     let name = args.shell.to_string();
     let shell = shells.completer(&name).ok_or_else(|| anyhow::anyhow!("no completions for {name}"))?;
     let mut script = Vec::new();
-    shell.write_registration(ASKED, PROGRAM, PROGRAM, PROGRAM, &mut script)?;
+    shell.write_registration(COMPLETE_VARIABLE, PROGRAM, PROGRAM, PROGRAM, &mut script)?;
     let mut script = String::from_utf8(script)?;
     if args.shell == Shell::Zsh {
         script.push_str(FIRST_TIME);
@@ -41,10 +41,14 @@ pub(crate) fn run(args: &CompletionArgs) -> anyhow::Result<ExitCode> {
 /// Responds to a completion request of kubectl, and returns the result. Responds to a request of a shell and exits.
 /// `None` if there is no request.
 pub(crate) fn answer(command: impl Fn() -> Command) -> Option<anyhow::Result<ExitCode>> {
-    if plugin::is_asked_to_complete() {
+    if plugin::is_completion_request() {
         return Some(answer_kubectl(command()));
     }
-    CompleteEnv::with_factory(|| completed(command())).var(ASKED).bin(PROGRAM).completer(PROGRAM).complete();
+    CompleteEnv::with_factory(|| completed(command()))
+        .var(COMPLETE_VARIABLE)
+        .bin(PROGRAM)
+        .completer(PROGRAM)
+        .complete();
     None
 }
 
@@ -56,16 +60,16 @@ fn answer_kubectl(command: Command) -> anyhow::Result<ExitCode> {
     }
     let begun = words.len() - 1;
     let found = complete(&mut completed(command), words, begun, env::current_dir().ok().as_deref())?;
-    let mut said = String::new();
+    let mut output_text = String::new();
     for word in &found {
         let help = word.get_help().map(ToString::to_string).unwrap_or_default();
         let help = help.lines().next().map(|line| format!("\t{line}")).unwrap_or_default();
-        said += &format!("{}{help}\n", word.get_value().to_string_lossy());
+        output_text += &format!("{}{help}\n", word.get_value().to_string_lossy());
     }
     // A directory can be completed further.
-    let goes_on = found.iter().any(|word| word.get_value().to_string_lossy().ends_with('/'));
-    let then = NO_FILES | if goes_on { NO_SPACE } else { 0 };
-    output::data(&format!("{said}:{then}\n"))?;
+    let continues = found.iter().any(|word| word.get_value().to_string_lossy().ends_with('/'));
+    let then = NO_FILES | if continues { NO_SPACE } else { 0 };
+    output::data(&format!("{output_text}:{then}\n"))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -135,7 +139,7 @@ fn known() -> Vec<LoadedKind> {
 /// The words of the line. A shell passes them after `--`.
 fn words() -> Vec<String> {
     let words = env::args_os().map(|word| word.to_string_lossy().into_owned());
-    if plugin::is_asked_to_complete() {
+    if plugin::is_completion_request() {
         return words.collect();
     }
     words.skip_while(|word| word != "--").skip(1).collect()
@@ -149,7 +153,7 @@ const NO_FILES: u8 = 4;
 const NO_SPACE: u8 = 2;
 
 /// The variable of a completion request. A distinct name, because other programs use the default one.
-const ASKED: &str = "POINTSMAN_COMPLETE";
+const COMPLETE_VARIABLE: &str = "POINTSMAN_COMPLETE";
 
 const PROGRAM: &str = "pointsman";
 

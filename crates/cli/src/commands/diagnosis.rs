@@ -29,7 +29,7 @@ impl Diagnosis {
     }
 
     /// The diagnosis in two escaped lines, and as JSON.
-    pub(crate) fn told(&self) -> (String, JsonTree) {
+    pub(crate) fn render(&self) -> (String, JsonTree) {
         let Self { document, problem, change } = self;
         let text = format!("{}\n  {}\n", escaped(&format!("{document}: {problem}")), escaped(change));
         let json = JsonTree::object([

@@ -179,13 +179,13 @@ pub(crate) fn kind_of<'w>(webhook: &'w Webhook, object: &InputObject) -> Result<
     let is_its = |kind: &&Kind| kind.kind() == object.kind && kind.group() == object.group();
     kinds.iter().find(is_its).ok_or_else(|| {
         let known: Vec<String> = kinds.iter().map(|kind| format!("{}.{}", kind.kind(), kind.group())).collect();
-        let asked = format!("{}.{}", object.kind, object.group());
+        let wanted_kind = format!("{}.{}", object.kind, object.group());
         format!(
             "{}: no definition of {} {}{}; known are {}. Give the directory of its definition with --kinds",
             object.label(),
             object.api_version,
             object.kind,
-            did_you_mean(&asked, known.iter().map(String::as_str)),
+            did_you_mean(&wanted_kind, known.iter().map(String::as_str)),
             known.join(", "),
         )
     })
@@ -211,7 +211,7 @@ fn definition_in(file: &Path) -> anyhow::Result<Option<KnownDefinition>> {
 pub(crate) fn read(file: &Path, source: Source) -> Result<KnownDefinition, definition::BadDefinition> {
     let mut files = vec![file.to_path_buf()];
     let found = Definition::load(&source.name, &source.text, &mut |crd| {
-        let crd = beside(file, crd);
+        let crd = relative_to(file, crd);
         files.push(crd.clone());
         input::read_crd(&crd)
     })?;
@@ -230,6 +230,6 @@ pub(crate) fn read(file: &Path, source: Source) -> Result<KnownDefinition, defin
 }
 
 /// Resolves a path relative to the file that contains it.
-fn beside(file: &Path, other: &str) -> PathBuf {
+fn relative_to(file: &Path, other: &str) -> PathBuf {
     file.parent().map_or_else(|| other.into(), |parent| parent.join(other))
 }

@@ -32,16 +32,16 @@ pub(crate) fn run(args: &ManArgs, mut command: Command) -> anyhow::Result<ExitCo
         clap_mangen::generate_to(command, directory).with_context(failed)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let mut asked = &command;
+    let mut selected = &command;
     for name in &args.command {
-        let Some(found) = asked.find_subcommand(name) else {
-            let meant = did_you_mean(name, asked.get_subcommands().map(Command::get_name));
+        let Some(found) = selected.find_subcommand(name) else {
+            let meant = did_you_mean(name, selected.get_subcommands().map(Command::get_name));
             return Err(Usage(format!("no command {:?}{meant}: see `pointsman help`", args.command.join(" "))).into());
         };
-        asked = found;
+        selected = found;
     }
     let mut page = Vec::new();
-    Man::new(asked.clone()).render(&mut page)?;
+    Man::new(selected.clone()).render(&mut page)?;
     output::data(&String::from_utf8(page)?)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -72,19 +72,19 @@ pub(crate) fn run(args: &MutateArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// Parses facts. An unknown mutation or a duplicate is an error.
-fn known(said: &[(String, FactValue)], webhook: &Webhook) -> Result<KnownFacts, Usage> {
+fn known(given: &[(String, FactValue)], webhook: &Webhook) -> Result<KnownFacts, Usage> {
     let mutations: Vec<&str> = webhook.mutated().iter().flat_map(|mutated| mutated.mutations()).collect();
     let mut facts = KnownFacts::default();
-    for (at, (mutation, is)) in said.iter().enumerate() {
+    for (at, (mutation, is)) in given.iter().enumerate() {
         if !mutations.contains(&mutation.as_str()) {
             let meant = did_you_mean(mutation, mutations.iter().copied());
             let known = if mutations.is_empty() { "none".to_owned() } else { mutations.join(", ") };
             return Err(Usage(format!("--fact {mutation}: no mutation is called so{meant}; known are {known}")));
         }
-        if said.iter().take(at).any(|(other, _)| other == mutation) {
+        if given.iter().take(at).any(|(other, _)| other == mutation) {
             return Err(Usage(format!("--fact {mutation}: is given twice: say it once")));
         }
-        facts.say(mutation, *is);
+        facts.set(mutation, *is);
     }
     Ok(facts)
 }

@@ -27,7 +27,7 @@ pub(crate) fn text(text: &str) -> anyhow::Result<()> {
 
 /// Prints a message.
 pub(crate) fn talk(line: &str) {
-    say("", line);
+    print_line("", line);
 }
 
 /// Prints the planned steps in order.
@@ -39,12 +39,12 @@ pub(crate) fn numbered<S: std::fmt::Display>(steps: &[S]) {
 
 /// Prints an error.
 pub(crate) fn complain(line: &str) {
-    say(error_mark(), line);
+    print_line(error_mark(), line);
 }
 
 /// Prints a warning.
 pub(crate) fn warn(line: &str) {
-    say(warning_mark(), line);
+    print_line(warning_mark(), line);
 }
 
 /// Formats a count: `1 object`, `2 objects`.
@@ -52,7 +52,7 @@ pub(crate) fn counted(count: usize, one: &str) -> String {
     format!("{count} {one}{}", if count == 1 { "" } else { "s" })
 }
 
-fn say(before: &str, line: &str) {
+fn print_line(before: &str, line: &str) {
     progress_line::clear();
     // If stderr is closed, there is no other output.
     let _ = writeln!(io::stderr().lock(), "{before}{}", escaped(line));

@@ -18,7 +18,7 @@ impl ProgressLine {
     }
 
     /// Redraws the line if it is due.
-    pub(crate) fn tell(&mut self, line: impl FnOnce() -> String) {
+    pub(crate) fn update(&mut self, line: impl FnOnce() -> String) {
         if self.due.is_some_and(|due| Instant::now() >= due) {
             draw(&line());
             self.due = Some(Instant::now() + OFTEN);

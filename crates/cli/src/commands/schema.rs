@@ -35,11 +35,11 @@ pub(crate) fn unknown(kind: &Kind, object: &InputObject) -> Vec<String> {
     let Some(schema) = schema_of(kind, object.version()) else { return Vec::new() };
     let fields = Value::read(&object.text).map(|value| unknown_fields(schema, &value));
     let fields = fields.unwrap_or_default().into_iter();
-    let gone = "API server takes it away, and kubectl refuses it";
+    let removal = "API server takes it away, and kubectl refuses it";
     fields
         .map(|UnknownField { path, meant }| match meant.is_empty() {
-            true => format!("unknown field {path:?}: the {gone}"),
-            false => format!("unknown field {path:?}{meant} The {gone}"),
+            true => format!("unknown field {path:?}: the {removal}"),
+            false => format!("unknown field {path:?}{meant} The {removal}"),
         })
         .collect()
 }

@@ -66,7 +66,7 @@ pub(crate) fn run(args: &ValidateArgs) -> anyhow::Result<ExitCode> {
         unjudged |= judged.judgement.unjudged;
         values.push((format!("{label}: {operation} {verdict}\n"), json(&request.object.name(), operation, &judged)));
     }
-    warnings.say();
+    warnings.print_all();
     output::data(&args.output.write_all(values))?;
     Ok(match (good, unjudged) {
         (false, _) => ExitCode::FAILURE,
@@ -96,10 +96,10 @@ impl Judged {
 /// The result of a creation: the verdict, the reason, and the warnings.
 pub(crate) fn on_creation(webhook: &Webhook, object: &InputObject) -> Result<Vec<String>, String> {
     let judged = judge(webhook, object, None, false)?;
-    let mut said = vec![judged.verdict().to_owned()];
-    said.extend(judged.denial);
-    said.extend(judged.judgement.warnings.iter().map(|warning| format!("warning: {warning}")));
-    Ok(said)
+    let mut entries = vec![judged.verdict().to_owned()];
+    entries.extend(judged.denial);
+    entries.extend(judged.judgement.warnings.iter().map(|warning| format!("warning: {warning}")));
+    Ok(entries)
 }
 
 fn judge(webhook: &Webhook, object: &InputObject, old: Option<&InputObject>, as_flip: bool) -> Result<Judged, String> {
@@ -126,24 +126,24 @@ fn judge(webhook: &Webhook, object: &InputObject, old: Option<&InputObject>, as_
 #[derive(Default)]
 struct Warnings {
     /// The text, the first object, and the number of other objects.
-    said: Vec<(String, String, usize)>,
+    entries: Vec<(String, String, usize)>,
     places: HashMap<String, usize>,
 }
 
 impl Warnings {
     fn add(&mut self, label: &str, warning: &str) {
-        let place = self.places.get(warning).and_then(|place| self.said.get_mut(*place));
+        let place = self.places.get(warning).and_then(|place| self.entries.get_mut(*place));
         match place {
             Some((_, _, others)) => *others += 1,
             None => {
-                self.places.insert(warning.to_owned(), self.said.len());
-                self.said.push((warning.to_owned(), label.to_owned(), 0));
+                self.places.insert(warning.to_owned(), self.entries.len());
+                self.entries.push((warning.to_owned(), label.to_owned(), 0));
             }
         }
     }
 
-    fn say(&self) {
-        for (warning, label, others) in &self.said {
+    fn print_all(&self) {
+        for (warning, label, others) in &self.entries {
             match others {
                 0 => warn(&format!("{label}: {warning}")),
                 others => warn(&format!("{label}, and {others} more: {warning}")),

@@ -14,7 +14,7 @@ pub(crate) enum NoEndpoints {
     Call(#[from] CallError),
     /// No endpoint exists.
     #[error("{0}")]
-    Nobody(String),
+    Missing(String),
 }
 
 /// A ready endpoint.
@@ -43,7 +43,7 @@ pub(crate) async fn replicas(cluster: &Cluster, place: &WebhookPlace) -> Result<
     let service = match cluster.get(&format!("/api/v1/namespaces/{namespace}/services/{name}")).await {
         Ok(service) => service,
         Err(CallError::Refused { code: 404, .. }) => {
-            return Err(NoEndpoints::Nobody(format!(
+            return Err(NoEndpoints::Missing(format!(
                 "there is no Service {namespace}/{name}: install pointsman first"
             )));
         }
@@ -56,13 +56,13 @@ pub(crate) async fn replicas(cluster: &Cluster, place: &WebhookPlace) -> Result<
     let ports = service.pointer("/spec/ports").and_then(Value::as_array);
     let is_it = |entry: &&Value| entry.get("port").and_then(Value::as_u64) == Some(u64::from(port));
     let Some(entry) = ports.into_iter().flatten().find(is_it) else {
-        return Err(NoEndpoints::Nobody(format!("Service {namespace}/{name} has no port {port}")));
+        return Err(NoEndpoints::Missing(format!("Service {namespace}/{name} has no port {port}")));
     };
     let path = format!("/apis/discovery.k8s.io/v1/namespaces/{namespace}/endpointslices");
     let slices = cluster.get(&format!("{path}?labelSelector=kubernetes.io%2Fservice-name%3D{name}")).await?;
     let found = ready(&slices, entry.get("name").and_then(Value::as_str).unwrap_or_default());
     if found.is_empty() {
-        return Err(NoEndpoints::Nobody(format!("Service {namespace}/{name} has no endpoint that is ready")));
+        return Err(NoEndpoints::Missing(format!("Service {namespace}/{name} has no endpoint that is ready")));
     }
     Ok(found)
 }

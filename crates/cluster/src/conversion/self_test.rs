@@ -80,16 +80,16 @@ fn judge(probe: &Probe, answer: &Value) -> Result<(), String> {
     for (of_answer, of_review) in
         [("/apiVersion", "/apiVersion"), ("/kind", "/kind"), ("/response/uid", "/request/uid")]
     {
-        let (said, asked) = (text(answer, of_answer), text(&probe.review, of_review));
-        if said != asked {
+        let (actual, expected) = (text(answer, of_answer), text(&probe.review, of_review));
+        if actual != expected {
             let show = |text: Option<String>| text.unwrap_or_else(|| "nothing".to_owned());
-            return Err(format!("answers {} in {of_answer}, not {}", show(said), show(asked)));
+            return Err(format!("answers {} in {of_answer}, not {}", show(actual), show(expected)));
         }
     }
     if text(answer, "/response/result/status").as_deref() != Some("Success") {
-        let said = text(answer, "/response/result/message");
-        let said = said.unwrap_or_else(|| "no reason given".to_owned());
-        return Err(format!("cannot convert to {}: {said}", probe.to));
+        let message = text(answer, "/response/result/message");
+        let message = message.unwrap_or_else(|| "no reason given".to_owned());
+        return Err(format!("cannot convert to {}: {message}", probe.to));
     }
     if answer.pointer("/response/convertedObjects") != Some(&probe.converted) {
         return Err(format!(

@@ -52,7 +52,7 @@ impl TlsClient {
     /// Connects, and verifies the server.
     pub(crate) async fn connect(&self, endpoint: &str) -> Result<TlsStream<TcpStream>, Unconnected> {
         let refused = |error: std::io::Error| match error.kind() {
-            ErrorKind::ConnectionRefused => Unconnected::Nobody(error.to_string()),
+            ErrorKind::ConnectionRefused => Unconnected::Refused(error.to_string()),
             _ => Unconnected::Unreached(error.to_string()),
         };
         let stream = timeout(PATIENCE, TcpStream::connect(endpoint)).await;
@@ -84,7 +84,7 @@ fn out_of_date(certificate: &CertificateDer<'_>) -> Option<String> {
 pub(crate) enum Unconnected {
     /// The host is up, and the port is closed.
     #[error("cannot be reached from here: {0}. {ELSEWHERE}")]
-    Nobody(String),
+    Refused(String),
     /// No route, or none from this machine.
     #[error("cannot be reached from here: {0}. {ELSEWHERE}")]
     Unreached(String),

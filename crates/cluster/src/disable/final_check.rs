@@ -30,27 +30,27 @@ pub(super) struct ListResult {
 }
 
 /// Lists every object in a version.
-pub(super) async fn look(
+pub(super) async fn list_all(
     cluster: &Cluster,
     crd: &CrdState,
     version: &str,
     size: u32,
-    say: &mut dyn FnMut(DisableEvent),
+    report: &mut dyn FnMut(DisableEvent),
 ) -> Result<ListResult, CallError> {
-    let mut looked = ListResult::default();
-    let mut waits = |error, pause| say(DisableEvent::Trying { error, pause });
+    let mut listed = ListResult::default();
+    let mut waits = |error, pause| report(DisableEvent::Trying { error, pause });
     let mut take = |list| {
         for item in items(&list) {
-            looked.objects += 1;
-            looked.named.add(item, crd.group(), crd.kind());
+            listed.objects += 1;
+            listed.named.add(item, crd.group(), crd.kind());
             for version in kept_versions(item) {
-                *looked.kept.entry(version.to_owned()).or_default() += 1;
+                *listed.kept.entry(version.to_owned()).or_default() += 1;
             }
         }
     };
     Pages::new(cluster, crd.collection(version), Extent::MetadataOfAll, size).all(&mut waits, &mut take).await?;
-    looked.named = looked.named.without(&[version]);
-    Ok(looked)
+    listed.named = listed.named.without(&[version]);
+    Ok(listed)
 }
 
 /// True if an earlier run pointed the conversion at the unreachable webhook.
@@ -128,8 +128,8 @@ mod tests {
         let nowhere = document(&value("/spec/conversion"), left);
         assert!(leads_nowhere(&nowhere));
         assert_eq!(back(&nowhere).unwrap()[0]["value"], conversion);
-        let gone: Vec<Value> = away(&nowhere).iter().map(|one| one["path"].clone()).collect();
-        assert_eq!(gone, ["/spec/conversion", &annotation(DISABLING), &annotation(INJECTED)]);
+        let removed: Vec<Value> = away(&nowhere).iter().map(|one| one["path"].clone()).collect();
+        assert_eq!(removed, ["/spec/conversion", &annotation(DISABLING), &annotation(INJECTED)]);
         let strange = document(&value("/spec/conversion"), json!({DISABLING: "{\"strategy\":\"None\"}"}));
         assert!(back(&strange).is_none(), "that would be what is to be prevented");
     }

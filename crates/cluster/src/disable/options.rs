@@ -40,7 +40,7 @@ pub enum DisableStep {
         /// The remaining version.
         stays: String,
         /// The versions no longer served.
-        gone: Vec<String>,
+        removed: Vec<String>,
     },
     /// Deletes a webhook configuration or policy.
     Delete {
@@ -48,28 +48,28 @@ pub enum DisableStep {
         document: String,
     },
     /// Points the conversion at an unreachable webhook, and lists every object.
-    LastLook {
+    FinalCheck {
         /// The version of the list.
         version: String,
     },
     /// Sets the conversion strategy to None.
-    LetGo,
+    RemoveConversion,
 }
 
 impl fmt::Display for DisableStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unserve { stays, gone } => {
-                write!(f, "serve {stays} alone; requests for {} get 404 from then on", gone.join(" or "))
+            Self::Unserve { stays, removed } => {
+                write!(f, "serve {stays} alone; requests for {} get 404 from then on", removed.join(" or "))
             }
             Self::Delete { document } => write!(f, "delete {document}"),
-            Self::LastLook { version } => {
+            Self::FinalCheck { version } => {
                 write!(
                     f,
                     "point the conversion at an unreachable webhook and list all objects at {version}; restore it if the list fails"
                 )
             }
-            Self::LetGo => write!(f, "remove the conversion (strategy None)"),
+            Self::RemoveConversion => write!(f, "remove the conversion (strategy None)"),
         }
     }
 }

@@ -31,23 +31,24 @@ pub(super) fn plan(
     served: Option<&str>,
     deleted: &[OwnDocument],
 ) -> Result<DisablePlan, Unplanned> {
-    somebody_elses(crd, ours).map_or(Ok(()), |reason| Err(Unplanned::Refused(reason)))?;
+    foreign_conversion(crd, ours).map_or(Ok(()), |reason| Err(Unplanned::Refused(reason)))?;
     let version = remaining(crd, served).map_err(Unplanned::Refused)?;
     other_than(crd, &version).map_or(Ok(()), |reason| Err(Unplanned::Stored(reason)))?;
     let mut steps = Vec::new();
-    let gone: Vec<String> = crd.served().into_iter().filter(|served| *served != version).map(str::to_owned).collect();
-    if !gone.is_empty() || !crd.served().contains(&version.as_str()) {
-        steps.push(DisableStep::Unserve { stays: version.clone(), gone });
+    let removed: Vec<String> =
+        crd.served().into_iter().filter(|served| *served != version).map(str::to_owned).collect();
+    if !removed.is_empty() || !crd.served().contains(&version.as_str()) {
+        steps.push(DisableStep::Unserve { stays: version.clone(), removed });
     }
     steps.extend(deleted.iter().map(|one| DisableStep::Delete { document: one.document.clone() }));
     if crd.is_converted() {
-        steps.push(DisableStep::LastLook { version: version.clone() });
-        steps.push(DisableStep::LetGo);
+        steps.push(DisableStep::FinalCheck { version: version.clone() });
+        steps.push(DisableStep::RemoveConversion);
     }
     Ok(DisablePlan { version, steps })
 }
 
-fn somebody_elses(crd: &CrdState, ours: Option<&ClientStanza>) -> Option<String> {
+fn foreign_conversion(crd: &CrdState, ours: Option<&ClientStanza>) -> Option<String> {
     let theirs = ClientStanza::of(crd.document()).filter(|_| crd.is_converted() && !leads_nowhere(crd))?;
     let same = ours.is_some_and(|ours| (&ours.place, &ours.path) == (&theirs.place, &theirs.path));
     (!same).then(|| {
@@ -136,8 +137,11 @@ mod tests {
         assert!(refused(&both, Some("v2")).contains("stores v1, not v2"), "{}", refused(&both, Some("v2")));
         assert!(refused(&both, Some("v3")).contains("has no version v3; it has v1, v2"));
         let mixed = crd(&["v1"], "v1", &["v2", "v1"], us);
-        let said = refused(&mixed, None);
-        assert!(said.contains("stored as v2") && said.ends_with("pointsman migrate ws.e.com --to v1"), "{said}");
+        let message = refused(&mixed, None);
+        assert!(
+            message.contains("stored as v2") && message.ends_with("pointsman migrate ws.e.com --to v1"),
+            "{message}"
+        );
         let theirs = crd(&["v1"], "v1", &["v1"], Some("them"));
         assert!(refused(&theirs, None).contains("converted by Service n/them:443/convert, not by Service n/us:443"));
     }
@@ -145,12 +149,12 @@ mod tests {
     #[test]
     fn plan_lists_remaining_steps() {
         let steps = |crd: &CrdState, served| planned(crd, served).unwrap().steps;
-        let look = || vec![DisableStep::LastLook { version: "v1".to_owned() }, DisableStep::LetGo];
-        let unserve = DisableStep::Unserve { stays: "v1".to_owned(), gone: vec!["v2".to_owned()] };
+        let final_steps = || vec![DisableStep::FinalCheck { version: "v1".to_owned() }, DisableStep::RemoveConversion];
+        let unserve = DisableStep::Unserve { stays: "v1".to_owned(), removed: vec!["v2".to_owned()] };
         let us = Some("us");
         let all = steps(&crd(&["v1", "v2"], "v1", &["v1"], us), Some("v1"));
-        assert_eq!(all, [vec![unserve], look()].concat());
-        assert_eq!(steps(&crd(&["v1"], "v1", &["v1"], us), None), look());
+        assert_eq!(all, [vec![unserve], final_steps()].concat());
+        assert_eq!(steps(&crd(&["v1"], "v1", &["v1"], us), None), final_steps());
         assert_eq!(steps(&crd(&["v1"], "v1", &["v1"], None), None), []);
     }
 }

@@ -43,14 +43,14 @@ fn is_about(document: &Value, crd: &CrdState) -> bool {
     let rules = webhooks.filter_map(|webhook| webhook.get("rules")?.as_array()).flatten();
     let constraints = document.pointer("/spec/matchConstraints/resourceRules").and_then(Value::as_array);
     let rules: Vec<&Value> = rules.chain(constraints.into_iter().flatten()).collect();
-    let says = |rule: &Value, name: &str, is_it: &dyn Fn(&str) -> bool| {
+    let all_match = |rule: &Value, name: &str, is_it: &dyn Fn(&str) -> bool| {
         let list = rule.get(name).and_then(Value::as_array);
         list.is_some_and(|list| list.iter().all(|one| one.as_str().is_some_and(is_it)))
     };
     let (group, plural) = (crd.group(), crd.plural());
     let is_kinds = |rule: &&Value| {
         let resource = |name: &str| name.split('/').next() == Some(plural);
-        says(rule, "apiGroups", &|name| name == group) && says(rule, "resources", &resource)
+        all_match(rule, "apiGroups", &|name| name == group) && all_match(rule, "resources", &resource)
     };
     if !rules.is_empty() && rules.iter().all(is_kinds) {
         return true;

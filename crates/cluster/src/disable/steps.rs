@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use super::final_check::{ListResult, away, back, leads_nowhere, look, to_nowhere};
+use super::final_check::{ListResult, away, back, leads_nowhere, list_all, to_nowhere};
 use super::options::{DisableError, DisableEvent, DisableOptions, DisableStep, Disabled};
 use super::plan::{DisablePlan, Unplanned, plan};
 use super::registrations::{OwnDocument, registered};
@@ -31,7 +31,7 @@ use crate::stopwatch::Stopwatch;
 pub async fn disable(
     cluster: &Cluster,
     options: &DisableOptions,
-    say: &mut dyn FnMut(DisableEvent),
+    report: &mut dyn FnMut(DisableEvent),
 ) -> Result<Disabled, DisableError> {
     let crd = CrdState::fetch(cluster, &options.name).await?;
     let (ours, unlisted) = match registered(cluster, &crd).await {
@@ -45,10 +45,10 @@ pub async fn disable(
         Ok(planned) => planned,
         Err(Unplanned::Refused(reason)) => return Err(DisableError::Refused(reason)),
         Err(Unplanned::Stored(reason)) => {
-            return Err(DisableError::Refused(emergency(cluster, &crd, options, reason, say).await));
+            return Err(DisableError::Refused(emergency(cluster, &crd, options, reason, report).await));
         }
     };
-    say(DisableEvent::Plan(planned.steps.clone()));
+    report(DisableEvent::Plan(planned.steps.clone()));
     let left = if options.admission { &[][..] } else { &ours };
     let mut disabled = Disabled {
         crd: crd.name(),
@@ -63,16 +63,16 @@ pub async fn disable(
     let run = DisableRun { cluster, options, planned: &planned, enabled: enabled.as_ref(), deleted: &deleted };
     match options.dry_run {
         Some(DryRun::Client) => return Ok(disabled),
-        Some(DryRun::Server) => return run.try_all(say).await.map(|()| disabled),
+        Some(DryRun::Server) => return run.try_all(report).await.map(|()| disabled),
         // Missing permissions are reported before the first change.
         None => run.may_all(&crd).await?,
     }
     for step in &planned.steps {
-        run.take(step, say).await?;
-        say(DisableEvent::Done(step.clone()));
+        run.take(step, report).await?;
+        report(DisableEvent::Done(step.clone()));
     }
-    let looked = run.verify(say).await?;
-    (disabled.objects, disabled.kept, disabled.named) = (Some(looked.objects), looked.kept, looked.named);
+    let listed = run.verify(report).await?;
+    (disabled.objects, disabled.kept, disabled.named) = (Some(listed.objects), listed.kept, listed.named);
     Ok(disabled)
 }
 
@@ -82,10 +82,10 @@ async fn emergency(
     crd: &CrdState,
     options: &DisableOptions,
     reason: String,
-    say: &mut dyn FnMut(DisableEvent),
+    report: &mut dyn FnMut(DisableEvent),
 ) -> String {
     let storage = crd.storage();
-    let Some(unread) = unreadable(cluster, crd, options.page, say).await else { return reason };
+    let Some(unread) = unreadable(cluster, crd, options.page, report).await else { return reason };
     format!(
         "{reason}. Now that cannot be done, since nobody converts: {unread}. Nothing is lost yet. What is stored as {storage} \
          can be read and written at {storage}; the rest needs its server: install pointsman again, in the same namespace \
@@ -96,10 +96,15 @@ async fn emergency(
 
 /// The API server's error for an object that is unreadable in the storage version. Reads a single object, since lists
 /// are served from memory.
-async fn unreadable(cluster: &Cluster, crd: &CrdState, size: u32, say: &mut dyn FnMut(DisableEvent)) -> Option<String> {
+async fn unreadable(
+    cluster: &Cluster,
+    crd: &CrdState,
+    size: u32,
+    report: &mut dyn FnMut(DisableEvent),
+) -> Option<String> {
     let failed = |error: CallError| (error.code() == Some(500)).then(|| error.message());
     let mut waits = async |error, pause| {
-        say(DisableEvent::Trying { error, pause });
+        report(DisableEvent::Trying { error, pause });
         Ok::<(), CallError>(())
     };
     let pages = Pages::new(cluster, crd.collection(crd.storage()), Extent::MetadataOfAll, size);
@@ -128,31 +133,31 @@ struct DisableRun<'r> {
 }
 
 impl DisableRun<'_> {
-    async fn take(&self, step: &DisableStep, say: &mut dyn FnMut(DisableEvent)) -> Result<(), DisableError> {
+    async fn take(&self, step: &DisableStep, report: &mut dyn FnMut(DisableEvent)) -> Result<(), DisableError> {
         match step {
-            DisableStep::Unserve { stays, gone } => {
+            DisableStep::Unserve { stays, removed } => {
                 let crd = CrdState::fetch(self.cluster, &self.options.name).await?;
-                rename_references(self.cluster, &crd, self.options, say).await?;
+                rename_references(self.cluster, &crd, self.options, report).await?;
                 let crd = self.change("", &|crd| Ok(serving(crd, stays))).await?;
-                for version in gone {
-                    self.let_go_of(&crd, version).await?;
+                for version in removed {
+                    self.wait_until_unserved(&crd, version).await?;
                 }
                 Ok(())
             }
             DisableStep::Delete { document } => self.delete(document, "").await,
-            DisableStep::LastLook { version } => {
+            DisableStep::FinalCheck { version } => {
                 let crd = CrdState::fetch(self.cluster, &self.options.name).await?;
                 self.is_as_planned(&crd)?;
-                translate_owners(self.cluster, &crd, self.options, say).await?;
+                translate_owners(self.cluster, &crd, self.options, report).await?;
                 let crd = self.change("", &|crd| self.leading_nowhere(crd)).await?;
-                say(DisableEvent::Settling(self.options.settle));
+                report(DisableEvent::Settling(self.options.settle));
                 sleep(self.options.settle).await;
-                match look(self.cluster, &crd, version, self.options.page, say).await {
+                match list_all(self.cluster, &crd, version, self.options.page, report).await {
                     Ok(_) => Ok(()),
                     Err(error) => Err(self.put_back(error).await),
                 }
             }
-            DisableStep::LetGo => self.change("", &|crd| self.letting_go(crd)).await.map(drop),
+            DisableStep::RemoveConversion => self.change("", &|crd| self.removing_conversion(crd)).await.map(drop),
         }
     }
 
@@ -172,7 +177,7 @@ impl DisableRun<'_> {
 
     /// Sends the steps as dry runs. The API server evaluates each step against the stored state, so the conversion step
     /// is skipped while other versions are served.
-    async fn try_all(&self, say: &mut dyn FnMut(DisableEvent)) -> Result<(), DisableError> {
+    async fn try_all(&self, report: &mut dyn FnMut(DisableEvent)) -> Result<(), DisableError> {
         let unserves = self.planned.steps.iter().any(|step| matches!(step, DisableStep::Unserve { .. }));
         for step in &self.planned.steps {
             match step {
@@ -180,12 +185,12 @@ impl DisableRun<'_> {
                     self.change(DRY, &|crd| Ok(serving(crd, stays))).await?;
                 }
                 DisableStep::Delete { document } => self.delete(document, DRY).await?,
-                DisableStep::LetGo if !unserves => {
+                DisableStep::RemoveConversion if !unserves => {
                     self.change(DRY, &|crd| Ok(away(crd))).await?;
                 }
-                DisableStep::LetGo | DisableStep::LastLook { .. } => continue,
+                DisableStep::RemoveConversion | DisableStep::FinalCheck { .. } => continue,
             }
-            say(DisableEvent::Accepted(step.clone()));
+            report(DisableEvent::Accepted(step.clone()));
         }
         Ok(())
     }
@@ -225,7 +230,7 @@ impl DisableRun<'_> {
         Ok(if leads_nowhere(crd) { Vec::new() } else { to_nowhere(crd) })
     }
 
-    fn letting_go(&self, crd: &CrdState) -> Result<Vec<Value>, DisableError> {
+    fn removing_conversion(&self, crd: &CrdState) -> Result<Vec<Value>, DisableError> {
         // Done earlier, without a received response.
         if !crd.is_converted() {
             return Ok(Vec::new());
@@ -241,7 +246,7 @@ impl DisableRun<'_> {
     fn is_as_planned(&self, crd: &CrdState) -> Result<(), DisableError> {
         let version = &self.planned.version;
         match plan(crd, self.enabled, Some(version), &[]) {
-            Ok(now) if now.steps.first() == Some(&DisableStep::LastLook { version: version.clone() }) => Ok(()),
+            Ok(now) if now.steps.first() == Some(&DisableStep::FinalCheck { version: version.clone() }) => Ok(()),
             _ => Err(self.changed()),
         }
     }
@@ -258,7 +263,7 @@ impl DisableRun<'_> {
     }
 
     /// Waits until a version is neither served nor in discovery.
-    async fn let_go_of(&self, crd: &CrdState, version: &str) -> Result<(), DisableError> {
+    async fn wait_until_unserved(&self, crd: &CrdState, version: &str) -> Result<(), DisableError> {
         let (began, collection) = (Stopwatch::start(self.cluster), format!("{}?limit=1", crd.collection(version)));
         loop {
             let is_answered = match self.cluster.read(&collection, Extent::MetadataOfAll).await {
@@ -266,10 +271,10 @@ impl DisableRun<'_> {
                 Err(error) if !error.passes() && error.code() != Some(500) => return Err(error.into()),
                 Ok(_) | Err(_) => true,
             };
-            if !is_answered && !self.is_told(crd, version).await? {
+            if !is_answered && !self.is_discovered(crd, version).await? {
                 return Ok(());
             }
-            if began.elapsed() > HEARD_WITHIN {
+            if began.elapsed() > PROPAGATED_WITHIN {
                 return Err(DisableError::Stuck(format!("{version} is no longer to be served, and still is")));
             }
             sleep(OFTEN).await;
@@ -277,7 +282,7 @@ impl DisableRun<'_> {
     }
 
     /// True if discovery lists the kind in a version.
-    async fn is_told(&self, crd: &CrdState, version: &str) -> Result<bool, CallError> {
+    async fn is_discovered(&self, crd: &CrdState, version: &str) -> Result<bool, CallError> {
         match self.cluster.get(&format!("/apis/{}/{version}", crd.group())).await {
             Ok(list) => {
                 let mut resources = list.get("resources").and_then(Value::as_array).into_iter().flatten();
@@ -316,20 +321,20 @@ impl DisableRun<'_> {
     }
 
     /// Lists everything without a webhook.
-    async fn verify(&self, say: &mut dyn FnMut(DisableEvent)) -> Result<ListResult, DisableError> {
+    async fn verify(&self, report: &mut dyn FnMut(DisableEvent)) -> Result<ListResult, DisableError> {
         let (began, version) = (Stopwatch::start(self.cluster), &self.planned.version);
         let crd = CrdState::fetch(self.cluster, &self.options.name).await?;
         let mut translated = false;
         loop {
-            match look(self.cluster, &crd, version, self.options.page, say).await {
+            match list_all(self.cluster, &crd, version, self.options.page, report).await {
                 // Another program removed the conversion before this command.
-                Ok(looked) if !looked.named.managed.is_empty() && !translated => {
-                    translate_owners(self.cluster, &crd, self.options, say).await?;
+                Ok(listed) if !listed.named.managed.is_empty() && !translated => {
+                    translate_owners(self.cluster, &crd, self.options, report).await?;
                     translated = true;
                 }
-                Ok(looked) => return Ok(looked),
+                Ok(listed) => return Ok(listed),
                 // The handler is being replaced.
-                Err(error) if matches!(error.code(), Some(404 | 500)) && began.elapsed() < HEARD_WITHIN => {
+                Err(error) if matches!(error.code(), Some(404 | 500)) && began.elapsed() < PROPAGATED_WITHIN => {
                     sleep(OFTEN).await;
                 }
                 Err(error) => return Err(error.into()),
@@ -354,5 +359,5 @@ fn serving(crd: &CrdState, version: &str) -> Vec<Value> {
 const TRIES: u16 = 10;
 
 /// An API server replaces its handlers within a second, and allows five for its replicas.
-const HEARD_WITHIN: Duration = Duration::from_secs(20);
+const PROPAGATED_WITHIN: Duration = Duration::from_secs(20);
 const OFTEN: Duration = Duration::from_millis(250);

@@ -13,11 +13,11 @@ pub(super) async fn translate_owners(
     cluster: &Cluster,
     crd: &CrdState,
     options: &DisableOptions,
-    say: &mut dyn FnMut(DisableEvent),
+    report: &mut dyn FnMut(DisableEvent),
 ) -> Result<(), DisableError> {
-    let written = rewrite(cluster, crd, (MigrationTarget::Owned, options), say).await?;
+    let written = rewrite(cluster, crd, (MigrationTarget::Owned, options), report).await?;
     if written > 0 {
-        say(DisableEvent::Translated { objects: written });
+        report(DisableEvent::Translated { objects: written });
     }
     Ok(())
 }
@@ -28,11 +28,11 @@ pub(super) async fn rename_references(
     cluster: &Cluster,
     crd: &CrdState,
     options: &DisableOptions,
-    say: &mut dyn FnMut(DisableEvent),
+    report: &mut dyn FnMut(DisableEvent),
 ) -> Result<(), DisableError> {
-    let written = rewrite(cluster, crd, (MigrationTarget::Referred, options), say).await?;
+    let written = rewrite(cluster, crd, (MigrationTarget::Referred, options), report).await?;
     if written > 0 {
-        say(DisableEvent::Renamed { objects: written });
+        report(DisableEvent::Renamed { objects: written });
     }
     Ok(())
 }
@@ -42,16 +42,16 @@ async fn rewrite(
     cluster: &Cluster,
     crd: &CrdState,
     (aim, options): (MigrationTarget<'_>, &DisableOptions),
-    say: &mut dyn FnMut(DisableEvent),
+    report: &mut dyn FnMut(DisableEvent),
 ) -> Result<u64, DisableError> {
     let mut objects = RewrittenObjects::default();
-    let mut hear = |event| {
+    let mut on_event = |event| {
         if let MigrateEvent::Trying { error, pause } = event {
-            say(DisableEvent::Trying { error, pause });
+            report(DisableEvent::Trying { error, pause });
         }
     };
     let speed = Speed { page: options.page, max_in_flight: MAX_IN_FLIGHT };
-    let mut run = RewriteRun::new(cluster, crd.clone(), aim, &speed, &mut objects, &mut hear, &|| false);
+    let mut run = RewriteRun::new(cluster, crd.clone(), aim, &speed, &mut objects, &mut on_event, &|| false);
     run.conversion.clone_from(&options.conversion);
     run.rounds().await?;
     if let Some(first) = objects.failures.first() {
@@ -66,8 +66,8 @@ async fn rewrite(
 pub(super) async fn may_patch(cluster: &Cluster, crd: &CrdState) -> Result<(), CallError> {
     let namespace = crd.is_namespaced().then_some("default");
     let path = format!("{}{DRY}", crd.object(crd.storage(), namespace, "pointsman.no-such-object"));
-    let asked = cluster.patch(&path, PatchForm::Merge, &serde_json::json!({}), Extent::Metadata).await;
-    asked.err().filter(CallError::is_of_missing_rights).map_or(Ok(()), Err)
+    let dry_run = cluster.patch(&path, PatchForm::Merge, &serde_json::json!({}), Extent::Metadata).await;
+    dry_run.err().filter(CallError::is_of_missing_rights).map_or(Ok(()), Err)
 }
 
 /// An API server allows a client of low priority about this many requests without queueing.

@@ -88,15 +88,15 @@ mod tests {
                 },
             })
         };
-        let said = |found: Value, wanted: &Value| remarks(&found, wanted);
+        let events = |found: Value, wanted: &Value| remarks(&found, wanted);
         let wanted = crd("b", json!({}));
-        let both = said(crd("a", json!({INJECTORS[0]: "n/c"})), &wanted);
+        let both = events(crd("a", json!({INJECTORS[0]: "n/c"})), &wanted);
         assert!(
             matches!(&both[0], EnableEvent::BundleReplaced { managers, .. } if managers == &["cainjector"]),
             "{both:?}"
         );
         assert!(matches!(&both[1], EnableEvent::BundleInjected { value, .. } if value == "n/c"), "{both:?}");
-        assert!(said(crd("b", json!({})), &wanted).is_empty());
+        assert!(events(crd("b", json!({})), &wanted).is_empty());
     }
 
     #[test]

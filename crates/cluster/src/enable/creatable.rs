@@ -16,7 +16,7 @@ pub(super) async fn creatable(
     cluster: &Cluster,
     crd: &CrdState,
     objects: &[Value],
-    say: &mut dyn FnMut(EnableEvent),
+    report: &mut dyn FnMut(EnableEvent),
 ) -> Result<(), String> {
     for object in objects {
         let version = version(object);
@@ -31,12 +31,12 @@ pub(super) async fn creatable(
             if !fails {
                 break Some(error.message());
             }
-            if began.elapsed() > ASKED_WITHIN {
+            if began.elapsed() > CALLED_WITHIN {
                 return Err(format!("no object can be created at {version}: {}", error.message()));
             }
             sleep(OFTEN).await;
         };
-        say(EnableEvent::Creates { version: version.to_owned(), refused });
+        report(EnableEvent::Creates { version: version.to_owned(), refused });
     }
     Ok(())
 }
@@ -54,5 +54,5 @@ fn version(object: &Value) -> &str {
 }
 
 /// An API server receives changes of webhook configurations and CRDs within seconds. Until then other clients fail too.
-const ASKED_WITHIN: Duration = Duration::from_secs(6);
+const CALLED_WITHIN: Duration = Duration::from_secs(6);
 const OFTEN: Duration = Duration::from_millis(250);

@@ -50,7 +50,7 @@ pub struct EnableOptions {
 #[non_exhaustive]
 pub enum EnableStep {
     /// Sends every endpoint the requests of an API server.
-    Ask {
+    TestEndpoints {
         /// The server.
         place: String,
     },
@@ -69,7 +69,9 @@ pub enum EnableStep {
 impl fmt::Display for EnableStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Ask { place } => write!(f, "test every endpoint of {place} with the calls of an API server"),
+            Self::TestEndpoints { place } => {
+                write!(f, "test every endpoint of {place} with the calls of an API server")
+            }
             Self::Apply { document } => write!(f, "apply {document}"),
             Self::Try { version } => write!(f, "read {version} and create a sample object there (dry run)"),
         }
@@ -214,7 +216,7 @@ impl From<NoEndpoints> for EnableError {
     fn from(error: NoEndpoints) -> Self {
         match error {
             NoEndpoints::Call(error) => Self::Call(error),
-            NoEndpoints::Nobody(reason) => Self::Untested(reason),
+            NoEndpoints::Missing(reason) => Self::Untested(reason),
         }
     }
 }

@@ -6,10 +6,10 @@ use crate::crd_state::CrdState;
 /// The reason to refuse the change of a CRD, if any.
 pub(super) fn refusal(found: &CrdState, wanted: &CrdState, repoint: bool) -> Option<String> {
     let (name, versions) = (found.name(), wanted.versions());
-    let gone = |those: &[&str]| -> Vec<String> {
+    let missing = |those: &[&str]| -> Vec<String> {
         those.iter().filter(|version| !versions.contains(version)).map(|version| (*version).to_owned()).collect()
     };
-    let stored = gone(&found.stored_versions());
+    let stored = missing(&found.stored_versions());
     if !stored.is_empty() {
         return Some(format!(
             "{name} may have objects stored as {}, which the definition does not know: they could not be read any more. \
@@ -17,7 +17,7 @@ pub(super) fn refusal(found: &CrdState, wanted: &CrdState, repoint: bool) -> Opt
             stored.join(", ")
         ));
     }
-    let served = gone(&found.served());
+    let served = missing(&found.served());
     if !served.is_empty() {
         return Some(format!(
             "{name} serves {}, which the definition does not know: whoever uses it would be cut off. Add it to the \
@@ -66,12 +66,12 @@ mod tests {
     #[test]
     fn harmful_enable_is_refused() {
         let wanted = crd(&["v1", "v2"], "v1", Some("us"));
-        let said = |found: &CrdState, repoint| refusal(found, &wanted, repoint).unwrap_or_default();
-        assert_eq!(said(&crd(&["v1"], "v1", None), false), "");
-        assert_eq!(said(&crd(&["v1", "v2"], "v1", Some("us")), false), "");
-        assert!(said(&crd(&["v0"], "v0", None), true).contains("may have objects stored as v0"));
-        assert!(said(&crd(&["v1", "v0"], "v1", None), true).contains("serves v0"));
-        assert!(said(&crd(&["v1", "v2"], "v1", Some("them")), false).contains("Service n/them:443/convert"));
-        assert_eq!(said(&crd(&["v1", "v2"], "v1", Some("them")), true), "");
+        let message = |found: &CrdState, repoint| refusal(found, &wanted, repoint).unwrap_or_default();
+        assert_eq!(message(&crd(&["v1"], "v1", None), false), "");
+        assert_eq!(message(&crd(&["v1", "v2"], "v1", Some("us")), false), "");
+        assert!(message(&crd(&["v0"], "v0", None), true).contains("may have objects stored as v0"));
+        assert!(message(&crd(&["v1", "v0"], "v1", None), true).contains("serves v0"));
+        assert!(message(&crd(&["v1", "v2"], "v1", Some("them")), false).contains("Service n/them:443/convert"));
+        assert_eq!(message(&crd(&["v1", "v2"], "v1", Some("them")), true), "");
     }
 }

@@ -31,7 +31,7 @@ struct Put {
     /// The earlier document, if read again.
     before: Option<Value>,
     overruled: bool,
-    said: Result<(), CallError>,
+    result: Result<(), CallError>,
 }
 
 /// Webhooks whose address was changed.
@@ -60,18 +60,18 @@ impl Registering {
         cluster: &Cluster,
         documents: &[Value],
         force: bool,
-        say: &mut dyn FnMut(EnableEvent),
+        report: &mut dyn FnMut(EnableEvent),
     ) -> Result<(), CallError> {
         for ours in documents {
             let path = cluster.document_path(ours).await?;
             let found = cluster.find(&path).await?;
-            found.iter().flat_map(|found| remarks(found, ours)).for_each(&mut *say);
-            let Put { applied, before, overruled, said } = put(cluster, &path, ours, force).await;
+            found.iter().flat_map(|found| remarks(found, ours)).for_each(&mut *report);
+            let Put { applied, before, overruled, result } = put(cluster, &path, ours, force).await;
             let found = before.or(found);
             let ours_too = ours.clone();
             self.0.extend(applied.map(|applied| AppliedDocument { path, found, applied, ours: ours_too, overruled }));
-            said?;
-            say(EnableEvent::Applied { document: title(ours) });
+            result?;
+            report(EnableEvent::Applied { document: title(ours) });
         }
         Ok(())
     }
@@ -109,7 +109,7 @@ impl Registering {
 /// Applies one document.
 async fn put(cluster: &Cluster, path: &str, ours: &Value, force: bool) -> Put {
     let (error, led) = match cluster.apply(ours, true).await {
-        Ok(applied) => return Put { applied: Some(applied), before: None, overruled: false, said: Ok(()) },
+        Ok(applied) => return Put { applied: Some(applied), before: None, overruled: false, result: Ok(()) },
         Err(error) if error.code() == Some(422) => match lead(cluster, path, ours, force).await {
             Ok(led) => (error, led),
             Err(error) => (error, None),
@@ -117,13 +117,13 @@ async fn put(cluster: &Cluster, path: &str, ours: &Value, force: bool) -> Put {
         Err(error) => (error, None),
     };
     let Some(Led { before, now, overruled }) = led else {
-        return Put { applied: None, before: None, overruled: false, said: Err(error) };
+        return Put { applied: None, before: None, overruled: false, result: Err(error) };
     };
-    let (applied, said) = match cluster.apply(ours, true).await {
+    let (applied, result) = match cluster.apply(ours, true).await {
         Ok(applied) => (applied, Ok(())),
         Err(error) => (now, Err(error)),
     };
-    Put { applied: Some(applied), before: Some(before), overruled, said }
+    Put { applied: Some(applied), before: Some(before), overruled, result }
 }
 
 /// Changes webhooks with the other form of address; `None` without such webhooks, or without permission to override.

@@ -23,11 +23,11 @@ pub(super) async fn undo(
             // A precondition failed: another client changed the document, or it was restored without a received
             // response.
             Err(error) if error.code() == Some(422) => {
-                let (now, said) = (cluster.get(path).await?, said_in(ours));
-                if now.get(said) == found.get(said) {
+                let (now, member) = (cluster.get(path).await?, main_member(ours));
+                if now.get(member) == found.get(member) {
                     return Ok(true);
                 }
-                if without_authorities(now.get(said)) != without_authorities(applied.get(said)) {
+                if without_authorities(now.get(member)) != without_authorities(applied.get(member)) {
                     return Ok(false);
                 }
                 seen = now;
@@ -42,7 +42,7 @@ pub(super) async fn undo(
 const TRIES: u16 = 3;
 
 /// The same without the bundles of cert-manager's injector.
-fn without_authorities(said: Option<&Value>) -> Option<Value> {
+fn without_authorities(content: Option<&Value>) -> Option<Value> {
     fn strip(value: &mut Value) {
         match value {
             Value::Object(members) => {
@@ -53,13 +53,13 @@ fn without_authorities(said: Option<&Value>) -> Option<Value> {
             _ => {}
         }
     }
-    let mut said = said?.clone();
-    strip(&mut said);
-    Some(said)
+    let mut content = content?.clone();
+    strip(&mut content);
+    Some(content)
 }
 
 /// The main member of a document.
-fn said_in(document: &Value) -> &'static str {
+fn main_member(document: &Value) -> &'static str {
     if document.get("webhooks").is_some() { "webhooks" } else { "spec" }
 }
 
@@ -67,10 +67,10 @@ fn said_in(document: &Value) -> &'static str {
 /// next to the old strategy.
 fn undone(found: &Value, applied: &Value, ours: &Value) -> Value {
     let generation = applied.pointer("/metadata/generation");
-    let said = said_in(ours);
+    let member = main_member(ours);
     let mut patch = vec![
         json!({"op": "test", "path": "/metadata/generation", "value": generation}),
-        json!({"op": "replace", "path": format!("/{said}"), "value": found.get(said)}),
+        json!({"op": "replace", "path": format!("/{member}"), "value": found.get(member)}),
     ];
     for members in ["labels", "annotations"] {
         let at = format!("/metadata/{members}");

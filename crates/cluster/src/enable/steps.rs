@@ -20,7 +20,7 @@ use crate::conversion::{ClientStanza, SelfTest, endpoints};
 use crate::crd_state::{CrdState, REPLACED_WITHIN};
 use crate::dry_run::DryRun;
 use crate::stopwatch::Stopwatch;
-use crate::superset::says;
+use crate::superset::is_superset_of;
 
 /// Points the conversion of a CRD to the pointsman webhook. First tests every endpoint with the requests and trust
 /// settings of an API server. Then applies the whole CRD at once: objects of a version served without its conversion
@@ -34,9 +34,9 @@ use crate::superset::says;
 pub async fn enable(
     cluster: &Cluster,
     options: &EnableOptions,
-    say: &mut dyn FnMut(EnableEvent),
+    report: &mut dyn FnMut(EnableEvent),
 ) -> Result<Enabled, EnableError> {
-    let (mut said, mut before) = (Vec::new(), None);
+    let (mut planned, mut before) = (Vec::new(), None);
     for _ in 0..TRIES {
         let found = CrdState::find(cluster, &options.name).await?;
         let wanted = chosen(options, found.as_ref())?;
@@ -47,21 +47,21 @@ pub async fn enable(
             return Err(EnableError::Refused(format!("nothing was changed: {reason}")));
         }
         let steps = plan(&target, wanted, options);
-        if said != steps {
-            said.clone_from(&steps);
-            say(EnableEvent::Plan(steps.clone()));
-            found.iter().flat_map(|found| remarks(found.document(), &wanted.crd)).for_each(&mut *say);
+        if planned != steps {
+            planned.clone_from(&steps);
+            report(EnableEvent::Plan(steps.clone()));
+            found.iter().flat_map(|found| remarks(found.document(), &wanted.crd)).for_each(&mut *report);
         }
-        let endpoints = test(cluster, &target, found.as_ref(), options, say).await?;
-        let unchanged = found.as_ref().is_some_and(|found| says(found.document(), &wanted.crd));
+        let endpoints = test(cluster, &target, found.as_ref(), options, report).await?;
+        let unchanged = found.as_ref().is_some_and(|found| is_superset_of(found.document(), &wanted.crd));
         let mut enabled = Enabled { crd: target.name(), steps, endpoints, versions: Vec::new(), unchanged };
         if options.dry_run != Some(DryRun::Client) {
-            try_out(cluster, wanted, &target, found.as_ref(), options, say).await?;
+            try_out(cluster, wanted, &target, found.as_ref(), options, report).await?;
         }
         if options.dry_run.is_some() {
             return Ok(enabled);
         }
-        let Some(applied) = apply(cluster, wanted, found.as_ref(), say).await? else {
+        let Some(applied) = apply(cluster, wanted, found.as_ref(), report).await? else {
             before = Some(found);
             continue;
         };
@@ -71,17 +71,17 @@ pub async fn enable(
             sleep(REPLACED_WITHIN).await;
         }
         let mut registering = Registering::default();
-        match come_into_force(cluster, &applied, options, &mut registering, say).await {
+        match verify_and_register(cluster, &applied, options, &mut registering, report).await {
             Ok(versions) => {
                 enabled.versions = versions;
                 // The CRD is enabled, even if the annotation remains.
                 if let Err(error) = forget_the_way_out(cluster, &applied).await {
-                    say(EnableEvent::NoteLeft { annotation: DISABLING, reason: error.to_string() });
+                    report(EnableEvent::NoteLeft { annotation: DISABLING, reason: error.to_string() });
                 }
             }
             Err(reason) => {
                 let registered = registering.undo(cluster).await;
-                let after = put_back(cluster, found.as_ref(), &applied, wanted, say).await;
+                let after = put_back(cluster, found.as_ref(), &applied, wanted, report).await;
                 return Err(EnableError::Unread { reason, after: format!("{after}{registered}") });
             }
         }
@@ -95,7 +95,7 @@ fn plan(target: &CrdState, wanted: &DesiredCrd, options: &EnableOptions) -> Vec<
     let place = ClientStanza::of(target.document()).map_or_else(String::new, |stanza| stanza.place.to_string());
     let apply = |document: &Value| EnableStep::Apply { document: title(document) };
     let tried = || target.served().into_iter().map(|version| EnableStep::Try { version: version.to_owned() });
-    let mut steps = vec![EnableStep::Ask { place }];
+    let mut steps = vec![EnableStep::TestEndpoints { place }];
     steps.extend(wanted.before.iter().chain([&wanted.crd]).map(apply));
     steps.extend(tried());
     if !options.registered.is_empty() {
@@ -107,20 +107,20 @@ fn plan(target: &CrdState, wanted: &DesiredCrd, options: &EnableOptions) -> Vec<
 
 /// Waits until every version is readable and writable, and applies webhook configurations and policies. Returns the
 /// versions.
-async fn come_into_force(
+async fn verify_and_register(
     cluster: &Cluster,
     crd: &CrdState,
     options: &EnableOptions,
     registering: &mut Registering,
-    say: &mut dyn FnMut(EnableEvent),
+    report: &mut dyn FnMut(EnableEvent),
 ) -> Result<Vec<String>, String> {
     let mut versions = Vec::new();
     for version in crd.served() {
         readable(cluster, crd, version).await?;
-        say(EnableEvent::Reads { version: version.to_owned() });
+        report(EnableEvent::Reads { version: version.to_owned() });
         versions.push(version.to_owned());
     }
-    match creatable(cluster, crd, &options.samples, say).await {
+    match creatable(cluster, crd, &options.samples, report).await {
         // An existing webhook has another address, which the next step fixes. The test is repeated afterwards.
         Err(reason) if fails(&options.registered, &reason) => {}
         created => created?,
@@ -128,10 +128,10 @@ async fn come_into_force(
     if options.registered.is_empty() {
         return Ok(versions);
     }
-    registering.apply(cluster, &options.registered, options.force, say).await.map_err(|error| error.to_string())?;
+    registering.apply(cluster, &options.registered, options.force, report).await.map_err(|error| error.to_string())?;
     // The API server does not call the webhooks before it has received them.
     sleep(REPLACED_WITHIN).await;
-    creatable(cluster, crd, &options.judged, say).await?;
+    creatable(cluster, crd, &options.judged, report).await?;
     Ok(versions)
 }
 
@@ -175,7 +175,7 @@ async fn try_out(
     target: &CrdState,
     found: Option<&CrdState>,
     options: &EnableOptions,
-    say: &mut dyn FnMut(EnableEvent),
+    report: &mut dyn FnMut(EnableEvent),
 ) -> Result<(), EnableError> {
     let replaces = found.and_then(|found| Some((found.path(), replacing(found, &wanted.crd)?)));
     for document in wanted.before.iter().chain([&wanted.crd]).chain(&options.registered) {
@@ -195,7 +195,7 @@ async fn try_out(
             return Err(EnableError::Conflict { document: title(document), conflicts: theirs.join(", ") });
         }
         for conflict in theirs {
-            say(EnableEvent::TakenOver { document: title(document), conflict });
+            report(EnableEvent::TakenOver { document: title(document), conflict });
         }
         match replaces {
             Some((path, patch)) => {
@@ -243,11 +243,11 @@ async fn apply(
     cluster: &Cluster,
     wanted: &DesiredCrd,
     found: Option<&CrdState>,
-    say: &mut dyn FnMut(EnableEvent),
+    report: &mut dyn FnMut(EnableEvent),
 ) -> Result<Option<CrdState>, EnableError> {
     for document in &wanted.before {
         cluster.apply(document, true).await?;
-        say(EnableEvent::Applied { document: title(document) });
+        report(EnableEvent::Applied { document: title(document) });
     }
     let mut crd = wanted.crd.clone();
     let mut replaced = None;
@@ -271,14 +271,14 @@ async fn apply(
     // Without an earlier CRD, a conflict is with a new one.
     match cluster.apply(&crd, found.is_some()).await {
         Ok(applied) => {
-            say(EnableEvent::Applied { document: title(&crd) });
+            report(EnableEvent::Applied { document: title(&crd) });
             Ok(Some(CrdState::new(applied)?))
         }
         Err(error) if error.code() == Some(409) => Ok(None),
         Err(error) => match replaced {
             // The conversion address has changed without a test.
             Some((found, now)) => {
-                let after = put_back(cluster, Some(found), &now, wanted, say).await;
+                let after = put_back(cluster, Some(found), &now, wanted, report).await;
                 Err(EnableError::Unread { reason: error.message(), after })
             }
             None => Err(error.into()),
@@ -292,7 +292,7 @@ async fn test(
     target: &CrdState,
     found: Option<&CrdState>,
     options: &EnableOptions,
-    say: &mut dyn FnMut(EnableEvent),
+    report: &mut dyn FnMut(EnableEvent),
 ) -> Result<Vec<String>, EnableError> {
     let Some(mut stanza) = ClientStanza::of(target.document()) else {
         return Err(EnableError::Untested("the CRD says nothing of a webhook".to_owned()));
@@ -303,15 +303,15 @@ async fn test(
         stanza.authorities = theirs.and_then(|theirs| theirs.authorities);
     }
     let client = SelfTest::new(&stanza).map_err(EnableError::Untested)?;
-    let asked = match options.endpoints.is_empty() {
+    let tested = match options.endpoints.is_empty() {
         true => endpoints(cluster, &stanza.place).await?,
         false => options.endpoints.clone(),
     };
-    for endpoint in &asked {
+    for endpoint in &tested {
         client.run(endpoint, &options.probes).await.map_err(EnableError::Untested)?;
-        say(EnableEvent::Answers { endpoint: endpoint.clone(), probes: options.probes.len() });
+        report(EnableEvent::Answers { endpoint: endpoint.clone(), probes: options.probes.len() });
     }
-    Ok(asked)
+    Ok(tested)
 }
 
 /// Waits until a version is served, and a list succeeds, which converts objects of other versions.
@@ -347,7 +347,7 @@ async fn put_back(
     found: Option<&CrdState>,
     applied: &CrdState,
     wanted: &DesiredCrd,
-    say: &mut dyn FnMut(EnableEvent),
+    report: &mut dyn FnMut(EnableEvent),
 ) -> String {
     let Some(found) = found else {
         return "the CRD was not there before, and stays: delete it, if nobody has made objects of it".to_owned();
@@ -357,7 +357,7 @@ async fn put_back(
     }
     match undo(cluster, &found.path(), found.document(), applied.document(), &wanted.crd, MANAGER).await {
         Ok(true) => {
-            say(EnableEvent::PutBack);
+            report(EnableEvent::PutBack);
             let policies: Vec<String> = wanted.before.iter().map(title).collect();
             let also = if policies.is_empty() { String::new() } else { format!("; {} stay", policies.join(" and ")) };
             format!("the CRD is again what it was{also}")

@@ -92,10 +92,13 @@ mod tests {
         }
         assert_eq!(found(&[("s", &one), ("t", &other)]), [""; 0]);
         for other in [&other, &namesake] {
-            let said = found(&[("s", &one), ("t", other), ("s", other)]);
-            assert_eq!(said.len(), 1, "{said:?}");
-            assert!(said[0].starts_with("Kind d2: its caBundle has another authority than Kind d0"), "{said:?}");
-            assert!(said[0].contains("Service n/s:443"), "{said:?}");
+            let problems = found(&[("s", &one), ("t", other), ("s", other)]);
+            assert_eq!(problems.len(), 1, "{problems:?}");
+            assert!(
+                problems[0].starts_with("Kind d2: its caBundle has another authority than Kind d0"),
+                "{problems:?}"
+            );
+            assert!(problems[0].contains("Service n/s:443"), "{problems:?}");
         }
     }
 }

@@ -166,7 +166,7 @@ mod tests {
         })
     }
 
-    fn said(documents: &[Value]) -> Vec<String> {
+    fn problems(documents: &[Value]) -> Vec<String> {
         let options = DocumentOptions { kind: &|_| None, drift: &|_| Vec::new(), now: 1_790_000_000 };
         let findings = examine_documents(documents, &options).findings.into_iter();
         findings.map(|one| format!("{}: {}", one.document, one.problem)).collect()
@@ -174,14 +174,14 @@ mod tests {
 
     #[track_caller]
     fn one(documents: &[Value], words: &str) {
-        let found = said(documents);
+        let found = problems(documents);
         assert!(found.len() == 1 && found[0].contains(words), "{words}: {found:?}");
     }
 
     #[test]
     fn file_with_bad_bundle_is_found() {
         let good = authority();
-        assert_eq!(said(&[converted(&good), configuration("pointsman-v", &good)]), [""; 0]);
+        assert_eq!(problems(&[converted(&good), configuration("pointsman-v", &good)]), [""; 0]);
         for (bundle, words) in [("Cg==", "no PEM certificate"), ("", "no caBundle"), ("*", "not base64")] {
             one(&[converted(bundle)], "CustomResourceDefinition ws.e.com: it");
             one(&[converted(bundle)], words);
@@ -196,7 +196,7 @@ mod tests {
         for bundle in ["", "Cg=="] {
             for mut document in [converted(bundle), configuration("pointsman-v", bundle)] {
                 document["metadata"]["annotations"] = json!({"cert-manager.io/inject-ca-from": "n/c"});
-                assert_eq!(said(&[document]), [""; 0]);
+                assert_eq!(problems(&[document]), [""; 0]);
             }
         }
     }
@@ -214,7 +214,7 @@ mod tests {
         one(&[crd(Value::Null)], words);
         let mut two_stored = crd(json!({"strategy": "None"}));
         two_stored["spec"]["versions"][0]["served"] = json!(false);
-        assert_eq!(said(&[two_stored.clone()]), [""; 0]);
+        assert_eq!(problems(&[two_stored.clone()]), [""; 0]);
         two_stored["status"] = json!({"storedVersions": ["v1", "v2"]});
         one(&[two_stored.clone()], "with v2 served and v1, v2 stored");
         two_stored["spec"]["versions"][0]["schema"] = two_stored["spec"]["versions"][1]["schema"].clone();

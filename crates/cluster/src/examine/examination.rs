@@ -95,7 +95,7 @@ async fn trusted(
     };
     let found = match endpoints(cluster, &stanza.place).await {
         Ok(found) => found,
-        Err(NoEndpoints::Nobody(reason)) => {
+        Err(NoEndpoints::Missing(reason)) => {
             return find(format!("{reason}: what it is for cannot be written"), "docs/running.md, First checks");
         }
         Err(NoEndpoints::Call(error)) => {
@@ -121,7 +121,7 @@ async fn trusted(
             Err(Unconnected::Unreached(reason)) => {
                 unknown.insert(format!("what {endpoint} shows: it cannot be reached from here ({reason})"));
             }
-            Err(error @ Unconnected::Nobody(_)) => {
+            Err(error @ Unconnected::Refused(_)) => {
                 find(format!("{endpoint}: {error}"), "docs/running.md, First checks")
             }
             Err(error @ Unconnected::Untrusted { .. }) => {

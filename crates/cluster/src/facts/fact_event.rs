@@ -18,7 +18,7 @@ pub enum FactEvent {
     /// The current facts, after a list or a change.
     Seen(FactState),
     /// The API server responded without change.
-    Heard,
+    Unchanged,
     /// The observed objects cannot be those of the fact: they are namespaced and the fact has no namespace, or the
     /// reverse.
     Misplaced {

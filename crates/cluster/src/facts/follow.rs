@@ -19,7 +19,7 @@ use crate::pages::{items, next_page};
 pub fn with_one_watch(facts: &[WatchedFact]) -> Vec<Vec<WatchedFact>> {
     let mut groups: Vec<Vec<WatchedFact>> = Vec::new();
     for fact in facts {
-        let of = |group: &&mut Vec<WatchedFact>| group.first().is_some_and(|other| other.is_beside(fact));
+        let of = |group: &&mut Vec<WatchedFact>| group.first().is_some_and(|other| other.shares_objects(fact));
         match groups.iter_mut().find(of) {
             Some(group) => group.push(fact.clone()),
             None => groups.push(vec![fact.clone()]),
@@ -30,30 +30,30 @@ pub fn with_one_watch(facts: &[WatchedFact]) -> Vec<Vec<WatchedFact>> {
 
 /// Follows facts of one resource forever, with get, list and watch of that resource alone. Requests only metadata if
 /// sufficient. Reports facts and errors by the callback. While the resource does not exist, its facts are false.
-pub async fn follow_facts(cluster: &Cluster, facts: &[WatchedFact], tell: &mut dyn FnMut(FactEvent)) {
+pub async fn follow_facts(cluster: &Cluster, facts: &[WatchedFact], report: &mut dyn FnMut(FactEvent)) {
     let (mut pause, mut known) = (Duration::ZERO, None);
     loop {
-        let (ended, watched) = match read(cluster, facts, &mut known, tell).await {
+        let (ended, watched) = match read(cluster, facts, &mut known, report).await {
             Ok(now) => {
                 let began = Instant::now();
-                (watch(cluster, facts, now, tell).await, began.elapsed())
+                (watch(cluster, facts, now, report).await, began.elapsed())
             }
             Err(error) => (Err(error), Duration::ZERO),
         };
         pause = next_pause(pause, watched, ended.as_ref().err().and_then(CallError::retry_after));
         match ended {
-            Ok(WatchEnd::Over) => tell(FactEvent::Heard),
+            Ok(WatchEnd::Over) => report(FactEvent::Unchanged),
             Ok(WatchEnd::Old) => known = None,
             Err(error) => {
-                let is_gone = error.code() == Some(404);
-                if is_gone {
-                    tell(FactEvent::Seen(Seen::nothing(facts).facts()));
+                let is_missing = error.code() == Some(404);
+                if is_missing {
+                    report(FactEvent::Seen(Seen::nothing(facts).facts()));
                 }
                 // A lost connection does not invalidate known facts: the watch continues.
                 if !error.passes() {
                     known = None;
                 }
-                tell(FactEvent::Failed { error, pause });
+                report(FactEvent::Failed { error, pause });
             }
         }
         sleep(pause).await;
@@ -80,7 +80,7 @@ async fn read<'k>(
     cluster: &Cluster,
     facts: &[WatchedFact],
     known: &'k mut Option<KnownObjects>,
-    tell: &mut dyn FnMut(FactEvent),
+    report: &mut dyn FnMut(FactEvent),
 ) -> Result<&'k mut KnownObjects, CallError> {
     let now = match known.take() {
         Some(now) => now,
@@ -90,8 +90,8 @@ async fn read<'k>(
                 None => String::new(),
             };
             let (seen, version) = list(cluster, facts, &collection).await?;
-            tell(FactEvent::Seen(seen.facts()));
-            tell_of_strays(&seen, tell);
+            report(FactEvent::Seen(seen.facts()));
+            report_strays(&seen, report);
             KnownObjects { collection, seen, version }
         }
     };
@@ -103,7 +103,7 @@ async fn watch(
     cluster: &Cluster,
     facts: &[WatchedFact],
     known: &mut KnownObjects,
-    tell: &mut dyn FnMut(FactEvent),
+    report: &mut dyn FnMut(FactEvent),
 ) -> Result<WatchEnd, CallError> {
     let KnownObjects { collection, seen, version } = known;
     let path = format!(
@@ -126,7 +126,7 @@ async fn watch(
         if let Some(now) = object.pointer("/metadata/resourceVersion").and_then(Value::as_str) {
             now.clone_into(version);
         }
-        tell(if changed { FactEvent::Seen(seen.facts()) } else { FactEvent::Heard });
+        report(if changed { FactEvent::Seen(seen.facts()) } else { FactEvent::Unchanged });
         ControlFlow::Continue(())
     };
     let extent = if of_metadata(facts) { Extent::Metadata } else { Extent::Objects };
@@ -134,16 +134,16 @@ async fn watch(
         Err(error) if error.code() == Some(410) => Ok(WatchEnd::Old),
         Err(error) => Err(error),
         Ok(()) => {
-            tell_of_strays(seen, tell);
+            report_strays(seen, report);
             Ok(end)
         }
     }
 }
 
 /// Reports objects in locations that no mutation uses.
-fn tell_of_strays(seen: &Seen, tell: &mut dyn FnMut(FactEvent)) {
+fn report_strays(seen: &Seen, report: &mut dyn FnMut(FactEvent)) {
     if let Some(fact) = seen.stray() {
-        tell(FactEvent::Misplaced { fact: fact.clone() });
+        report(FactEvent::Misplaced { fact: fact.clone() });
     }
 }
 

@@ -6,9 +6,9 @@ use std::time::Duration;
 /// the watch since then, zero if none; the last argument is the `Retry-After` value. Only a watch of at least 10 s
 /// resets the back-off: events alone prove nothing, since a list may be allowed without the watch.
 #[must_use]
-pub fn next_pause(before: Duration, watched: Duration, asked: Option<Duration>) -> Duration {
+pub fn next_pause(before: Duration, watched: Duration, retry_after: Option<Duration>) -> Duration {
     let pause = if watched >= STEADY { SHORTEST } else { before * 2 };
-    pause.max(asked.unwrap_or_default()).clamp(SHORTEST, LONGEST)
+    pause.max(retry_after.unwrap_or_default()).clamp(SHORTEST, LONGEST)
 }
 
 /// Minimum duration of a successful watch.

@@ -20,12 +20,12 @@ pub async fn forget(
     cluster: &Cluster,
     name: &str,
     options: &ForgetOptions<'_>,
-    say: &mut dyn FnMut(MigrateEvent),
+    report: &mut dyn FnMut(MigrateEvent),
     stop: &dyn Fn() -> bool,
 ) -> Result<Forgotten, MigrateError> {
     let version = options.version.clone();
     let mut forgotten = Forgotten { crd: name.to_owned(), version, ..Forgotten::default() };
-    match until_stopped(stop, steps(cluster, options, say, stop, &mut forgotten)).await {
+    match until_stopped(stop, steps(cluster, options, report, stop, &mut forgotten)).await {
         Some(ended) => ended?,
         None => forgotten.objects.interrupted = true,
     }
@@ -35,7 +35,7 @@ pub async fn forget(
 async fn steps(
     cluster: &Cluster,
     options: &ForgetOptions<'_>,
-    say: &mut dyn FnMut(MigrateEvent),
+    report: &mut dyn FnMut(MigrateEvent),
     stop: &dyn Fn() -> bool,
     forgotten: &mut Forgotten,
 ) -> Result<(), MigrateError> {
@@ -48,7 +48,7 @@ async fn steps(
         MigrationTarget::forgotten(&options.version, format!("{KEPT}{}", options.version), options.is_ours),
         &speed,
         &mut forgotten.objects,
-        say,
+        report,
         stop,
     );
     run.dry_run = options.dry_run;
@@ -100,7 +100,7 @@ mod tests {
             }))
             .unwrap()
         };
-        let said = |crd: &CrdState, version: &str| {
+        let error_of = |crd: &CrdState, version: &str| {
             let (version, order) = (version.to_owned(), ["v1", "v2", "v3"].map(str::to_owned).to_vec());
             let options = ForgetOptions {
                 version,
@@ -115,15 +115,15 @@ mod tests {
         };
         let alone = crd(&["v3"], "v3", &["v3"]);
         assert_eq!(
-            (said(&alone, "v1").as_str(), said(&alone, "v2").as_str(), said(&alone, "v0").as_str()),
+            (error_of(&alone, "v1").as_str(), error_of(&alone, "v2").as_str(), error_of(&alone, "v0").as_str()),
             ("", "", "")
         );
-        assert!(said(&alone, "v3").contains("serves v3"));
-        assert!(said(&crd(&["v3"], "v2", &["v2"]), "v2").contains("stored as v2"));
-        assert!(said(&crd(&["v3"], "v3", &["v1", "v3"]), "v1").contains("stored as v1"));
+        assert!(error_of(&alone, "v3").contains("serves v3"));
+        assert!(error_of(&crd(&["v3"], "v2", &["v2"]), "v2").contains("stored as v2"));
+        assert!(error_of(&crd(&["v3"], "v3", &["v1", "v3"]), "v1").contains("stored as v1"));
         let around = crd(&["v1", "v3"], "v3", &["v3"]);
-        assert!(said(&around, "v2").contains("the way from v3 to v1 leads through v2"));
-        assert_eq!(said(&crd(&["v2", "v3"], "v3", &["v3"]), "v1"), "");
-        assert!(said(&crd(&["v3"], "v1", &["v1"]), "v2").contains("the way from v1 to v3 leads through v2"));
+        assert!(error_of(&around, "v2").contains("the way from v3 to v1 leads through v2"));
+        assert_eq!(error_of(&crd(&["v2", "v3"], "v3", &["v3"]), "v1"), "");
+        assert!(error_of(&crd(&["v3"], "v1", &["v1"]), "v2").contains("the way from v1 to v3 leads through v2"));
     }
 }

@@ -17,7 +17,7 @@ use crate::crd_state::CrdState;
 use crate::pages::{Pages, behind, items};
 use crate::retry_budget::RetryBudget;
 use crate::stop_signal::until_stopped;
-use crate::superset::says;
+use crate::superset::is_superset_of;
 
 /// Writes every object of a CRD that is stored in another version than the storage version, and updates
 /// `status.storedVersions` of the CRD. Afterwards the other versions may be removed. `name` is `plural.group`; `stop`
@@ -34,11 +34,11 @@ pub async fn migrate(
     cluster: &Cluster,
     name: &str,
     options: &MigrateOptions,
-    say: &mut dyn FnMut(MigrateEvent),
+    report: &mut dyn FnMut(MigrateEvent),
     stop: &dyn Fn() -> bool,
 ) -> Result<Migrated, MigrateError> {
     let mut migrated = Migrated { crd: name.to_owned(), ..Migrated::default() };
-    match until_stopped(stop, steps(cluster, options, say, stop, &mut migrated)).await {
+    match until_stopped(stop, steps(cluster, options, report, stop, &mut migrated)).await {
         Some(ended) => ended?,
         None => migrated.objects.interrupted = true,
     }
@@ -48,7 +48,7 @@ pub async fn migrate(
 async fn steps(
     cluster: &Cluster,
     options: &MigrateOptions,
-    say: &mut dyn FnMut(MigrateEvent),
+    report: &mut dyn FnMut(MigrateEvent),
     stop: &dyn Fn() -> bool,
     migrated: &mut Migrated,
 ) -> Result<(), MigrateError> {
@@ -63,30 +63,30 @@ async fn steps(
     let is_marked = crd.annotation(ANNOTATION).is_some() && crd.is_converted();
     let through = crd.storage() == to && migrated.is_complete() && !is_marked;
     if options.dry_run {
-        migrated.objects.left = if through { None } else { Some(count(&first_of(cluster, &crd, &to, say).await?)) };
+        migrated.objects.left = if through { None } else { Some(count(&first_of(cluster, &crd, &to, report).await?)) };
         return Ok(());
     }
     if through {
-        delete_old_policies(cluster, &crd, say).await;
-        return forget(cluster, &crd, say).await;
+        delete_old_policies(cluster, &crd, report).await;
+        return forget(cluster, &crd, report).await;
     }
     if crd.storage() != to {
-        crd = flip(cluster, crd, &to, options, say).await?;
+        crd = flip(cluster, crd, &to, options, report).await?;
     }
-    let (crd, mark) = marked(cluster, crd, options, say).await?;
+    let (crd, mark) = marked(cluster, crd, options, report).await?;
     // Every API server uses the new storage version now.
-    delete_old_policies(cluster, &crd, say).await;
-    let was_delegated = delegated(cluster, &crd, options.means, say).await?;
+    delete_old_policies(cluster, &crd, report).await;
+    let was_delegated = delegated(cluster, &crd, options.means, report).await?;
     let speed = Speed { page: options.page, max_in_flight: options.max_in_flight };
     let mut run =
-        RewriteRun::new(cluster, crd, MigrationTarget::stored(mark), &speed, &mut migrated.objects, say, stop);
+        RewriteRun::new(cluster, crd, MigrationTarget::stored(mark), &speed, &mut migrated.objects, report, stop);
     run.conversion.clone_from(&options.conversion);
     let ended = run.rounds().await;
     let (is_done, began) = (ended.is_ok() && !run.objects.interrupted && run.objects.failures.is_empty(), run.crd);
     // The first error is returned; versions that another client removed from the list are restored in either case.
     let stored = match (is_done, was_delegated) {
-        (true, _) => trim(cluster, &began, say).await,
-        (false, true) => untrim(cluster, &began, &migrated.stored_before, say).await,
+        (true, _) => trim(cluster, &began, report).await,
+        (false, true) => untrim(cluster, &began, &migrated.stored_before, report).await,
         (false, false) => Ok(stored(&CrdState::fetch(cluster, &name).await?)),
     };
     ended?;
@@ -128,25 +128,25 @@ async fn flip(
     mut crd: CrdState,
     to: &str,
     options: &MigrateOptions,
-    say: &mut dyn FnMut(MigrateEvent),
+    report: &mut dyn FnMut(MigrateEvent),
 ) -> Result<CrdState, MigrateError> {
     for document in &options.before {
-        guarded(cluster, document, say).await?;
+        guarded(cluster, document, report).await?;
     }
     for _ in 0..TRIES {
         let from = crd.storage().to_owned();
         let patch = flipped(&crd, to);
         let flip = async || cluster.patch(&crd.path(), PatchForm::Json, &patch, Extent::Objects).await;
-        match patiently(say, flip).await {
+        match patiently(report, flip).await {
             Ok(changed) => {
-                say(MigrateEvent::Flipped { from, to: to.to_owned() });
+                report(MigrateEvent::Flipped { from, to: to.to_owned() });
                 return Ok(CrdState::new(changed)?);
             }
             // A precondition failed.
             Err(error) if matches!(error.code(), Some(409 | 422)) => {}
             Err(error) => return Err(error.into()),
         }
-        crd = patiently(say, async || CrdState::fetch(cluster, &crd.name()).await).await?;
+        crd = patiently(report, async || CrdState::fetch(cluster, &crd.name()).await).await?;
         check(&crd, to)?;
         if crd.storage() == to {
             return Ok(crd);
@@ -157,14 +157,18 @@ async fn flip(
 
 /// Applies a policy. An equal policy of another field manager is accepted: server-side apply reports a conflict there,
 /// because of defaulted fields.
-async fn guarded(cluster: &Cluster, document: &Value, say: &mut dyn FnMut(MigrateEvent)) -> Result<(), MigrateError> {
-    let Err(error) = patiently(say, async || cluster.apply(document, false).await).await else { return Ok(()) };
+async fn guarded(
+    cluster: &Cluster,
+    document: &Value,
+    report: &mut dyn FnMut(MigrateEvent),
+) -> Result<(), MigrateError> {
+    let Err(error) = patiently(report, async || cluster.apply(document, false).await).await else { return Ok(()) };
     if error.conflicts().is_empty() {
         return Err(error.into());
     }
     let path = cluster.document_path(document).await?;
-    let there = patiently(say, async || cluster.get(&path).await).await?;
-    if says(&there, document) { Ok(()) } else { Err(MigrateError::of_policy(error, document)) }
+    let there = patiently(report, async || cluster.get(&path).await).await?;
+    if is_superset_of(&there, document) { Ok(()) } else { Err(MigrateError::of_policy(error, document)) }
 }
 
 /// The patch that changes the storage version, with preconditions on the versions and the conversion strategy.
@@ -189,24 +193,24 @@ async fn marked(
     cluster: &Cluster,
     crd: CrdState,
     options: &MigrateOptions,
-    say: &mut dyn FnMut(MigrateEvent),
+    report: &mut dyn FnMut(MigrateEvent),
 ) -> Result<(CrdState, Option<Mark>), MigrateError> {
     if let Some(mark) = Mark::of(&crd) {
-        say(MigrateEvent::GoesOn);
+        report(MigrateEvent::Resumed);
         return Ok((crd, Some(mark)));
     }
     if !options.settle.is_zero() {
-        say(MigrateEvent::Settling(options.settle));
+        report(MigrateEvent::Settling(options.settle));
         sleep(options.settle).await;
     }
-    let list = first_of(cluster, &crd, crd.storage(), say).await?;
+    let list = first_of(cluster, &crd, crd.storage(), report).await?;
     let since = list.pointer("/metadata/resourceVersion").and_then(Value::as_str).unwrap_or_default();
     let Some(mark) = Mark::new(&crd, since) else {
         return Ok((crd, None));
     };
     let patch = mark.patch();
     let leave = async || cluster.patch(&crd.path(), PatchForm::Merge, &patch, Extent::Objects).await;
-    let crd = CrdState::new(patiently(say, leave).await?)?;
+    let crd = CrdState::new(patiently(report, leave).await?)?;
     // If the spec changed during the wait, the annotation is invalid, and everything is written.
     let mark = Mark::of(&crd);
     Ok((crd, mark))
@@ -217,11 +221,11 @@ async fn first_of(
     cluster: &Cluster,
     crd: &CrdState,
     version: &str,
-    say: &mut dyn FnMut(MigrateEvent),
+    report: &mut dyn FnMut(MigrateEvent),
 ) -> Result<Value, MigrateError> {
     let pages = Pages::new(cluster, crd.collection(version), Extent::MetadataOfAll, 1);
     let mut waits = async |error, pause| {
-        say(MigrateEvent::Trying { error, pause });
+        report(MigrateEvent::Trying { error, pause });
         Ok(())
     };
     pages.with_patience(&RetryBudget::default()).page(None, &mut waits).await
@@ -231,10 +235,10 @@ async fn first_of(
 async fn trim(
     cluster: &Cluster,
     began: &CrdState,
-    say: &mut dyn FnMut(MigrateEvent),
+    report: &mut dyn FnMut(MigrateEvent),
 ) -> Result<Vec<String>, MigrateError> {
-    let (crd, stored) = set_stored(cluster, began, &|crd| vec![crd.storage().to_owned()], say).await?;
-    forget(cluster, &crd, say).await?;
+    let (crd, stored) = set_stored(cluster, began, &|crd| vec![crd.storage().to_owned()], report).await?;
+    forget(cluster, &crd, report).await?;
     Ok(stored)
 }
 
@@ -243,14 +247,14 @@ async fn untrim(
     cluster: &Cluster,
     began: &CrdState,
     before: &[String],
-    say: &mut dyn FnMut(MigrateEvent),
+    report: &mut dyn FnMut(MigrateEvent),
 ) -> Result<Vec<String>, MigrateError> {
     let all = |crd: &CrdState| {
         let known = crd.versions();
         let lost = before.iter().filter(|one| known.contains(&one.as_str()) && !stored(crd).contains(one));
         lost.cloned().chain(stored(crd)).collect()
     };
-    Ok(set_stored(cluster, began, &all, say).await?.1)
+    Ok(set_stored(cluster, began, &all, report).await?.1)
 }
 
 /// Sets `storedVersions`, if the CRD is unchanged. Returns the CRD as read, and the list.
@@ -258,11 +262,11 @@ async fn set_stored(
     cluster: &Cluster,
     began: &CrdState,
     versions: &dyn Fn(&CrdState) -> Vec<String>,
-    say: &mut dyn FnMut(MigrateEvent),
+    report: &mut dyn FnMut(MigrateEvent),
 ) -> Result<(CrdState, Vec<String>), MigrateError> {
     let name = began.name();
     for _ in 0..TRIES {
-        let crd = patiently(say, async || CrdState::fetch(cluster, &name).await).await?;
+        let crd = patiently(report, async || CrdState::fetch(cluster, &name).await).await?;
         if (crd.uid(), crd.generation()) != (began.uid(), began.generation()) {
             return Err(MigrateError::Changed { crd: name });
         }
@@ -271,7 +275,7 @@ async fn set_stored(
         let patch = json!({"metadata": metadata, "status": {"storedVersions": stored}});
         let path = format!("{}/status", crd.path());
         let set = async || cluster.patch(&path, PatchForm::Merge, &patch, Extent::Metadata).await;
-        match patiently(say, set).await {
+        match patiently(report, set).await {
             Ok(_) => return Ok((crd, stored)),
             // A concurrent write of a condition.
             Err(CallError::Refused { code: 409, .. }) => {}
@@ -282,10 +286,10 @@ async fn set_stored(
 }
 
 /// Removes the progress annotation.
-async fn forget(cluster: &Cluster, crd: &CrdState, say: &mut dyn FnMut(MigrateEvent)) -> Result<(), MigrateError> {
+async fn forget(cluster: &Cluster, crd: &CrdState, report: &mut dyn FnMut(MigrateEvent)) -> Result<(), MigrateError> {
     if crd.annotation(ANNOTATION).is_some() {
         let take = async || cluster.patch(&crd.path(), PatchForm::Merge, &unmark(), Extent::Metadata).await;
-        patiently(say, take).await?;
+        patiently(report, take).await?;
     }
     Ok(())
 }

@@ -10,7 +10,9 @@ use serde_json::{Value, json};
 use super::target::{Listed, ObjectChange};
 use crate::cluster::PatchForm;
 use crate::crd_state::CrdState;
-use crate::ownership::{LAST_APPLIED, ObjectConversion, is_managed, last_applied_version, references_anew, translated};
+use crate::ownership::{
+    LAST_APPLIED, ObjectConversion, is_managed, last_applied_version, translated, updated_references,
+};
 
 /// Stores an object again, unchanged.
 ///
@@ -18,7 +20,7 @@ use crate::ownership::{LAST_APPLIED, ObjectConversion, is_managed, last_applied_
 /// since it owns nothing, and creates nothing: a different or missing uid is a conflict. On an object without entries
 /// it would add `before-first-apply`; such an object gets an empty merge patch with a resourceVersion instead. If the
 /// object is in the storage version already, the write is a no-op.
-pub(super) fn stored_anew(listed: &Listed, is_managed: bool, crd: &CrdState) -> (PatchForm, Value) {
+pub(super) fn store_again(listed: &Listed, is_managed: bool, crd: &CrdState) -> (PatchForm, Value) {
     if !is_managed {
         return (PatchForm::Merge, json!({"metadata": {"uid": listed.uid, "resourceVersion": listed.version}}));
     }
@@ -58,20 +60,20 @@ pub(super) fn translation(
         }
         patch.push(json!({"op": "replace", "path": "/metadata/managedFields", "value": entries}));
     }
-    if let Some(applied) = applied_anew(object, crd, conversion) {
+    if let Some(applied) = translated_last_applied(object, crd, conversion) {
         let path = format!("/metadata/annotations/{}", pointer_token(LAST_APPLIED));
         patch.push(json!({"op": "replace", "path": path, "value": applied}));
     }
-    patch.extend(references_anew(object, crd.group(), crd.kind(), crd.storage()));
+    patch.extend(updated_references(object, crd.group(), crd.kind(), crd.storage()));
     Value::Array(patch)
 }
 
 /// The client-side apply annotation, translated to the storage version.
-fn applied_anew(object: &Value, crd: &CrdState, conversion: Option<&ObjectConversion>) -> Option<String> {
+fn translated_last_applied(object: &Value, crd: &CrdState, conversion: Option<&ObjectConversion>) -> Option<String> {
     let noted = last_applied_version(object, crd.group()).filter(|version| version != crd.storage())?;
     let text = object.pointer("/metadata/annotations")?.get(LAST_APPLIED)?.as_str()?;
     let applied: Value = serde_json::from_str(text).ok()?;
-    let mut anew = match conversion {
+    let mut converted = match conversion {
         Some(conversion) => conversion.convert_part(&applied, crd.storage())?,
         // Without a definition, field names cannot be translated.
         None if crd.has_one_schema(&[&noted, crd.storage()]) => {
@@ -83,10 +85,10 @@ fn applied_anew(object: &Value, crd: &CrdState, conversion: Option<&ObjectConver
         None => return None,
     };
     // Kept annotations are never applied by clients.
-    if let Some(annotations) = anew.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut) {
+    if let Some(annotations) = converted.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut) {
         annotations.retain(|name, _| !name.starts_with(crate::annotations::KEPT));
     }
-    Some(format!("{anew}\n"))
+    Some(format!("{converted}\n"))
 }
 
 fn removal(key: &str, text: &str) -> [Value; 2] {

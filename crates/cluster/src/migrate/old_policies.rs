@@ -13,30 +13,30 @@ use crate::crd_state::CrdState;
 
 /// Deletes the policies of versions that the CRD does not store, with their bindings. Keeps policies not printed by
 /// pointsman. A failed deletion is reported and ignored: objects are stored correctly regardless.
-pub(super) async fn delete_old_policies(cluster: &Cluster, crd: &CrdState, say: &mut dyn FnMut(MigrateEvent)) {
+pub(super) async fn delete_old_policies(cluster: &Cluster, crd: &CrdState, report: &mut dyn FnMut(MigrateEvent)) {
     let storage = crd.storage();
     for version in crd.versions().into_iter().filter(|version| *version != storage) {
         let name = format!("{POLICY}{version}.{}", crd.name());
         for (kind, plural) in KINDS {
             let path = format!("{GROUP}/{plural}/{name}");
             let document = format!("{kind} {name}");
-            match delete(cluster, &path, say).await {
+            match delete(cluster, &path, report).await {
                 Ok(false) => {}
-                Ok(true) => say(MigrateEvent::Deleted { document }),
-                Err(error) => say(MigrateEvent::Left { document, error }),
+                Ok(true) => report(MigrateEvent::Deleted { document }),
+                Err(error) => report(MigrateEvent::Left { document, error }),
             }
         }
     }
 }
 
 /// Returns true if a policy of pointsman existed.
-async fn delete(cluster: &Cluster, path: &str, say: &mut dyn FnMut(MigrateEvent)) -> Result<bool, CallError> {
-    let Some(there) = patiently(say, async || cluster.find(path).await).await? else { return Ok(false) };
+async fn delete(cluster: &Cluster, path: &str, report: &mut dyn FnMut(MigrateEvent)) -> Result<bool, CallError> {
+    let Some(there) = patiently(report, async || cluster.find(path).await).await? else { return Ok(false) };
     let by = there.pointer("/metadata/labels/app.kubernetes.io~1managed-by").and_then(Value::as_str);
     if by != Some("pointsman") {
         return Ok(false);
     }
-    patiently(say, async || cluster.delete(path).await).await
+    patiently(report, async || cluster.delete(path).await).await
 }
 
 /// Bindings first: a binding without policy refuses everything.

@@ -103,7 +103,7 @@ pub enum MigrateEvent {
     /// Waits until every API server has received the change.
     Settling(Duration),
     /// Continues an earlier run.
-    GoesOn,
+    Resumed,
     /// The cluster writes the objects.
     Delegated {
         /// The name of the `StorageVersionMigration`.
@@ -182,7 +182,7 @@ pub struct RewrittenObjects {
     /// Objects already in the desired state.
     pub passed_over: u64,
     /// Objects deleted before their write.
-    pub gone: u64,
+    pub deleted: u64,
     /// Writes that conflicted with other writers; the next pass observes these objects again.
     pub raced: u64,
     /// Remaining objects: pending writes in a dry run, or unprocessed ones after an interruption.
@@ -197,7 +197,7 @@ impl RewrittenObjects {
     /// All observed objects.
     #[must_use]
     pub fn seen(&self) -> u64 {
-        self.written + self.passed_over + self.gone + self.failures.len() as u64
+        self.written + self.passed_over + self.deleted + self.failures.len() as u64
     }
 }
 

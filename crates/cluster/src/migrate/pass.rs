@@ -36,8 +36,8 @@ pub(crate) struct RewriteRun<'r> {
     /// Consecutive failed writes.
     in_a_row: u16,
     /// The last check of the CRD.
-    looked: Option<Instant>,
-    say: &'r mut dyn FnMut(MigrateEvent),
+    checked_at: Option<Instant>,
+    report: &'r mut dyn FnMut(MigrateEvent),
     stop: &'r dyn Fn() -> bool,
 }
 
@@ -67,12 +67,12 @@ impl<'r> RewriteRun<'r> {
         aim: MigrationTarget<'r>,
         speed: &Speed,
         objects: &'r mut RewrittenObjects,
-        say: &'r mut dyn FnMut(MigrateEvent),
+        report: &'r mut dyn FnMut(MigrateEvent),
         stop: &'r dyn Fn() -> bool,
     ) -> Self {
         let (page, pace, patience) =
             (PageSize::new(speed.page), Pace::new(speed.max_in_flight), RetryBudget::default());
-        let (dry_run, conversion, counted, in_a_row, looked) = (false, None, false, 0, None);
+        let (dry_run, conversion, counted, in_a_row, checked_at) = (false, None, false, 0, None);
         Self {
             cluster,
             crd,
@@ -85,8 +85,8 @@ impl<'r> RewriteRun<'r> {
             objects,
             counted,
             in_a_row,
-            looked,
-            say,
+            checked_at,
+            report,
             stop,
         }
     }
@@ -95,7 +95,7 @@ impl<'r> RewriteRun<'r> {
     pub(crate) async fn rounds(&mut self) -> Result<(), MigrateError> {
         for _ in 0..ROUNDS {
             match self.pass().await? {
-                Ended::Wrote if self.objects.failures.is_empty() => (self.say)(MigrateEvent::Looking),
+                Ended::Wrote if self.objects.failures.is_empty() => (self.report)(MigrateEvent::Looking),
                 ended => {
                     self.objects.interrupted = ended == Ended::Interrupted;
                     return Ok(());
@@ -135,7 +135,7 @@ impl<'r> RewriteRun<'r> {
             next = next_page(&list);
             let left = behind(&list).map(|behind| behind + waiting);
             self.objects.left = left.filter(|left| *left > 0);
-            self.say_page(left);
+            self.report_page(left);
             if waiting > 0 || ((self.stop)() && next.is_some()) {
                 return Ok(Ended::Interrupted);
             }
@@ -147,10 +147,10 @@ impl<'r> RewriteRun<'r> {
         }
     }
 
-    fn say_page(&mut self, remaining: Option<u64>) {
+    fn report_page(&mut self, remaining: Option<u64>) {
         let RewrittenObjects { written, passed_over, .. } = *self.objects;
         let (failed, max_in_flight) = (self.objects.failures.len() as u64, self.pace.max_in_flight() as u16);
-        (self.say)(MigrateEvent::Page { written, passed_over, failed, remaining, max_in_flight });
+        (self.report)(MigrateEvent::Page { written, passed_over, failed, remaining, max_in_flight });
     }
 
     /// One page in the storage version, which converts objects of other versions. `None` if a list cannot continue.
@@ -159,15 +159,15 @@ impl<'r> RewriteRun<'r> {
         let pages = Pages::new(self.cluster, collection, Extent::MetadataOfAll, self.page.clone());
         let pages = pages.with_patience(&self.patience);
         let mut waits = async |_, _| {
-            self.tell_trouble();
-            self.look().await
+            self.report_errors();
+            self.check_crd().await
         };
         match pages.page(next, &mut waits).await {
             Ok(list) => Ok(Some(list)),
             Err(error) => {
-                self.look().await?;
+                self.check_crd().await?;
                 match error {
-                    MigrateError::Call(gone) if gone.code() == Some(410) && next.is_some() => Ok(None),
+                    MigrateError::Call(expired) if expired.code() == Some(410) && next.is_some() => Ok(None),
                     error => Err(error),
                 }
             }
@@ -186,7 +186,7 @@ impl<'r> RewriteRun<'r> {
         };
         loop {
             if waiting.len() > 0 || !under_way.is_empty() {
-                self.look().await?;
+                self.check_crd().await?;
             }
             while under_way.len() < self.pace.max_in_flight() && !(self.stop)() {
                 let Some(listed) = waiting.next() else { break };
@@ -196,8 +196,8 @@ impl<'r> RewriteRun<'r> {
                     (listed, written, took)
                 });
             }
-            let joined = timeout(LOOK, under_way.join_next()).await;
-            self.tell_trouble();
+            let joined = timeout(CHECK_INTERVAL, under_way.join_next()).await;
+            self.report_errors();
             match joined {
                 Ok(None) => return Ok((waiting.len() as u64, changed)),
                 Ok(Some(Ok((listed, written, took)))) => {
@@ -222,7 +222,7 @@ impl<'r> RewriteRun<'r> {
                 self.objects.passed_over += 1;
                 self.aim.was_so(&listed);
             }
-            Written::Gone => self.objects.gone += 1,
+            Written::Deleted => self.objects.deleted += 1,
             Written::Raced => self.objects.raced += 1,
             Written::Failed(reason) => return self.note_failure(listed, reason),
         }
@@ -240,16 +240,16 @@ impl<'r> RewriteRun<'r> {
         Ok(())
     }
 
-    fn tell_trouble(&mut self) {
+    fn report_errors(&mut self) {
         if let Some((error, pause)) = self.patience.untold() {
-            (self.say)(MigrateEvent::Trying { error, pause });
+            (self.report)(MigrateEvent::Trying { error, pause });
         }
     }
 
     /// Checks that the CRD is unchanged, unless checked recently. Without the conversion, writes would relabel objects,
     /// and fields would be lost.
-    async fn look(&mut self) -> Result<(), MigrateError> {
-        if self.looked.is_some_and(|looked| looked.elapsed() < LOOK) {
+    async fn check_crd(&mut self) -> Result<(), MigrateError> {
+        if self.checked_at.is_some_and(|checked_at| checked_at.elapsed() < CHECK_INTERVAL) {
             return Ok(());
         }
         let seen = self.cluster.read(&self.crd.path(), Extent::Metadata).await;
@@ -265,7 +265,7 @@ impl<'r> RewriteRun<'r> {
         if !same {
             return Err(MigrateError::Changed { crd: self.crd.name() });
         }
-        self.looked = Some(Instant::now());
+        self.checked_at = Some(Instant::now());
         Ok(())
     }
 }
@@ -278,4 +278,4 @@ const ROUNDS: u16 = 10;
 const ALL: u16 = 50;
 
 /// About the time in which an API server receives a change of the CRD.
-const LOOK: Duration = Duration::from_millis(100);
+const CHECK_INTERVAL: Duration = Duration::from_millis(100);

@@ -8,7 +8,7 @@ use crate::retry_budget::RetryBudget;
 
 /// Repeats a call during temporary errors, up to the time limit. Reports each retry.
 pub(super) async fn patiently<T>(
-    say: &mut dyn FnMut(MigrateEvent),
+    report: &mut dyn FnMut(MigrateEvent),
     mut call: impl AsyncFnMut() -> Result<T, CallError>,
 ) -> Result<T, CallError> {
     let patience = RetryBudget::default();
@@ -18,7 +18,7 @@ pub(super) async fn patiently<T>(
             Err(error) => error,
         };
         let Some(pause) = patience.pause(&error) else { return Err(error) };
-        say(MigrateEvent::Trying { error, pause });
+        report(MigrateEvent::Trying { error, pause });
         sleep(pause).await;
     }
 }

@@ -22,12 +22,12 @@ pub(super) async fn delegated(
     cluster: &Cluster,
     crd: &CrdState,
     means: MigrationStrategy,
-    say: &mut dyn FnMut(MigrateEvent),
+    report: &mut dyn FnMut(MigrateEvent),
 ) -> Result<bool, MigrateError> {
     if means == MigrationStrategy::Loop {
         return Ok(false);
     }
-    let Some(version) = patiently(say, async || offered(cluster).await).await? else {
+    let Some(version) = patiently(report, async || offered(cluster).await).await? else {
         return match means {
             MigrationStrategy::StorageVersionMigration => {
                 Err(MigrateError::NoMigrator { address: cluster.address().to_owned() })
@@ -37,13 +37,13 @@ pub(super) async fn delegated(
     };
     let collection = format!("/apis/{GROUP}/{version}/{PLURAL}");
     let delegation = Delegation { cluster, crd, path: format!("{collection}/{}", name(crd)) };
-    delegation.begin(&collection, &version, say).await?;
-    say(MigrateEvent::Delegated { name: name(crd) });
-    let ended = delegation.ended(say).await;
+    delegation.begin(&collection, &version, report).await?;
+    report(MigrateEvent::Delegated { name: name(crd) });
+    let ended = delegation.ended(report).await;
     // Removes the migration in any case: pointsman writes the rest.
-    patiently(say, async || delegation.take_back().await).await?;
+    patiently(report, async || delegation.take_back().await).await?;
     if let Some(reason) = ended? {
-        say(MigrateEvent::TakenBack { reason });
+        report(MigrateEvent::TakenBack { reason });
     }
     Ok(true)
 }
@@ -74,12 +74,12 @@ impl Delegation<'_> {
         &self,
         collection: &str,
         version: &str,
-        say: &mut dyn FnMut(MigrateEvent),
+        report: &mut dyn FnMut(MigrateEvent),
     ) -> Result<(), MigrateError> {
-        match patiently(say, async || self.cluster.find(&self.path).await).await? {
+        match patiently(report, async || self.cluster.find(&self.path).await).await? {
             Some(there) if !has(&there, "Succeeded") && !has(&there, "Failed") => return Ok(()),
             // It applied to the earlier stored objects.
-            Some(_) => patiently(say, async || self.take_back().await).await?,
+            Some(_) => patiently(report, async || self.take_back().await).await?,
             None => {}
         }
         let resource = json!({"group": self.crd.group(), "resource": self.crd.plural()});
@@ -87,7 +87,7 @@ impl Delegation<'_> {
             "apiVersion": format!("{GROUP}/{version}"), "kind": "StorageVersionMigration",
             "metadata": {"name": name(self.crd)}, "spec": {"resource": resource},
         });
-        match patiently(say, async || self.cluster.post(collection, &document).await).await {
+        match patiently(report, async || self.cluster.post(collection, &document).await).await {
             // Another run created it, or an earlier request without received response.
             Err(error) if error.code() == Some(409) => Ok(()),
             made => Ok(made.map(drop)?),
@@ -95,10 +95,10 @@ impl Delegation<'_> {
     }
 
     /// Waits for its end. Returns the reason of a failure.
-    async fn ended(&self, say: &mut dyn FnMut(MigrateEvent)) -> Result<Option<String>, MigrateError> {
+    async fn ended(&self, report: &mut dyn FnMut(MigrateEvent)) -> Result<Option<String>, MigrateError> {
         let (patience, began, mut tried) = (RetryBudget::default(), Instant::now(), false);
         loop {
-            match self.look().await {
+            match self.result().await {
                 Ok(Some(end)) => {
                     self.tidied_up().await;
                     return Ok(end);
@@ -111,7 +111,7 @@ impl Delegation<'_> {
                 Err(MigrateError::Call(error)) => {
                     let Some(pause) = patience.pause(&error) else { return Err(error.into()) };
                     tried = true;
-                    say(MigrateEvent::Trying { error, pause });
+                    report(MigrateEvent::Trying { error, pause });
                     sleep(pause).await;
                     continue;
                 }
@@ -131,7 +131,7 @@ impl Delegation<'_> {
     }
 
     /// Its result, if finished: success, or the reason of failure. The CRD must be unchanged.
-    async fn look(&self) -> Result<Option<Option<String>>, MigrateError> {
+    async fn result(&self) -> Result<Option<Option<String>>, MigrateError> {
         let crd = CrdState::fetch(self.cluster, &self.crd.name()).await?;
         if (crd.uid(), crd.generation()) != (self.crd.uid(), self.crd.generation()) {
             return Err(MigrateError::Changed { crd: crd.name() });
@@ -181,8 +181,8 @@ fn has(migration: &Value, kind: &str) -> bool {
 /// The reason of a failure.
 fn message(migration: &Value) -> String {
     let failed = conditions(migration).find(|condition| is(condition, "Failed"));
-    let said = failed.and_then(|condition| condition.get("message")?.as_str());
-    said.filter(|text| !text.is_empty()).unwrap_or("it failed, and says no more").to_owned()
+    let message = failed.and_then(|condition| condition.get("message")?.as_str());
+    message.filter(|text| !text.is_empty()).unwrap_or("it failed, and says no more").to_owned()
 }
 
 const GROUP: &str = "storagemigration.k8s.io";

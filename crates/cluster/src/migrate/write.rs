@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tokio::time::sleep;
 
-use super::object_patch::{stored_anew, translation, without};
+use super::object_patch::{store_again, translation, without};
 use super::target::{Listed, ObjectChange};
 use crate::call_error::CallError;
 use crate::cluster::{Cluster, Extent, PatchForm};
@@ -23,7 +23,7 @@ pub(super) enum Written {
     /// Already in the desired state, unchanged.
     Same,
     /// Deleted. A recreated object is in the storage version.
-    Gone,
+    Deleted,
     /// Conflict with another writer. The next pass observes the result.
     Raced,
     /// Failed, with the reason.
@@ -44,14 +44,14 @@ impl MigrationWriter {
     pub(super) async fn write(&self, listed: &Listed) -> (Written, Option<Duration>) {
         let mut tried = false;
         loop {
-            let asked = Instant::now();
-            let answer = self.ask(listed).await;
-            let took = (!tried).then(|| asked.elapsed());
+            let started = Instant::now();
+            let answer = self.send(listed).await;
+            let took = (!tried).then(|| started.elapsed());
             let written = match answer {
-                Ok(None) => Written::Gone,
+                Ok(None) => Written::Deleted,
                 Ok(Some(object)) => judged(listed, &object),
                 Err(error) => match (error.code(), self.patience.pause(&error)) {
-                    (Some(404), _) => Written::Gone,
+                    (Some(404), _) => Written::Deleted,
                     (Some(409), _) => self.overtaken(listed).await,
                     (_, Some(pause)) => {
                         tried = true;
@@ -69,9 +69,9 @@ impl MigrationWriter {
     }
 
     /// The write. Returns the object, or `None` if it does not exist.
-    async fn ask(&self, listed: &Listed) -> Result<Option<Value>, CallError> {
+    async fn send(&self, listed: &Listed) -> Result<Option<Value>, CallError> {
         let (form, patch) = match &listed.change {
-            ObjectChange::AsItIs { is_managed } => stored_anew(listed, *is_managed, &self.crd),
+            ObjectChange::AsItIs { is_managed } => store_again(listed, *is_managed, &self.crd),
             ObjectChange::Translated { kept, needs_object: false } => (PatchForm::Json, without(listed, kept.as_ref())),
             ObjectChange::Translated { .. } => return self.translate(listed).await,
         };
@@ -126,7 +126,7 @@ impl MigrationWriter {
     /// The outcome of a conflict: another client wrote or deleted the object.
     async fn overtaken(&self, listed: &Listed) -> Written {
         match self.cluster.read(&self.path(listed), Extent::Metadata).await {
-            Err(gone) if gone.code() == Some(404) => Written::Gone,
+            Err(error) if error.code() == Some(404) => Written::Deleted,
             _ => Written::Raced,
         }
     }
@@ -139,7 +139,7 @@ impl MigrationWriter {
         match self.cluster.read(&self.path(listed), Extent::Metadata).await {
             Ok(now) if now.pointer("/metadata/uid").and_then(Value::as_str) != Some(&listed.uid) => Written::Raced,
             Ok(now) if listed.change.is_overtaken_in(&now) => Written::Raced,
-            Err(gone) if gone.code() == Some(404) => Written::Gone,
+            Err(error) if error.code() == Some(404) => Written::Deleted,
             _ => Written::Failed(reason),
         }
     }

@@ -36,10 +36,10 @@ pub(super) fn extract(value: &Value, set: &Value) -> Option<Value> {
 
 /// All fields of a value, in the format for its schema.
 pub(super) fn fields_of(value: &Value, schema: Option<&Value>) -> Value {
-    let says = |name: &str| schema.and_then(|schema| schema.get(name)).and_then(Value::as_str);
+    let extension = |name: &str| schema.and_then(|schema| schema.get(name)).and_then(Value::as_str);
     let inner = |name: &str| schema.and_then(|schema| schema.get(name));
     match value {
-        Value::Object(fields) if says("x-kubernetes-map-type") != Some("atomic") => {
+        Value::Object(fields) if extension("x-kubernetes-map-type") != Some("atomic") => {
             let set = fields.iter().map(|(name, value)| {
                 let field = inner("properties").and_then(|fields| fields.get(name));
                 let schema = field.or_else(|| inner("additionalProperties"));
@@ -47,7 +47,7 @@ pub(super) fn fields_of(value: &Value, schema: Option<&Value>) -> Value {
             });
             Value::Object(set.collect())
         }
-        Value::Array(items) if says("x-kubernetes-list-type") == Some("map") => {
+        Value::Array(items) if extension("x-kubernetes-list-type") == Some("map") => {
             let keys = inner("x-kubernetes-list-map-keys").and_then(Value::as_array);
             let keys: Vec<&str> = keys.into_iter().flatten().filter_map(Value::as_str).collect();
             let set = items.iter().map(|item| {
@@ -57,7 +57,7 @@ pub(super) fn fields_of(value: &Value, schema: Option<&Value>) -> Value {
             });
             Value::Object(set.collect())
         }
-        Value::Array(items) if says("x-kubernetes-list-type") == Some("set") => {
+        Value::Array(items) if extension("x-kubernetes-list-type") == Some("set") => {
             Value::Object(items.iter().map(|item| (format!("v:{item}"), json!({}))).collect())
         }
         _ => json!({}),

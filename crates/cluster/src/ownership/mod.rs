@@ -11,7 +11,7 @@ mod owner_references;
 mod version_counts;
 
 pub(crate) use field_owners::{entry_versions, is_managed, translated};
-pub(crate) use owner_references::{owner_versions, references_anew};
+pub(crate) use owner_references::{owner_versions, updated_references};
 pub(crate) use version_counts::{LAST_APPLIED, last_applied_version};
 
 pub use object_conversion::ObjectConversion;

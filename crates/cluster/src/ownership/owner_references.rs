@@ -14,7 +14,7 @@ pub(crate) fn owner_versions<'o>(object: &'o Value, group: &str, kind: &str) -> 
 }
 
 /// JSON patch operations that change references at other versions of this kind to this version.
-pub(crate) fn references_anew(object: &Value, group: &str, kind: &str, version: &str) -> Vec<Value> {
+pub(crate) fn updated_references(object: &Value, group: &str, kind: &str, version: &str) -> Vec<Value> {
     let others =
         references(object).filter(|(_, one)| version_of(one, group, kind).is_some_and(|found| found != version));
     let patch = others.flat_map(|(at, one)| {
@@ -47,10 +47,10 @@ mod tests {
             reference("e.com/v1", "W"), reference("e.com/v2", "W"), reference("e.com/v1", "Other"), reference("v1", "Pod"),
         ]}});
         assert_eq!(owner_versions(&object, "e.com", "W"), ["v1", "v2"]);
-        let patch = references_anew(&object, "e.com", "W", "v2");
+        let patch = updated_references(&object, "e.com", "W", "v2");
         assert_eq!(patch.len(), 2, "{patch:?}");
         let path = "/metadata/ownerReferences/0/apiVersion";
         assert_eq!(patch[1], json!({"op": "replace", "path": path, "value": "e.com/v2"}));
-        assert!(references_anew(&json!({"metadata": {}}), "e.com", "W", "v2").is_empty());
+        assert!(updated_references(&json!({"metadata": {}}), "e.com", "W", "v2").is_empty());
     }
 }

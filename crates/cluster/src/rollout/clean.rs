@@ -2,15 +2,15 @@
 
 use pointsman_core::definition::Kind;
 use pointsman_core::rollout::{
-    LookupResults, ObjectPatch, Rollout, RolloutStatus, answered_rollout, made_question, unmarked,
+    LookupResults, ObjectPatch, Rollout, RolloutStatus, annotation_removals, answered_rollout, replacements_lookup,
 };
 use serde_json::Value;
 
 use super::error::RolloutError;
 use super::fleet::Fleet;
 use super::freeze::thaw;
-use super::lookups::{Compiled, look_up_more};
-use super::object_steps::write_beside;
+use super::lookups::{Compiled, perform_lookups};
+use super::object_steps::write_object;
 use super::remote_lookups::RemoteLookups;
 use super::status_store::get_rollout;
 use super::writes::{WriteMode, WriteOutcome, write};
@@ -22,7 +22,7 @@ pub struct Cleaned {
     /// Objects that had an annotation.
     pub objects: usize,
     /// Objects that were held.
-    pub let_go: usize,
+    pub released: usize,
     /// True if a freeze was removed.
     pub thawed: bool,
 }
@@ -31,7 +31,7 @@ impl Cleaned {
     /// True if there were no traces.
     #[must_use]
     pub fn is_nothing(self) -> bool {
-        self.objects == 0 && self.let_go == 0 && !self.thawed
+        self.objects == 0 && self.released == 0 && !self.thawed
     }
 }
 
@@ -48,13 +48,13 @@ pub async fn clean_rollout(cluster: &Cluster, kind: &Kind, name: &str) -> Result
     }
     let rollout = answered_rollout(&document, kind)?;
     let mut fleet = Fleet::list(cluster, kind, &rollout, &status).await?;
-    let mut let_go = 0;
+    let mut released = 0;
     let held: Vec<ObjectPatch> =
-        fleet.objects.iter().filter_map(|object| ObjectPatch::let_go(&rollout, object)).collect();
+        fleet.objects.iter().filter_map(|object| ObjectPatch::release(&rollout, object)).collect();
     for one in held {
         if let Some(now) = written(write(cluster, &fleet, &one, WriteMode::Write).await?, &one.title())? {
             fleet.wrote(&now, &rollout);
-            let_go += 1;
+            released += 1;
         }
     }
     let mut cleaned = 0;
@@ -64,17 +64,17 @@ pub async fn clean_rollout(cluster: &Cluster, kind: &Kind, name: &str) -> Result
     }
     let made = clean_made(cluster, kind, &rollout, &fleet).await;
     let thawed = thaw(cluster, &rollout).await?;
-    made.map(|made| Cleaned { objects: cleaned + made, let_go, thawed })
+    made.map(|made| Cleaned { objects: cleaned + made, released, thawed })
 }
 
 /// The same for replacements.
 async fn clean_made(cluster: &Cluster, kind: &Kind, rollout: &Rollout, fleet: &Fleet) -> Result<usize, RolloutError> {
-    let Some(question) = made_question(rollout) else { return Ok(0) };
+    let Some(lookup) = replacements_lookup(rollout) else { return Ok(0) };
     let mut answers = LookupResults::default();
-    look_up_more(cluster, Compiled { kind, mutated: &[] }, &[question], &mut answers).await?;
+    perform_lookups(cluster, Compiled { kind, mutated: &[] }, &[lookup], &mut answers).await?;
     let (mut cleaned, mut elsewhere, mut failed) = (0, RemoteLookups::default(), None);
-    for one in unmarked(rollout, &fleet.objects, &answers).map_err(RolloutError::Asked)? {
-        let landed = write_beside(cluster, &[], &mut elsewhere, &one).await?;
+    for one in annotation_removals(rollout, &fleet.objects, &answers).map_err(RolloutError::Invalid)? {
+        let landed = write_object(cluster, &[], &mut elsewhere, &one).await?;
         match written(landed, &one.title()) {
             Ok(now) => cleaned += usize::from(now.is_some()),
             // An object that cannot be written blocks no other.
@@ -89,7 +89,7 @@ fn written(landed: WriteOutcome, title: &str) -> Result<Option<Box<Value>>, Roll
     match landed {
         WriteOutcome::Written(now) => Ok(Some(now)),
         WriteOutcome::Stale => Ok(None),
-        WriteOutcome::Refused(why) | WriteOutcome::NotYet(why) => Err(RolloutError::Asked(format!("{title}: {why}"))),
+        WriteOutcome::Refused(why) | WriteOutcome::NotYet(why) => Err(RolloutError::Invalid(format!("{title}: {why}"))),
         WriteOutcome::Later(error) => Err(error.into()),
     }
 }

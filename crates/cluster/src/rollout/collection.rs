@@ -20,9 +20,9 @@ pub(super) async fn collection(
 }
 
 /// The path for a lookup.
-pub(super) async fn asked_for(cluster: &Cluster, question: &LookupRequest) -> Result<String, CallError> {
-    let resource = (question.plural.as_str(), question.group.as_str());
-    collection(cluster, resource, question.version.as_deref(), question.namespace.as_deref()).await
+pub(super) async fn lookup_path(cluster: &Cluster, lookup: &LookupRequest) -> Result<String, CallError> {
+    let resource = (lookup.plural.as_str(), lookup.group.as_str());
+    collection(cluster, resource, lookup.version.as_deref(), lookup.namespace.as_deref()).await
 }
 
 /// The object at a path; `None` if the name does not exist. A missing resource is an error.

@@ -15,7 +15,7 @@ use crate::cluster::Cluster;
 pub(super) struct ControllerLeases {
     /// The last observation of each Lease.
     seen: BTreeMap<String, LeaseSeen>,
-    looked: Option<Instant>,
+    read_at: Option<Instant>,
     shut: Option<String>,
 }
 
@@ -39,7 +39,7 @@ impl ControllerLeases {
         status: &RolloutStatus,
         clock: RolloutClock,
     ) -> Result<Option<String>, CallError> {
-        if self.looked.is_some_and(|looked| looked.elapsed() < SELDOM) {
+        if self.read_at.is_some_and(|read_at| read_at.elapsed() < SELDOM) {
             return Ok(self.shut.clone());
         }
         let mut shut = None;
@@ -53,7 +53,7 @@ impl ControllerLeases {
                 shut = Some(format!("controller {version} does not run: Lease {namespace}/{name} {why}"));
             }
         }
-        (self.looked, self.shut) = (Some(Instant::now()), shut.clone());
+        (self.read_at, self.shut) = (Some(Instant::now()), shut.clone());
         Ok(shut)
     }
 

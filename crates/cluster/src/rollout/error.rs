@@ -64,7 +64,7 @@ pub enum RolloutError {
     },
     /// The request is invalid.
     #[error("{0}")]
-    Asked(String),
+    Invalid(String),
 }
 
 impl RolloutError {

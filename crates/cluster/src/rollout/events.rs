@@ -12,7 +12,7 @@ use crate::cluster::Cluster;
 ///
 /// # Errors
 /// Missing permissions for Events.
-pub(super) async fn tell_events(
+pub(super) async fn write_events(
     cluster: &Cluster,
     kind: &Kind,
     document: &Value,

@@ -21,7 +21,7 @@ pub(super) struct Fleet {
     version: String,
     pub(super) objects: Vec<FleetObject>,
     /// The last observation of each object, by uid.
-    heard: HashMap<String, Heard>,
+    observed: HashMap<String, Observation>,
     /// Uids of objects that belong to the fleet regardless of the selector: objects in rollback, and objects written
     /// since.
     kept: BTreeSet<String>,
@@ -29,7 +29,7 @@ pub(super) struct Fleet {
 }
 
 /// The last observation of an object.
-struct Heard {
+struct Observation {
     /// Its resourceVersion: older observations are ignored.
     revision: u64,
     at: Instant,
@@ -45,13 +45,13 @@ impl Fleet {
         status: &RolloutStatus,
     ) -> Result<Self, RolloutError> {
         let kept = status.under_way_back();
-        let (mut objects, mut heard, mut until) = (Vec::new(), HashMap::new(), None);
+        let (mut objects, mut observed, mut until) = (Vec::new(), HashMap::new(), None);
         let take = &mut |page: &Value| {
             // Of the first page: the watch reports changes during later pages.
             until.get_or_insert_with(|| text(page, "resourceVersion").to_owned());
             for answer in items(page) {
                 if let Some(object) = seen(answer, rollout, &kept) {
-                    heard.insert(object.uid().to_owned(), Heard::now(answer));
+                    observed.insert(object.uid().to_owned(), Observation::now(answer));
                     objects.push(object);
                 }
             }
@@ -60,17 +60,17 @@ impl Fleet {
         let (plural, group) = rollout.source().unwrap_or_else(|| (kind.plural(), kind.group()));
         let (crd, version) = list_resource(cluster, (plural, group), kind, &read_in, take).await?;
         let watch = FleetWatch::after(crd.collection(&version), until.unwrap_or_default());
-        Ok(Self { crd, version, objects, heard, kept, watch })
+        Ok(Self { crd, version, objects, observed, kept, watch })
     }
 
     /// Drops objects kept only for their rollback, once the status no longer lists them.
     pub(super) fn keep(&mut self, status: &RolloutStatus) {
         self.kept = status.under_way_back();
-        let (objects, heard, kept) = (&mut self.objects, &mut self.heard, &self.kept);
+        let (objects, observed, kept) = (&mut self.objects, &mut self.observed, &self.kept);
         objects.retain(|object| {
             let stays = !object.is_only_under_way() || kept.contains(object.uid());
             if !stays {
-                heard.remove(object.uid());
+                observed.remove(object.uid());
             }
             stays
         });
@@ -95,7 +95,7 @@ impl Fleet {
         loop {
             match self.watch.next(cluster, deadline).await? {
                 FleetNews::Is(object) => self.take(&object, rollout),
-                FleetNews::Gone(object) => self.forget(text(&object, "uid")),
+                FleetNews::Deleted(object) => self.forget(text(&object, "uid")),
                 FleetNews::Nothing => return Ok(true),
                 FleetNews::Lost => return Ok(false),
             }
@@ -116,10 +116,10 @@ impl Fleet {
     ) -> Result<bool, CallError> {
         let mut is_new = false;
         for uid in uids.iter().copied() {
-            if self.watch.has_told(LATELY) {
+            if self.watch.has_event(LATELY) {
                 break;
             }
-            if self.heard.get(uid).is_none_or(|heard| heard.at.elapsed() < LATELY) {
+            if self.observed.get(uid).is_none_or(|observed| observed.at.elapsed() < LATELY) {
                 continue;
             }
             let Some(object) = self.objects.iter().find(|object| object.uid() == uid) else { continue };
@@ -145,7 +145,7 @@ impl Fleet {
     ) -> Result<Again, CallError> {
         let path = self.path(one.namespace.as_deref(), &one.name);
         let Some(now) = cluster.find(&path).await?.filter(|now| text(now, "uid") == one.uid) else {
-            return Ok(Again::Gone);
+            return Ok(Again::Deleted);
         };
         let version = |fleet: &Self| {
             let object = fleet.objects.iter().find(|object| object.uid() == one.uid);
@@ -165,12 +165,12 @@ impl Fleet {
 
     /// Records an observation, unless a newer one is known.
     fn take(&mut self, answer: &Value, rollout: &Rollout) {
-        let (uid, heard) = (text(answer, "uid"), Heard::now(answer));
-        if self.heard.get(uid).is_some_and(|known| known.revision > heard.revision) {
+        let (uid, observed) = (text(answer, "uid"), Observation::now(answer));
+        if self.observed.get(uid).is_some_and(|known| known.revision > observed.revision) {
             return;
         }
         let Some(now) = seen(answer, rollout, &self.kept) else { return self.forget(uid) };
-        self.heard.insert(uid.to_owned(), heard);
+        self.observed.insert(uid.to_owned(), observed);
         match self.objects.iter_mut().find(|object| object.uid() == uid) {
             Some(object) => *object = now,
             None => self.objects.push(now),
@@ -178,7 +178,7 @@ impl Fleet {
     }
 
     fn forget(&mut self, uid: &str) {
-        if self.heard.remove(uid).is_some() {
+        if self.observed.remove(uid).is_some() {
             self.objects.retain(|object| object.uid() != uid);
         }
     }
@@ -192,7 +192,7 @@ pub(super) enum Again {
     /// Another client changed its label.
     OtherVersion,
     /// Deleted, or replaced by another object of its name.
-    Gone,
+    Deleted,
 }
 
 /// Parses an object of the fleet, including kept objects that are not selected.
@@ -203,7 +203,7 @@ fn seen(answer: &Value, rollout: &Rollout, kept: &BTreeSet<String>) -> Option<Fl
     }
 }
 
-impl Heard {
+impl Observation {
     fn now(answer: &Value) -> Self {
         Self { revision: revision(answer), at: Instant::now() }
     }

@@ -16,9 +16,9 @@ pub(super) struct FleetWatch {
     until: String,
     lines: Option<EventLines>,
     /// The last event, including bookmarks.
-    heard: Instant,
+    last_event: Instant,
     /// The last event about existing state.
-    told: Option<Instant>,
+    last_change: Option<Instant>,
     /// A write whose event is pending: its resourceVersion, and the start of the wait.
     owed: Option<(u64, Instant)>,
 }
@@ -28,7 +28,7 @@ pub(super) enum FleetNews {
     /// The current object.
     Is(Value),
     /// A deleted object, in its last state.
-    Gone(Value),
+    Deleted(Value),
     /// No event in time.
     Nothing,
     /// Events were lost: the fleet must be listed again.
@@ -38,7 +38,7 @@ pub(super) enum FleetNews {
 impl FleetWatch {
     /// Watches after this resourceVersion. Opens at the first use.
     pub(super) fn after(collection: String, until: String) -> Self {
-        Self { collection, until, lines: None, heard: Instant::now(), told: None, owed: None }
+        Self { collection, until, lines: None, last_event: Instant::now(), last_change: None, owed: None }
     }
 
     /// Records a write whose event must arrive.
@@ -47,8 +47,8 @@ impl FleetWatch {
     }
 
     /// True if an event arrived within this time: an event implies all earlier ones.
-    pub(super) fn has_told(&self, within: Duration) -> bool {
-        self.told.is_some_and(|told| told.elapsed() < within)
+    pub(super) fn has_event(&self, within: Duration) -> bool {
+        self.last_change.is_some_and(|last_change| last_change.elapsed() < within)
     }
 
     /// The next event.
@@ -69,14 +69,14 @@ impl FleetWatch {
                         Err(error) if error.code() == Some(410) => return Ok(FleetNews::Lost),
                         answer => answer?,
                     };
-                    self.heard = Instant::now();
-                    self.owed = self.owed.map(|(revision, _)| (revision, self.heard));
+                    self.last_event = Instant::now();
+                    self.owed = self.owed.map(|(revision, _)| (revision, self.last_event));
                     closed.insert(lines)
                 }
             };
             let news = match timeout_at(deadline, lines.next()).await {
                 Err(_) => return Ok(FleetNews::Nothing),
-                Ok(Ok(Some(event))) => self.hear(event),
+                Ok(Ok(Some(event))) => self.process(event),
                 // Continues from the last event after the remaining time, since the server may be overloaded.
                 Ok(Ok(None) | Err(CallError::NoAnswer { .. })) => {
                     self.lines = None;
@@ -96,10 +96,10 @@ impl FleetWatch {
 
     /// True if an expected event is missing: the connection may be broken silently.
     fn is_deaf(&self) -> bool {
-        self.heard.elapsed() > SILENT || self.owed.is_some_and(|(_, since)| since.elapsed() > LATE)
+        self.last_event.elapsed() > SILENT || self.owed.is_some_and(|(_, since)| since.elapsed() > LATE)
     }
 
-    fn hear(&mut self, mut event: Value) -> Option<FleetNews> {
+    fn process(&mut self, mut event: Value) -> Option<FleetNews> {
         let object = event.get_mut("object").map(Value::take).unwrap_or_default();
         let what = event.get("type").and_then(Value::as_str);
         if !matches!(what, Some("ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK")) {
@@ -107,23 +107,23 @@ impl FleetWatch {
             self.lines = None;
             return Some(FleetNews::Lost);
         }
-        self.is_told(&object);
+        self.record_progress(&object);
         match what {
             Some("BOOKMARK") => None,
-            Some("DELETED") => Some(FleetNews::Gone(object)),
+            Some("DELETED") => Some(FleetNews::Deleted(object)),
             _ => Some(FleetNews::Is(object)),
         }
     }
 
     /// Records the progress of the watch.
-    fn is_told(&mut self, object: &Value) {
+    fn record_progress(&mut self, object: &Value) {
         if let Some(version) = object.pointer("/metadata/resourceVersion").and_then(Value::as_str) {
             version.clone_into(&mut self.until);
             let now: u64 = version.parse().unwrap_or(u64::MAX);
             self.owed = self.owed.filter(|(revision, _)| *revision > now);
         }
-        self.heard = Instant::now();
-        self.told = Some(self.heard);
+        self.last_event = Instant::now();
+        self.last_change = Some(self.last_event);
     }
 }
 
@@ -151,9 +151,9 @@ mod tests {
     fn silent_watch_is_stale() {
         let mut watch = FleetWatch::after("/c".to_owned(), "1".to_owned());
         assert!(!watch.is_deaf());
-        watch.heard -= SILENT * 2;
+        watch.last_event -= SILENT * 2;
         assert!(watch.is_deaf(), "nothing for minutes");
-        assert!(watch.hear(event("BOOKMARK", "4")).is_none());
+        assert!(watch.process(event("BOOKMARK", "4")).is_none());
         assert!(!watch.is_deaf(), "a bookmark is a sign of life");
         watch.owes(7);
         watch.owes(9);
@@ -162,12 +162,12 @@ mod tests {
             watch.owed = watch.owed.map(|(revision, since)| (revision, since.checked_sub(LATE * 2).unwrap()));
         };
         backdate(&mut watch);
-        assert!(watch.hear(event("MODIFIED", "6")).is_some() && watch.is_deaf(), "of others only");
-        assert!(watch.hear(event("MODIFIED", "7")).is_some() && !watch.is_deaf());
+        assert!(watch.process(event("MODIFIED", "6")).is_some() && watch.is_deaf(), "of others only");
+        assert!(watch.process(event("MODIFIED", "7")).is_some() && !watch.is_deaf());
         watch.owes(9);
         backdate(&mut watch);
         assert!(watch.is_deaf(), "the next write counts for itself");
-        assert!(watch.hear(event("DELETED", "10")).is_some() && !watch.is_deaf());
+        assert!(watch.process(event("DELETED", "10")).is_some() && !watch.is_deaf());
         assert_eq!(watch.until, "10");
     }
 }

@@ -134,7 +134,7 @@ mod tests {
         let core = list("", json!([resource("configmaps", "Namespaced"), resource("nodes", "Cluster")]));
         let apps = list("apps", json!([resource("deployments", "Namespaced")]));
         let served = [resources(&core), resources(&apps)].concat();
-        for (freeze, said) in [
+        for (freeze, expected) in [
             ("{resources: [configmaps, deployments.apps, nodes]}", ""),
             ("{resources: [configmaps], namespaces: [a]}", ""),
             (
@@ -148,10 +148,14 @@ mod tests {
             ("{resources: [helmreleases.example.com]}", "freeze: this cluster has no helmreleases.example.com"),
             ("{resources: [nodes], namespaces: [a]}", "freeze: nodes are in no namespace: leave out `namespaces`"),
         ] {
-            let told = unmatched(&rollout(freeze), &served).join("; ");
+            let message = unmatched(&rollout(freeze), &served).join("; ");
             assert!(
-                if said.is_empty() { told.is_empty() } else { told.starts_with(said) || told.contains(said) },
-                "{told}"
+                if expected.is_empty() {
+                    message.is_empty()
+                } else {
+                    message.starts_with(expected) || message.contains(expected)
+                },
+                "{message}"
             );
         }
     }

@@ -21,26 +21,26 @@ impl HttpProber {
     }
 
     /// Sends all probes and records the responses. A slow probe does not delay others.
-    pub(super) async fn ask(&self, questions: &[HttpProbe], answers: &mut LookupResults) {
+    pub(super) async fn probe(&self, lookups: &[HttpProbe], answers: &mut LookupResults) {
         let mut asking = JoinSet::new();
-        for question in questions.iter().cloned() {
+        for lookup in lookups.iter().cloned() {
             let (client, prometheus) = (self.client.clone(), self.prometheus.clone());
             asking.spawn(async move {
-                let answer = ask(&client, prometheus.as_ref(), &question.asks).await;
-                (question, answer)
+                let answer = probe(&client, prometheus.as_ref(), &lookup.kind).await;
+                (lookup, answer)
             });
         }
-        while let Some(asked) = asking.join_next().await {
+        while let Some(finished) = asking.join_next().await {
             // A panicked probe has no response, and is unmet.
-            if let Ok((question, answer)) = asked {
-                answers.heard(&question, answer);
+            if let Ok((lookup, answer)) = finished {
+                answers.record_response(&lookup, answer);
             }
         }
     }
 }
 
-async fn ask(client: &WebClient, prometheus: Option<&HttpAddress>, asks: &ProbeKind) -> Result<ProbeResult, String> {
-    match asks {
+async fn probe(client: &WebClient, prometheus: Option<&HttpAddress>, kind: &ProbeKind) -> Result<ProbeResult, String> {
+    match kind {
         ProbeKind::Page(address) => client.get(address, BodyWanted::Nothing).await,
         ProbeKind::Number(query) => {
             let base = prometheus.ok_or_else(|| UNKNOWN.to_owned())?;

@@ -63,8 +63,8 @@ impl RolloutLease {
     /// Sets whether the holder sends requests that must not take effect after a takeover. If so, the Lease outlasts any
     /// request of a suspended or disconnected holder: a late effect would contradict the next holder's work. The new
     /// duration is written before anything else.
-    pub(super) fn outlasts_calls(&mut self, asks: bool) {
-        self.lasts = if asks { DURATION + LONGEST_CALL } else { DURATION };
+    pub(super) fn outlasts_calls(&mut self, sends_requests: bool) {
+        self.lasts = if sends_requests { DURATION + LONGEST_CALL } else { DURATION };
     }
 
     /// True if it was renewed just now, so that no takeover is possible.
@@ -121,7 +121,7 @@ impl RolloutLease {
     /// # Errors
     /// Another process has taken over, or the error of the operation. A failed renewal is no error yet: a later one may
     /// succeed, and no write happens without the Lease.
-    pub(super) async fn beside<T, E: Into<RolloutError>>(
+    pub(super) async fn while_renewing<T, E: Into<RolloutError>>(
         &mut self,
         cluster: &Cluster,
         work: impl Future<Output = Result<T, E>>,
@@ -216,7 +216,7 @@ mod tests {
         let mut lease = RolloutLease::new("a", "default", "me", RolloutClock::start());
         let ago =
             |seconds: u64| Some(("7".to_owned(), Instant::now().checked_sub(Duration::from_secs(seconds)).unwrap()));
-        for (says, seen, is_over) in [
+        for (duration, seen, is_over) in [
             (None, 14, false),
             (None, 16, true),
             (Some(15), 16, true),
@@ -226,9 +226,9 @@ mod tests {
             (Some(u64::MAX), 81, true),
         ] {
             lease.seen = ago(seen);
-            assert_eq!(lease.has_expired("7".to_owned(), says), is_over, "{says:?} after {seen} s");
+            assert_eq!(lease.has_expired("7".to_owned(), duration), is_over, "{duration:?} after {seen} s");
             lease.seen = ago(seen);
-            assert!(!lease.has_expired("8".to_owned(), says), "it was renewed");
+            assert!(!lease.has_expired("8".to_owned(), duration), "it was renewed");
         }
     }
 

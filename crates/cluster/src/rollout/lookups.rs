@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 use pointsman_core::definition::{HttpAddress, Kind, MutatedKind};
 use pointsman_core::registration::lacking;
 use pointsman_core::rollout::{
-    LookupRequest, LookupResults, LookupTarget, Rollout, RolloutStatus, asks_for_crd, rollout_questions, web_questions,
+    LookupRequest, LookupResults, LookupTarget, Rollout, RolloutStatus, http_probes, needs_crd, rollout_lookups,
 };
 use serde_json::Value;
 
-use super::collection::{asked_for, named};
+use super::collection::{lookup_path, named};
 use super::http_prober::HttpProber;
 use super::object_steps::{owners, referring, replaces, seen};
 use crate::call_error::{CallError, RIGHTS};
@@ -22,9 +22,9 @@ use crate::pages::{Pages, RetryPolicy};
 pub(super) struct LookupCache {
     outside: HttpProber,
     answers: LookupResults,
-    looked: Option<Instant>,
+    performed_at: Option<Instant>,
     /// The number of lookups: it grows when a rollout moves forward again.
-    asked: usize,
+    count: usize,
 }
 
 impl LookupCache {
@@ -35,7 +35,7 @@ impl LookupCache {
 
     /// Invalidates the results.
     pub(super) fn forget(&mut self) {
-        self.looked = None;
+        self.performed_at = None;
     }
 
     /// Performs all lookups: in every pass before the rollout begins, since the first move may follow; later from time
@@ -50,25 +50,25 @@ impl LookupCache {
         rollout: &Rollout,
         status: &RolloutStatus,
     ) -> Result<LookupResults, CallError> {
-        let (questions, outside) = (rollout_questions(rollout, status), web_questions(rollout, status));
-        let crd = asks_for_crd(rollout, status);
-        let asks = questions.len() + outside.len() + usize::from(crd);
-        let is_fresh = self.looked.is_some_and(|looked| looked.elapsed() < SELDOM);
-        if !is_fresh || status.started.is_none() || self.asked != asks {
-            let mut answers = look_up(cluster, kind, crd.then_some(kind), &questions).await?;
-            self.outside.ask(&outside, &mut answers).await;
-            (self.answers, self.looked, self.asked) = (answers, Some(Instant::now()), asks);
+        let (lookups, outside) = (rollout_lookups(rollout, status), http_probes(rollout, status));
+        let crd = needs_crd(rollout, status);
+        let count = lookups.len() + outside.len() + usize::from(crd);
+        let is_fresh = self.performed_at.is_some_and(|performed_at| performed_at.elapsed() < SELDOM);
+        if !is_fresh || status.started.is_none() || self.count != count {
+            let mut answers = perform_all_lookups(cluster, kind, crd.then_some(kind), &lookups).await?;
+            self.outside.probe(&outside, &mut answers).await;
+            (self.answers, self.performed_at, self.count) = (answers, Some(Instant::now()), count);
         }
         Ok(self.answers.clone())
     }
 }
 
 /// Performs lookups, and compares the CRD with the definition if requested.
-async fn look_up(
+async fn perform_all_lookups(
     cluster: &Cluster,
     kind: &Kind,
     crd_of: Option<&Kind>,
-    questions: &[LookupRequest],
+    lookups: &[LookupRequest],
 ) -> Result<LookupResults, CallError> {
     let mut answers = LookupResults::default();
     if let Some(kind) = crd_of {
@@ -76,7 +76,7 @@ async fn look_up(
         let lacks = read(crd)?.map(|crd| lacking(kind, crd.document()));
         answers.crd_lacks(lacks);
     }
-    look_up_more(cluster, Compiled { kind, mutated: &[] }, questions, &mut answers).await?;
+    perform_lookups(cluster, Compiled { kind, mutated: &[] }, lookups, &mut answers).await?;
     Ok(answers)
 }
 
@@ -91,24 +91,24 @@ pub(super) struct Compiled<'k> {
 ///
 /// # Errors
 /// The API server is temporarily unavailable.
-pub(super) async fn look_up_more(
+pub(super) async fn perform_lookups(
     cluster: &Cluster,
     known: Compiled<'_>,
-    questions: &[LookupRequest],
+    lookups: &[LookupRequest],
     answers: &mut LookupResults,
 ) -> Result<(), CallError> {
-    let mut rest: Vec<&LookupRequest> = questions.iter().collect();
+    let mut rest: Vec<&LookupRequest> = lookups.iter().collect();
     while let Some((first, others)) = rest.split_first() {
         let others = others.iter().copied();
-        let (alike, next): (Vec<_>, Vec<_>) = others.partition(|other| is_answered_beside(first, other));
-        let asked: Vec<&LookupRequest> = std::iter::once(*first).chain(alike).collect();
-        let why = match look(cluster, known, &asked, answers).await {
+        let (alike, next): (Vec<_>, Vec<_>) = others.partition(|other| shares_list(first, other));
+        let group: Vec<&LookupRequest> = std::iter::once(*first).chain(alike).collect();
+        let why = match perform(cluster, known, &group, answers).await {
             // A backend of the API server fails, such as a conversion webhook: blocks only the requested object.
             Err(error) if error.code().is_some_and(|code| code >= 500) => Some(error.to_string()),
             answer => read(answer)?.err(),
         };
         if let Some(why) = why {
-            asked.iter().for_each(|question| answers.cannot_read(question, why.clone()));
+            group.iter().for_each(|lookup| answers.cannot_read(lookup, why.clone()));
         }
         rest = next;
     }
@@ -116,7 +116,7 @@ pub(super) async fn look_up_more(
 }
 
 /// True if one list answers both lookups: otherwise a fleet in one namespace would be listed once per object.
-fn is_answered_beside(one: &LookupRequest, other: &LookupRequest) -> bool {
+fn shares_list(one: &LookupRequest, other: &LookupRequest) -> bool {
     let is_list = match (&one.wanted, &other.wanted) {
         (LookupTarget::Referring(_), LookupTarget::Referring(_)) => true,
         (LookupTarget::Owned(_), LookupTarget::Owned(_)) => (&one.plural, &one.group) == (&other.plural, &other.group),
@@ -134,27 +134,27 @@ fn read<T>(answer: Result<T, CallError>) -> Result<Result<T, String>, CallError>
     }
 }
 
-async fn look(
+async fn perform(
     cluster: &Cluster,
     known: Compiled<'_>,
-    asked: &[&LookupRequest],
+    group: &[&LookupRequest],
     answers: &mut LookupResults,
 ) -> Result<(), CallError> {
-    let Some(question) = asked.first() else { return Ok(()) };
-    match &question.wanted {
+    let Some(lookup) = group.first() else { return Ok(()) };
+    match &lookup.wanted {
         LookupTarget::Replaced { name, uid, facts } => {
-            return replaces(cluster, known.kind, question, (name, uid, facts), answers).await;
+            return replaces(cluster, known.kind, lookup, (name, uid, facts), answers).await;
         }
         LookupTarget::Mutated { name, mutation } => {
-            return seen(cluster, known.mutated, question, (name, mutation), answers).await;
+            return seen(cluster, known.mutated, lookup, (name, mutation), answers).await;
         }
-        LookupTarget::Referring(_) => return referring(cluster, asked, answers).await,
+        LookupTarget::Referring(_) => return referring(cluster, group, answers).await,
         _ => {}
     }
-    match objects(cluster, asked, answers).await {
+    match objects(cluster, group, answers).await {
         // A missing resource has no objects.
-        Err(error) if error.code() == Some(404) && is_metadata(&question.wanted) => {
-            asked.iter().for_each(|question| answers.saw(question, &[]));
+        Err(error) if error.code() == Some(404) && is_metadata(&lookup.wanted) => {
+            group.iter().for_each(|lookup| answers.saw(lookup, &[]));
             Ok(())
         }
         answer => answer,
@@ -166,12 +166,12 @@ fn is_metadata(wanted: &LookupTarget) -> bool {
 }
 
 /// Reads objects, page by page.
-async fn objects(cluster: &Cluster, asked: &[&LookupRequest], answers: &mut LookupResults) -> Result<(), CallError> {
-    let Some(question) = asked.first() else { return Ok(()) };
-    let all = asked_for(cluster, question).await?;
-    let (labels, extent) = match &question.wanted {
+async fn objects(cluster: &Cluster, group: &[&LookupRequest], answers: &mut LookupResults) -> Result<(), CallError> {
+    let Some(lookup) = group.first() else { return Ok(()) };
+    let all = lookup_path(cluster, lookup).await?;
+    let (labels, extent) = match &lookup.wanted {
         LookupTarget::Named(name) => {
-            answers.saw(question, named(cluster, &format!("{all}/{name}")).await?.as_slice());
+            answers.saw(lookup, named(cluster, &format!("{all}/{name}")).await?.as_slice());
             return Ok(());
         }
         LookupTarget::Labelled(labels) => (labels.as_str(), Extent::Objects),
@@ -183,10 +183,10 @@ async fn objects(cluster: &Cluster, asked: &[&LookupRequest], answers: &mut Look
     let mut take = |mut list: Value| {
         let items = list.get_mut("items").map(Value::take);
         let items = items.as_ref().and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-        for question in asked {
-            match &question.wanted {
-                LookupTarget::Owned(name) => answers.saw(question, &owned(items, name)),
-                _ => answers.saw(question, items),
+        for lookup in group {
+            match &lookup.wanted {
+                LookupTarget::Owned(name) => answers.saw(lookup, &owned(items, name)),
+                _ => answers.saw(lookup, items),
             }
         }
     };

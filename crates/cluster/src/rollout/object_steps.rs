@@ -8,7 +8,7 @@ use pointsman_core::rollout::{
 use pointsman_core::webhook::{Facts, OtherKind, ReplaceError, Webhook};
 use serde_json::{Value, json};
 
-use super::collection::{asked_for, collection, named};
+use super::collection::{collection, lookup_path, named};
 use super::remote_lookups::RemoteLookups;
 use super::replacement::makes_no_way;
 use super::writes::{WriteOutcome, delete_options, is_of_no_dry_run, refused, refused_alone};
@@ -20,7 +20,7 @@ use crate::pages::{Pages, RetryPolicy, items};
 ///
 /// # Errors
 /// Missing permissions.
-pub(super) async fn write_beside(
+pub(super) async fn write_object(
     cluster: &Cluster,
     mutated: &[MutatedKind],
     elsewhere: &mut RemoteLookups,
@@ -33,7 +33,7 @@ pub(super) async fn write_beside(
             Ok(elsewhere.write(of, write, &options).await)
         }
         // Steps only delete there.
-        _ => Ok(WriteOutcome::Refused(format!("nothing is {} elsewhere", write.told()))),
+        _ => Ok(WriteOutcome::Refused(format!("nothing is {} elsewhere", write.message()))),
     }
 }
 
@@ -68,9 +68,9 @@ async fn write_at_home(
             }
             Err(error) => Err(error),
         },
-        ObjectCall::Tell(patch) => {
+        ObjectCall::ReportRefusal(patch) => {
             // The StagedRollout contains the message as well, so an error blocks nothing.
-            return match tell(cluster, &one, (&write.uid, patch)).await {
+            return match report_refusal(cluster, &one, (&write.uid, patch)).await {
                 Err(error) if error.is_of_missing_rights() => Err(error),
                 landed => Ok(landed.unwrap_or(WriteOutcome::Stale)),
             };
@@ -184,7 +184,11 @@ fn landed(write: &ObjectWrite, answer: Result<(), CallError>) -> Result<WriteOut
 
 /// Writes a message to the status of an object, if its uid matches. A status patch cannot have preconditions on the
 /// uid, so the object is read first.
-async fn tell(cluster: &Cluster, path: &str, (uid, patch): (&str, &Value)) -> Result<WriteOutcome, CallError> {
+async fn report_refusal(
+    cluster: &Cluster,
+    path: &str,
+    (uid, patch): (&str, &Value),
+) -> Result<WriteOutcome, CallError> {
     let found = cluster.read(path, Extent::Metadata).await?;
     let text = |name: &str| found.pointer(name).and_then(Value::as_str);
     let (Some(now), Some(version)) = (text("/metadata/uid"), text("/metadata/resourceVersion")) else {
@@ -219,7 +223,7 @@ fn readmitted(mutated: &[MutatedKind], write: &ObjectWrite, mutation: &str, obje
         MutationState::Seen => WriteOutcome::Written(Box::default()),
         MutationState::Unseen(path) => WriteOutcome::NotYet(format!("{}: not mutated: {path}", write.title())),
         MutationState::Unknown(why) => WriteOutcome::NotYet(format!("{}: {why}", write.title())),
-        MutationState::Absent | MutationState::Going => WriteOutcome::Stale,
+        MutationState::Absent | MutationState::Terminating => WriteOutcome::Stale,
     }
 }
 
@@ -227,14 +231,14 @@ fn readmitted(mutated: &[MutatedKind], write: &ObjectWrite, mutation: &str, obje
 pub(super) async fn seen(
     cluster: &Cluster,
     mutated: &[MutatedKind],
-    question: &LookupRequest,
+    lookup: &LookupRequest,
     (name, mutation): (&str, &str),
     answers: &mut LookupResults,
 ) -> Result<(), CallError> {
-    let all = asked_for(cluster, question).await?;
+    let all = lookup_path(cluster, lookup).await?;
     let object = named(cluster, &format!("{all}/{name}")).await?;
-    let seen = |object| seen_by_mutation(mutated, (&question.plural, &question.group), mutation, object);
-    answers.mutated(question, object.as_ref().map_or(MutationState::Absent, seen));
+    let seen = |object| seen_by_mutation(mutated, (&lookup.plural, &lookup.group), mutation, object);
+    answers.mutated(lookup, object.as_ref().map_or(MutationState::Absent, seen));
     Ok(())
 }
 
@@ -242,31 +246,31 @@ pub(super) async fn seen(
 pub(super) async fn replaces(
     cluster: &Cluster,
     kind: &Kind,
-    question: &LookupRequest,
+    lookup: &LookupRequest,
     (name, uid, facts): (&str, &str, &[FactLookup]),
     answers: &mut LookupResults,
 ) -> Result<(), CallError> {
-    let source = cluster.find(&format!("{}/{name}", asked_for(cluster, question).await?)).await?;
+    let source = cluster.find(&format!("{}/{name}", lookup_path(cluster, lookup).await?)).await?;
     let is_it = |source: &Value| source.pointer("/metadata/uid").and_then(Value::as_str) == Some(uid);
     let Some(source) = source.filter(is_it) else {
-        answers.became(question, ConversionOutcome::Waits(format!("{} {name} is gone", question.plural)));
+        answers.became(lookup, ConversionOutcome::Waits(format!("{} {name} is gone", lookup.plural)));
         return Ok(());
     };
     let mut known = Vec::new();
     for fact in facts {
-        match holds(cluster, question.namespace.as_deref().unwrap_or_default(), fact).await? {
+        match holds(cluster, lookup.namespace.as_deref().unwrap_or_default(), fact).await? {
             Some(holds) => known.push((fact.name.as_str(), if holds { "true" } else { "false" })),
             None => {
                 let secret = fact.secret.as_deref().unwrap_or_default();
-                let place = question.namespace.as_deref().unwrap_or_default();
+                let place = lookup.namespace.as_deref().unwrap_or_default();
                 let why = format!("there is no secret {place}/{secret}, which has to say what {} is", fact.name);
-                answers.became(question, ConversionOutcome::Waits(why));
+                answers.became(lookup, ConversionOutcome::Waits(why));
                 return Ok(());
             }
         }
     }
     let facts: Facts = known.into_iter().collect();
-    let to = other_kind(kind, question);
+    let to = other_kind(kind, lookup);
     let became = match Webhook::convert_by(kind, &source.to_string(), to, &facts) {
         Ok(converted) => match serde_json::from_str(&converted.text) {
             Ok(object) => {
@@ -277,14 +281,14 @@ pub(super) async fn replaces(
         Err(ReplaceError::Refused { message }) => ConversionOutcome::Refused(message),
         Err(error) => ConversionOutcome::Refused(error.to_string()),
     };
-    answers.became(question, became);
+    answers.became(lookup, became);
     Ok(())
 }
 
 /// The target kind of a conversion: the other kind of the pair.
-fn other_kind<'k>(kind: &'k Kind, question: &LookupRequest) -> OtherKind<'k> {
+fn other_kind<'k>(kind: &'k Kind, lookup: &LookupRequest) -> OtherKind<'k> {
     let own = OtherKind { group: kind.group(), kind: kind.kind(), version: None };
-    let is_own = (question.plural.as_str(), question.group.as_str()) == (kind.plural(), kind.group());
+    let is_own = (lookup.plural.as_str(), lookup.group.as_str()) == (kind.plural(), kind.group());
     let source = kind.becoming().filter(|_| is_own);
     source.map_or(own, |one| OtherKind { group: one.source_group(), kind: one.source_kind(), version: None })
 }
@@ -299,15 +303,15 @@ async fn holds(cluster: &Cluster, namespace: &str, fact: &FactLookup) -> Result<
 /// Lists dependents of objects in a namespace, of every resource, with one pass for all objects.
 pub(super) async fn referring(
     cluster: &Cluster,
-    asked: &[&LookupRequest],
+    group: &[&LookupRequest],
     answers: &mut LookupResults,
 ) -> Result<(), CallError> {
-    let namespace = asked.first().and_then(|question| question.namespace.as_deref()).unwrap_or_default();
-    let mut found: Vec<Vec<Value>> = vec![Vec::new(); asked.len()];
+    let namespace = group.first().and_then(|lookup| lookup.namespace.as_deref()).unwrap_or_default();
+    let mut found: Vec<Vec<Value>> = vec![Vec::new(); group.len()];
     let resources = match namespaced(cluster).await? {
         Ok(resources) => resources,
         Err(why) => {
-            asked.iter().for_each(|question| answers.cannot_read(question, why.clone()));
+            group.iter().for_each(|lookup| answers.cannot_read(lookup, why.clone()));
             return Ok(());
         }
     };
@@ -316,8 +320,8 @@ pub(super) async fn referring(
         let pages = Pages::new(cluster, path, Extent::MetadataOfAll, PAGE).waiting_out(RetryPolicy::ApiServer);
         let mut take = |list: Value| {
             for object in items(&list) {
-                for (question, found) in asked.iter().zip(&mut found) {
-                    let LookupTarget::Referring(uid) = &question.wanted else { continue };
+                for (lookup, found) in group.iter().zip(&mut found) {
+                    let LookupTarget::Referring(uid) = &lookup.wanted else { continue };
                     if owners(object).any(|owner| owner.get("uid").and_then(Value::as_str) == Some(uid)) {
                         found.push(json!({"resource": resource, "metadata": object.get("metadata")}));
                     }
@@ -328,11 +332,11 @@ pub(super) async fn referring(
             // An unavailable resource, such as an aggregated API that is down, blocks only these objects.
             let hint = if error.is_of_missing_rights() { format!(": {RIGHTS}") } else { String::new() };
             let why = format!("{resource} cannot be listed: {error}{hint}");
-            asked.iter().for_each(|question| answers.cannot_read(question, why.clone()));
+            group.iter().for_each(|lookup| answers.cannot_read(lookup, why.clone()));
             return Ok(());
         }
     }
-    asked.iter().zip(&found).for_each(|(question, found)| answers.saw(question, found));
+    group.iter().zip(&found).for_each(|(lookup, found)| answers.saw(lookup, found));
     Ok(())
 }
 

@@ -70,7 +70,7 @@ impl OtherClusters {
 /// # Errors
 /// The error as text.
 pub(super) async fn in_time<T>(call: impl Future<Output = Result<T, CallError>>) -> Result<T, String> {
-    timeout(LONGEST, call).await.map_err(|_| late())?.map_err(|error| said(&error))
+    timeout(LONGEST, call).await.map_err(|_| late())?.map_err(|error| error_text(&error))
 }
 
 /// The message of a timeout.
@@ -79,7 +79,7 @@ pub(super) fn late() -> String {
 }
 
 /// The error, with a remedy for missing permissions.
-pub(super) fn said(error: &CallError) -> String {
+pub(super) fn error_text(error: &CallError) -> String {
     match error.code() {
         Some(401) => format!("{error}: its credentials are dead: put others into the Secret"),
         _ if error.is_of_missing_rights() => format!("{error}: {RIGHTS}"),

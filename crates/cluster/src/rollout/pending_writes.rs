@@ -82,7 +82,7 @@ impl UnacknowledgedWrite {
     /// For a write of another object. `None` if its time is irrelevant.
     pub(super) async fn object(cluster: &Cluster, one: &ObjectWrite, sent: (Instant, RolloutClock)) -> Option<Self> {
         // Another cluster's response blocks nothing here.
-        if matches!(one.call, ObjectCall::Tell(_) | ObjectCall::Readmit(_)) || one.cluster.is_some() {
+        if matches!(one.call, ObjectCall::ReportRefusal(_) | ObjectCall::Readmit(_)) || one.cluster.is_some() {
             return None;
         }
         let effect = place_of(cluster, one).await.map_or(Effect::Unseen, |all| Effect::of(one, all));
@@ -94,15 +94,15 @@ impl UnacknowledgedWrite {
     }
 
     /// The message about it.
-    pub(super) fn told(&self) -> String {
-        let (asked, landed) = match self.effect {
+    pub(super) fn message(&self) -> String {
+        let (outcome, landed) = match self.effect {
             Effect::Made(_) => ("was asked for, and nobody has said whether it is made", "it is there"),
             Effect::Changed { .. } => ("was to be changed, and nobody has said whether it is", "that is seen"),
             Effect::Deleted { .. } => ("was to be deleted, and nobody has said whether it is", "it is gone"),
             Effect::Unseen => ("was to be written, and nobody has said whether it is", "that is over"),
         };
         let (title, sure) = (&self.title, &self.sure);
-        format!("{title} {asked}: nothing is done before {landed}, or cannot come any more, at {sure}")
+        format!("{title} {outcome}: nothing is done before {landed}, or cannot come any more, at {sure}")
     }
 
     /// True if no API server processes it any more.
@@ -128,7 +128,7 @@ impl UnacknowledgedWrite {
             Effect::Unseen => false,
             // Preconditions protect a new object of this name, and any other state.
             Effect::Deleted { uid: of, version: at, .. } => {
-                uid != Some(of) || version != Some(at) || found.as_ref().is_some_and(goes)
+                uid != Some(of) || version != Some(at) || found.as_ref().is_some_and(is_terminating)
             }
             Effect::Changed { patch, .. } => match &found {
                 None => true,
@@ -139,7 +139,7 @@ impl UnacknowledgedWrite {
                 Some(_) => !made.was_repeated,
                 None => {
                     if made.is_urgent {
-                        cluster.may_be_asked().await;
+                        cluster.wait_for_retry_after().await;
                         let sent = Instant::now();
                         if made.again(cluster).await {
                             (self.sent, self.sure) = (sent, sure(sent, clock));
@@ -165,7 +165,7 @@ impl Effect {
                 Self::Deleted { path, uid: uid.clone(), version: resource_version.clone() }
             }
             ObjectCall::Patch(patch) => Self::Changed { path, patch: patch.clone() },
-            ObjectCall::Tell(_) | ObjectCall::Readmit(_) => Self::Unseen,
+            ObjectCall::ReportRefusal(_) | ObjectCall::Readmit(_) => Self::Unseen,
         }
     }
 }
@@ -180,7 +180,7 @@ impl Creation {
 }
 
 /// True if an object is terminating.
-fn goes(object: &Value) -> bool {
+fn is_terminating(object: &Value) -> bool {
     object.pointer("/metadata/deletionTimestamp").is_some()
 }
 
@@ -236,16 +236,16 @@ impl PendingWrites {
     }
 
     /// The status now: the pending write, or a continuation with restarted timeouts after the forced wait.
-    pub(super) fn told(&self, before: &RolloutStatus, now: ClockReading) -> RolloutStatus {
+    pub(super) fn next_status(&self, before: &RolloutStatus, now: ClockReading) -> RolloutStatus {
         match self.all.first() {
-            Some(one) => before.awaiting(&one.told(), now),
+            Some(one) => before.awaiting(&one.message(), now),
             None if self.granted.contains(&self.last) => before.clone(),
-            None => before.going_on(now),
+            None => before.continuing(now),
         }
     }
 
     /// Records that the status is written.
-    pub(super) fn was_told(&mut self) {
+    pub(super) fn status_written(&mut self) {
         if self.all.is_empty() {
             self.granted.insert(self.last.clone());
             self.is_waited_for = false;

@@ -12,7 +12,7 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::collection::{asked_for, named};
+use super::collection::{lookup_path, named};
 use super::other_clusters::{OtherClusters, in_time};
 use super::writes::WriteOutcome;
 use super::writes_elsewhere::WritesElsewhere;
@@ -22,23 +22,23 @@ use crate::pages::next_page;
 /// Other clusters, and the last results.
 pub(super) struct RemoteLookups {
     clusters: OtherClusters,
-    heard: BTreeMap<String, HeardThere>,
-    asking: JoinSet<(String, HeardThere)>,
+    results_by_id: BTreeMap<String, RemoteResult>,
+    asking: JoinSet<(String, RemoteResult)>,
     /// Lookups in progress, by id.
-    asked: BTreeMap<String, AskedThere>,
+    pending: BTreeMap<String, PendingLookup>,
     last: u64,
     room: Arc<Semaphore>,
     writes: WritesElsewhere,
 }
 
 /// A lookup in progress.
-struct AskedThere {
+struct PendingLookup {
     number: u64,
     of: Option<OtherCluster>,
 }
 
 /// A result, or an error.
-struct HeardThere {
+struct RemoteResult {
     number: u64,
     answers: LookupResults,
     of: Option<OtherCluster>,
@@ -49,9 +49,9 @@ impl Default for RemoteLookups {
     fn default() -> Self {
         Self {
             clusters: OtherClusters::default(),
-            heard: BTreeMap::new(),
+            results_by_id: BTreeMap::new(),
             asking: JoinSet::new(),
-            asked: BTreeMap::new(),
+            pending: BTreeMap::new(),
             last: 0,
             room: Arc::new(Semaphore::new(AT_ONCE)),
             writes: WritesElsewhere::default(),
@@ -62,40 +62,39 @@ impl Default for RemoteLookups {
 impl RemoteLookups {
     /// Starts lookups whose results are older than 30 s, and returns the known results. Waits up to `patience` for
     /// results that are still missing. Drops unneeded results and connections.
-    pub(super) async fn tell(
+    pub(super) async fn results(
         &mut self,
         cluster: &Cluster,
-        questions: &[LookupRequest],
+        lookups: &[LookupRequest],
         patience: Duration,
         answers: &mut LookupResults,
     ) {
-        let ids: Vec<String> = questions.iter().map(LookupRequest::id).collect();
+        let ids: Vec<String> = lookups.iter().map(LookupRequest::id).collect();
         let wanted: BTreeSet<&String> = ids.iter().collect();
-        self.heard.retain(|id, _| wanted.contains(id));
-        let needed: BTreeSet<&OtherCluster> =
-            questions.iter().filter_map(|question| question.cluster.as_ref()).collect();
+        self.results_by_id.retain(|id, _| wanted.contains(id));
+        let needed: BTreeSet<&OtherCluster> = lookups.iter().filter_map(|lookup| lookup.cluster.as_ref()).collect();
         self.clusters.keep(&needed);
         self.writes.keep(&needed);
         self.forget_written();
-        for (question, id) in questions.iter().zip(&ids) {
-            let is_fresh = self.heard.get(id).is_some_and(|heard| heard.at.elapsed() < AGAIN);
-            if !is_fresh && !self.asked.contains_key(id) {
-                self.ask(cluster, question.clone(), id.clone());
+        for (lookup, id) in lookups.iter().zip(&ids) {
+            let is_fresh = self.results_by_id.get(id).is_some_and(|results_by_id| results_by_id.at.elapsed() < AGAIN);
+            if !is_fresh && !self.pending.contains_key(id) {
+                self.start(cluster, lookup.clone(), id.clone());
             }
         }
-        let _ = timeout(patience, self.hear(&ids)).await;
+        let _ = timeout(patience, self.wait_for(&ids)).await;
         self.collect();
-        for (question, id) in questions.iter().zip(&ids) {
-            match self.heard.get(id) {
-                Some(heard) => answers.again(question, &heard.answers),
-                None => answers.cannot_read(question, "there is no answer yet".to_owned()),
+        for (lookup, id) in lookups.iter().zip(&ids) {
+            match self.results_by_id.get(id) {
+                Some(results_by_id) => answers.again(lookup, &results_by_id.answers),
+                None => answers.cannot_read(lookup, "there is no answer yet".to_owned()),
             }
         }
     }
 
     /// Drops results of these lookups: newer ones exist elsewhere.
-    pub(super) fn forget(&mut self, questions: &[LookupRequest]) {
-        questions.iter().for_each(|question| drop(self.heard.remove(&question.id())));
+    pub(super) fn forget(&mut self, lookups: &[LookupRequest]) {
+        lookups.iter().for_each(|lookup| drop(self.results_by_id.remove(&lookup.id())));
     }
 
     /// Performs a step's write in another cluster: deletes an object if unchanged.
@@ -109,36 +108,36 @@ impl RemoteLookups {
     /// Drops results from a cluster after a write, whatever its outcome.
     fn forget_written(&mut self) {
         for of in self.writes.ended() {
-            self.heard.retain(|_, heard| heard.of.as_ref() != Some(&of));
-            self.asked.retain(|_, asked| asked.of.as_ref() != Some(&of));
+            self.results_by_id.retain(|_, results_by_id| results_by_id.of.as_ref() != Some(&of));
+            self.pending.retain(|_, pending| pending.of.as_ref() != Some(&of));
         }
     }
 
-    fn ask(&mut self, cluster: &Cluster, question: LookupRequest, id: String) {
+    fn start(&mut self, cluster: &Cluster, lookup: LookupRequest, id: String) {
         let (own, clusters, room) = (cluster.clone(), self.clusters.clone(), self.room.clone());
         self.last += 1;
-        let (number, of) = (self.last, question.cluster.clone());
-        self.asked.insert(id.clone(), AskedThere { number, of: of.clone() });
+        let (number, of) = (self.last, lookup.cluster.clone());
+        self.pending.insert(id.clone(), PendingLookup { number, of: of.clone() });
         self.asking.spawn(async move {
             let _place = room.acquire().await;
             let mut answers = LookupResults::default();
-            let looked = timeout(WHOLE, look(&own, &clusters, &question, &mut answers)).await;
+            let finished = timeout(WHOLE, perform(&own, &clusters, &lookup, &mut answers)).await;
             let late = || Err(format!("not all of it was read within {} s", WHOLE.as_secs()));
-            if let Err(why) = looked.unwrap_or_else(|_| late()) {
+            if let Err(why) = finished.unwrap_or_else(|_| late()) {
                 answers = LookupResults::default();
-                answers.cannot_read(&question, why);
+                answers.cannot_read(&lookup, why);
             }
-            (id, HeardThere { number, answers, of, at: Instant::now() })
+            (id, RemoteResult { number, answers, of, at: Instant::now() })
         });
     }
 
     /// Waits until each lookup has a result.
-    async fn hear(&mut self, ids: &[String]) {
-        while ids.iter().any(|id| !self.heard.contains_key(id)) {
+    async fn wait_for(&mut self, ids: &[String]) {
+        while ids.iter().any(|id| !self.results_by_id.contains_key(id)) {
             match self.asking.join_next().await {
-                Some(Ok(heard)) => self.note(heard),
+                Some(Ok(results_by_id)) => self.note(results_by_id),
                 // The panicked lookup is unknown: all are repeated.
-                Some(Err(_)) => self.asked.clear(),
+                Some(Err(_)) => self.pending.clear(),
                 None => return,
             }
         }
@@ -146,39 +145,39 @@ impl RemoteLookups {
 
     /// Collects finished lookups.
     fn collect(&mut self) {
-        while let Some(heard) = self.asking.try_join_next() {
-            match heard {
-                Ok(heard) => self.note(heard),
-                Err(_) => self.asked.clear(),
+        while let Some(results_by_id) = self.asking.try_join_next() {
+            match results_by_id {
+                Ok(results_by_id) => self.note(results_by_id),
+                Err(_) => self.pending.clear(),
             }
         }
     }
 
-    fn note(&mut self, (id, heard): (String, HeardThere)) {
+    fn note(&mut self, (id, results_by_id): (String, RemoteResult)) {
         // A result of an older lookup may predate a write.
-        if self.asked.get(&id).is_some_and(|asked| asked.number == heard.number) {
-            self.asked.remove(&id);
-            self.heard.insert(id, heard);
+        if self.pending.get(&id).is_some_and(|pending| pending.number == results_by_id.number) {
+            self.pending.remove(&id);
+            self.results_by_id.insert(id, results_by_id);
         }
     }
 }
 
 /// Performs a lookup, page by page. Without retries: the next pass repeats it, and other lookups wait.
-async fn look(
+async fn perform(
     own: &Cluster,
     clusters: &OtherClusters,
-    question: &LookupRequest,
+    lookup: &LookupRequest,
     answers: &mut LookupResults,
 ) -> Result<(), String> {
-    let cluster = match &question.cluster {
+    let cluster = match &lookup.cluster {
         Some(of) => clusters.reached(own, of).await?,
         None => own.clone(),
     };
-    let all = in_time(asked_for(&cluster, question)).await?;
-    let labels = match &question.wanted {
+    let all = in_time(lookup_path(&cluster, lookup)).await?;
+    let labels = match &lookup.wanted {
         LookupTarget::Named(name) => {
             let found = in_time(named(&cluster, &format!("{all}/{name}"))).await?;
-            answers.saw(question, found.as_slice());
+            answers.saw(lookup, found.as_slice());
             return Ok(());
         }
         LookupTarget::Labelled(labels) if !labels.is_empty() => {
@@ -191,7 +190,7 @@ async fn look(
     loop {
         let mut list = in_time(cluster.get(&format!("{all}?limit={PAGE}{labels}{next}"))).await?;
         let items = list.get_mut("items").map(Value::take);
-        answers.saw(question, items.as_ref().and_then(Value::as_array).map_or(&[], Vec::as_slice));
+        answers.saw(lookup, items.as_ref().and_then(Value::as_array).map_or(&[], Vec::as_slice));
         let Some(token) = next_page(&list) else { return Ok(()) };
         next = format!("&continue={}", quoted_in_address(&token));
     }

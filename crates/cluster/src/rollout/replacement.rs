@@ -48,11 +48,11 @@ async fn stands_no_more(
 ) -> Result<Option<WriteOutcome>, CallError> {
     let PreconditionObject { plural, group, version, name, .. } = counterpart;
     let place = write.namespace.as_deref();
-    let told = |why: String| {
+    let message = |why: String| {
         let place = place.map(|place| format!("{place}/")).unwrap_or_default();
         format!("{} is not deleted: {plural}.{group} {place}{name} {why}", write.title())
     };
-    let cannot = |be: &str, why: &str| told(format!("cannot be {be}: {why}"));
+    let cannot = |be: &str, why: &str| message(format!("cannot be {be}: {why}"));
     let failed = |be: &str, error: CallError| {
         Ok(Some(match refused_alone(error)? {
             WriteOutcome::Refused(why) => WriteOutcome::Refused(cannot(be, &why)),
@@ -69,15 +69,15 @@ async fn stands_no_more(
         Err(error) => return failed("read", error),
     };
     if let Some(why) = counterpart.missing(found.as_ref()) {
-        return Ok(Some(WriteOutcome::NotYet(told(why))));
+        return Ok(Some(WriteOutcome::NotYet(message(why))));
     }
     let ObjectCall::Delete { resource_version, .. } = &write.call else { return Ok(None) };
     let Some(patch) = counterpart.stays(found.as_ref(), resource_version) else { return Ok(None) };
     let path = format!("{one}?fieldManager={ROLLOUT_MANAGER}");
     match cluster.patch(&path, PatchForm::Json, &patch, Extent::Metadata).await {
         Ok(written) => Ok(match counterpart.missing(Some(&written)) {
-            Some(why) => Some(WriteOutcome::NotYet(told(why))),
-            None => PreconditionObject::unwritten(&written, resource_version).map(told).map(WriteOutcome::Refused),
+            Some(why) => Some(WriteOutcome::NotYet(message(why))),
+            None => PreconditionObject::unwritten(&written, resource_version).map(message).map(WriteOutcome::Refused),
         }),
         // It was replaced or deleted.
         Err(error) if matches!(error.code(), Some(404 | 409 | 422)) => {
@@ -109,12 +109,12 @@ async fn left_behind(
 async fn now(cluster: &Cluster) -> Result<String, CallError> {
     const REVIEWS: &str = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
     let review = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"});
-    let told = match cluster.try_create(REVIEWS, &review).await {
+    let message = match cluster.try_create(REVIEWS, &review).await {
         Ok(answer) => answer.pointer("/metadata/creationTimestamp").and_then(Value::as_str).map(str::to_owned),
         Err(error) if matches!(error.code(), Some(403 | 404)) => None,
         Err(error) => return Err(error),
     };
-    Ok(told.unwrap_or_else(|| rfc3339(RolloutClock::start().now().wall)))
+    Ok(message.unwrap_or_else(|| rfc3339(RolloutClock::start().now().wall)))
 }
 
 /// Checks with a dry run whether an object would be accepted under a name that is still in use. `None` if so.
@@ -134,7 +134,7 @@ pub(super) async fn try_successor(
     let message = error.message();
     match error.code() {
         Some(409) if message.contains("already exists") => Ok(None),
-        Some(403) if has_room_once_the_old_one_is_gone(&message) => Ok(None),
+        Some(403) if fits_after_deletion(&message) => Ok(None),
         // Its namespace or resource does not exist.
         Some(404) => Ok(Some(WriteOutcome::Refused(nothing_deleted(&message)))),
         _ => Ok(Some(match refused(error)? {
@@ -150,7 +150,7 @@ fn nothing_deleted(why: &str) -> String {
 
 /// True for a quota error that disappears with the deletion of the old object. Source: `kubernetes
 /// staging/src/k8s.io/apiserver/pkg/admission/plugin/resourcequota/controller.go`, `checkRequest`.
-fn has_room_once_the_old_one_is_gone(message: &str) -> bool {
+fn fits_after_deletion(message: &str) -> bool {
     let Some((_, rest)) = message.split_once("exceeded quota: ") else { return false };
     let part = |name: &str| {
         let (_, rest) = rest.split_once(name)?;
@@ -172,18 +172,18 @@ mod tests {
 
     #[test]
     fn replaced_pods_free_their_quota() {
-        let says = |requested: &str, used: &str, limited: &str| {
+        let quota_error = |requested: &str, used: &str, limited: &str| {
             format!(
                 "deployments.apps \"a\" is forbidden: exceeded quota: q, requested: {requested}, used: {used}, limited: \
                  {limited}"
             )
         };
         let (one, three) = ("count/deployments.apps=1", "count/deployments.apps=3");
-        assert!(has_room_once_the_old_one_is_gone(&says(one, three, three)));
-        assert!(!has_room_once_the_old_one_is_gone(&says(one, three, one)), "it is over its limit");
-        assert!(!has_room_once_the_old_one_is_gone(&says("pods=1", "pods=3", "pods=3")));
+        assert!(fits_after_deletion(&quota_error(one, three, three)));
+        assert!(!fits_after_deletion(&quota_error(one, three, one)), "it is over its limit");
+        assert!(!fits_after_deletion(&quota_error("pods=1", "pods=3", "pods=3")));
         let both = "count/deployments.apps=1,pods=1";
-        assert!(!has_room_once_the_old_one_is_gone(&says(both, both, both)));
-        assert!(!has_room_once_the_old_one_is_gone("deployments.apps \"a\" is forbidden: no"));
+        assert!(!fits_after_deletion(&quota_error(both, both, both)));
+        assert!(!fits_after_deletion("deployments.apps \"a\" is forbidden: no"));
     }
 }

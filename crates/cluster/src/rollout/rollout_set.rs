@@ -13,7 +13,7 @@ use tokio::sync::Mutex;
 use tokio::time::sleep;
 
 use super::error::RolloutError;
-use super::runner::{AGAIN, LOOK, RolloutEvent, RolloutOptions, run_beside};
+use super::runner::{AGAIN, INTERVAL, RolloutEvent, RolloutOptions, run_with_lock};
 use super::status_store::list_rollouts;
 use crate::cluster::Cluster;
 
@@ -28,7 +28,7 @@ pub async fn run_rollouts<'a>(
     cluster: &'a Cluster,
     kind: &dyn Fn(&Value) -> Result<&'a Kind, String>,
     options: &'a RolloutOptions,
-    say: &'a dyn Fn(&str, RolloutEvent),
+    report: &'a dyn Fn(&str, RolloutEvent),
     stop: &'a dyn Fn() -> bool,
 ) -> Result<BTreeMap<String, Option<RolloutStatus>>, RolloutError> {
     let cluster = &cluster.heeding();
@@ -39,7 +39,7 @@ pub async fn run_rollouts<'a>(
     loop {
         let has_all = options.once && listed;
         if !has_all && !stop() {
-            match rollouts.beside(list_rollouts(cluster)).await {
+            match rollouts.while_running(list_rollouts(cluster)).await {
                 Ok(documents) => {
                     listed = true;
                     for document in &documents {
@@ -48,22 +48,26 @@ pub async fn run_rollouts<'a>(
                         }
                         let name = name_of(document);
                         match kind(document) {
-                            Ok(kind) => rollouts
-                                .begin(document, Box::pin(run_one(cluster, kind, name, options, say, stop, &begins))),
-                            Err(why) => rollouts.leave(document, || say(&name, RolloutEvent::Left(why))),
+                            Ok(kind) => rollouts.begin(
+                                document,
+                                Box::pin(run_one(cluster, kind, name, options, report, stop, &begins)),
+                            ),
+                            Err(why) => rollouts.leave(document, || report(&name, RolloutEvent::Left(why))),
                         }
                     }
                 }
-                Err(RolloutError::Call(call)) if call.passes() && !options.once => say("", RolloutEvent::Trying(call)),
+                Err(RolloutError::Call(call)) if call.passes() && !options.once => {
+                    report("", RolloutEvent::Trying(call))
+                }
                 Err(error) => return Err(error),
             }
         }
-        let wait = if stop() || options.once { LOOK } else { SEEK };
-        rollouts.beside(sleep(wait)).await;
+        let wait = if stop() || options.once { INTERVAL } else { SEEK };
+        rollouts.while_running(sleep(wait)).await;
         for (name, ended) in std::mem::take(&mut rollouts.ended) {
             match &ended {
-                Ok(status) => say(&name, RolloutEvent::Ended(Box::new(status.clone()))),
-                Err(error) => say(&name, RolloutEvent::Left(error.to_string())),
+                Ok(status) => report(&name, RolloutEvent::Ended(Box::new(status.clone()))),
+                Err(error) => report(&name, RolloutEvent::Left(error.to_string())),
             }
             if matches!(ended, Err(RolloutError::Lost { .. })) {
                 rollouts.forget(&name);
@@ -81,11 +85,11 @@ async fn run_one(
     kind: &Kind,
     name: String,
     options: &RolloutOptions,
-    say: &dyn Fn(&str, RolloutEvent),
+    report: &dyn Fn(&str, RolloutEvent),
     stop: &dyn Fn() -> bool,
     begins: &Mutex<()>,
 ) -> Result<RolloutStatus, RolloutError> {
-    run_beside(cluster, kind, &name, options, &|event| say(&name, event), stop, begins).await
+    run_with_lock(cluster, kind, &name, options, &|event| report(&name, event), stop, begins).await
 }
 
 type RunningRollout<'a> = Pin<Box<dyn Future<Output = Result<RolloutStatus, RolloutError>> + 'a>>;
@@ -101,7 +105,7 @@ struct RunningRollouts<'a> {
 
 impl<'a> RunningRollouts<'a> {
     /// Awaits a future while the rollouts run.
-    async fn beside<T>(&mut self, work: impl Future<Output = T>) -> T {
+    async fn while_running<T>(&mut self, work: impl Future<Output = T>) -> T {
         let mut work = pin!(work);
         let (running, ended) = (&mut self.running, &mut self.ended);
         poll_fn(|context| {
@@ -136,9 +140,9 @@ impl<'a> RunningRollouts<'a> {
     }
 
     /// Skips a rollout; reports this at the first time.
-    fn leave(&mut self, document: &Value, say: impl FnOnce()) {
+    fn leave(&mut self, document: &Value, report: impl FnOnce()) {
         if !self.known.contains_key(text(document, "/metadata/uid")) {
-            say();
+            report();
         }
         self.know(document);
     }
@@ -159,10 +163,11 @@ impl<'a> RunningRollouts<'a> {
 /// recheck.
 fn may_wait(document: &Value) -> bool {
     let status = RolloutStatus::of(document);
-    let asked = document.pointer("/spec/direction").and_then(|asked| serde_json::from_value(asked.clone()).ok());
+    let requested =
+        document.pointer("/spec/direction").and_then(|requested| serde_json::from_value(requested.clone()).ok());
     status.phase == RolloutPhase::Refused
         || status.recheck_requested
-        || status.turns_after_end(asked.unwrap_or_default())
+        || status.turns_after_end(requested.unwrap_or_default())
 }
 
 fn name_of(document: &Value) -> String {
@@ -189,7 +194,7 @@ mod tests {
     #[test]
     fn blocked_rollout_is_retried() {
         let long_ago = Instant::now().checked_sub(AGAIN * 2).unwrap();
-        for (phase, started, went, wanted, again) in [
+        for (phase, started, direction, wanted, again) in [
             ("Refused", json!(null), "Forward", json!(null), true),
             ("Complete", json!("2026-01-01T00:00:00Z"), "Forward", json!("Undo"), true),
             ("Aborted", json!("2026-01-01T00:00:00Z"), "Undo", json!(null), true),
@@ -203,7 +208,7 @@ mod tests {
             let rollout = json!({
                 "metadata": {"name": "a", "uid": "u", "resourceVersion": "1"},
                 "spec": {"direction": wanted},
-                "status": {"phase": phase, "started": started, "direction": went, "undoAll": phase == "Failed"},
+                "status": {"phase": phase, "started": started, "direction": direction, "undoAll": phase == "Failed"},
             });
             let mut rollouts = RunningRollouts::default();
             assert!(rollouts.is_to_run(&rollout), "nobody has run it");

@@ -7,8 +7,8 @@ use pointsman_core::definition::{HttpAddress, Kind, MutatedKind};
 use pointsman_core::rollout::{
     ApiCallKind, BadRollout, FleetObject, JobWrite, LookupRequest, LookupResults, ObjectCall, ObjectPatch, ObjectState,
     ObjectWrite, PlanInput, RateChange, Rollout, RolloutPhase, RolloutPlan, RolloutStatus, RolloutWrite, RunnerCache,
-    answered_rollout, asks_for_others, formers, missing_mutations, plan, stays_over, step_questions,
-    steps_not_compared, waiting_questions,
+    answered_rollout, converted_sources, initial_wait_lookups, missing_mutations, needs_other_rollouts, plan,
+    stays_over, step_lookups, steps_not_compared,
 };
 use serde_json::Value;
 use tokio::sync::{Mutex, MutexGuard};
@@ -17,13 +17,13 @@ use tokio::time::sleep;
 use super::clock::RolloutClock;
 use super::controllers::ControllerLeases;
 use super::error::RolloutError;
-use super::events::tell_events;
+use super::events::write_events;
 use super::fleet::{Again, Fleet};
 use super::freeze::unfrozen;
 use super::lease::{LeaseState, RolloutLease};
 use super::local_times::local_times;
-use super::lookups::{Compiled, LookupCache, look_up_more};
-use super::object_steps::{try_made, write_beside};
+use super::lookups::{Compiled, LookupCache, perform_lookups};
+use super::object_steps::{try_made, write_object};
 use super::other_rollouts::others;
 use super::pending_writes::{PendingWrites, UnacknowledgedWrite};
 use super::remote_lookups::RemoteLookups;
@@ -92,19 +92,19 @@ pub async fn run_rollout(
     kind: &Kind,
     name: &str,
     options: &RolloutOptions,
-    say: &dyn Fn(RolloutEvent),
+    report: &dyn Fn(RolloutEvent),
     stop: &dyn Fn() -> bool,
 ) -> Result<RolloutStatus, RolloutError> {
-    run_beside(cluster, kind, name, options, say, stop, &Mutex::new(())).await
+    run_with_lock(cluster, kind, name, options, report, stop, &Mutex::new(())).await
 }
 
 /// The same alongside other rollouts. `begins` is locked while one begins, so that each sees earlier ones.
-pub(super) async fn run_beside(
+pub(super) async fn run_with_lock(
     cluster: &Cluster,
     kind: &Kind,
     name: &str,
     options: &RolloutOptions,
-    say: &dyn Fn(RolloutEvent),
+    report: &dyn Fn(RolloutEvent),
     stop: &dyn Fn() -> bool,
     begins: &Mutex<()>,
 ) -> Result<RolloutStatus, RolloutError> {
@@ -118,23 +118,23 @@ pub(super) async fn run_beside(
         clock,
         lease,
         controllers: ControllerLeases::default(),
-        looked_up: LookupCache::nothing(options.prometheus.as_ref()),
+        lookup_cache: LookupCache::nothing(options.prometheus.as_ref()),
         elsewhere: RemoteLookups::default(),
         fleet: None,
         rollout: None,
         spec: Value::Null,
         wants_list: true,
-        remembered: RunnerCache::default(),
+        runner_cache: RunnerCache::default(),
         trouble: None,
         pace: WritePace::start(clock),
         forbidden: BTreeSet::new(),
-        keeps_marks: None,
-        knows_who_keeps: false,
+        keeps_annotations: None,
+        hold_protection_checked: false,
         begins,
         has_begun: false,
         open: PendingWrites::default(),
         behind: BTreeMap::new(),
-        say,
+        report,
     };
     let ended = runner.run(stop).await;
     if let Err(error) = &ended {
@@ -153,7 +153,7 @@ struct RolloutRunner<'r> {
     clock: RolloutClock,
     lease: RolloutLease,
     controllers: ControllerLeases,
-    looked_up: LookupCache,
+    lookup_cache: LookupCache,
     elsewhere: RemoteLookups,
     fleet: Option<Fleet>,
     /// The StagedRollout at the last observation of the fleet.
@@ -162,15 +162,15 @@ struct RolloutRunner<'r> {
     spec: Value,
     /// The fleet must be listed before anything else.
     wants_list: bool,
-    remembered: RunnerCache,
+    runner_cache: RunnerCache,
     trouble: Option<String>,
     pace: WritePace,
     /// Reported missing permissions.
     forbidden: BTreeSet<String>,
     /// True if annotations of moves were stored as written so far: label moves then need no dry run each.
-    keeps_marks: Option<bool>,
+    keeps_annotations: Option<bool>,
     /// True if the protection of held objects was checked.
-    knows_who_keeps: bool,
+    hold_protection_checked: bool,
     begins: &'r Mutex<()>,
     /// The rollout began just now, without other writes: another one may have begun at the same time.
     has_begun: bool,
@@ -178,7 +178,7 @@ struct RolloutRunner<'r> {
     open: PendingWrites,
     /// The order of temporary write failures, by uid: these objects are written last.
     behind: BTreeMap<String, usize>,
-    say: &'r dyn Fn(RolloutEvent),
+    report: &'r dyn Fn(RolloutEvent),
 }
 
 /// The result of the writes of a plan.
@@ -214,7 +214,7 @@ impl From<bool> for AfterWrite {
 struct ReconcileResult {
     status: RolloutStatus,
     /// True if more work may be due at once.
-    goes_on: bool,
+    has_more: bool,
     /// True if only time must pass.
     settles: bool,
     /// True if objects were moved: an immediate pass would find only some of them healthy.
@@ -226,10 +226,10 @@ struct ReconcileResult {
 
 impl<'r> RolloutRunner<'r> {
     async fn run(&mut self, stop: &dyn Fn() -> bool) -> Result<RolloutStatus, RolloutError> {
-        let mut told = String::new();
+        let mut reported = String::new();
         let mut last = RolloutStatus::default();
         while !stop() {
-            self.cluster.may_be_asked().await;
+            self.cluster.wait_for_retry_after().await;
             if !self.lease.is_fresh() {
                 match self.lease.hold(self.cluster).await {
                     Ok(LeaseState::Held) => {}
@@ -238,11 +238,11 @@ impl<'r> RolloutRunner<'r> {
                         if self.options.once && is_alive {
                             return Err(RolloutError::Held { name: self.name.to_owned(), by });
                         }
-                        if told != by {
-                            (self.say)(RolloutEvent::WaitsFor(by.clone()));
-                            told = by;
+                        if reported != by {
+                            (self.report)(RolloutEvent::WaitsFor(by.clone()));
+                            reported = by;
                         }
-                        sleep(LOOK).await;
+                        sleep(INTERVAL).await;
                         continue;
                     }
                     Err(error) => {
@@ -254,7 +254,7 @@ impl<'r> RolloutRunner<'r> {
             match self.awaits_answers().await {
                 Ok(false) => {}
                 Ok(true) => {
-                    sleep(LOOK).await;
+                    sleep(INTERVAL).await;
                     continue;
                 }
                 Err(error) => {
@@ -275,13 +275,13 @@ impl<'r> RolloutRunner<'r> {
             }
             // If a list is needed first, nothing is decided yet.
             let refused = matches!(last.phase, RolloutPhase::Refused | RolloutPhase::Pending) && !self.wants_list;
-            let waits = self.options.once && !passed.goes_on && !passed.settles;
+            let waits = self.options.once && !passed.has_more && !passed.settles;
             if self.open.is_empty() && (last.is_over() || refused || waits) {
                 return Ok(last);
             }
-            if !passed.goes_on || (passed.moved && !self.options.once) {
+            if !passed.has_more || (passed.moved && !self.options.once) {
                 // A fleet that takes long to list is observed less often; the Lease is renewed regardless.
-                self.listen((passed.took * 5).clamp(LOOK, SELDOM)).await?;
+                self.listen((passed.took * 5).clamp(INTERVAL, SELDOM)).await?;
             }
         }
         Ok(last)
@@ -298,10 +298,10 @@ impl<'r> RolloutRunner<'r> {
             self.open.settle(self.cluster, self.clock).await;
             Ok::<(), RolloutError>(())
         };
-        self.lease.beside(self.cluster, settles).await?;
+        self.lease.while_renewing(self.cluster, settles).await?;
         let document = get_rollout(self.cluster, self.name).await?;
         let before = RolloutStatus::of(&document);
-        let now = self.open.told(&before, self.clock.now());
+        let now = self.open.next_status(&before, self.clock.now());
         if now != before {
             self.holds().await?;
             match self.put(&document, &now).await {
@@ -311,7 +311,7 @@ impl<'r> RolloutRunner<'r> {
                 Ok(_) => {}
             }
         }
-        self.open.was_told();
+        self.open.status_written();
         if !self.open.is_waited_for() {
             // Observations may have missed the effect, and the earlier problem is solved.
             (self.wants_list, self.trouble) = (true, None);
@@ -328,7 +328,7 @@ impl<'r> RolloutRunner<'r> {
                 is_ours = !matches!(error, RolloutError::Lost { .. });
             }
             self.open.forget_late();
-            sleep(LOOK).await;
+            sleep(INTERVAL).await;
         }
     }
 
@@ -347,9 +347,9 @@ impl<'r> RolloutRunner<'r> {
     async fn passes(&mut self, error: RolloutError) -> Result<(), RolloutError> {
         match error {
             RolloutError::Call(call) if call.passes() && !self.options.once => {
-                let pause = call.retry_after().unwrap_or(LOOK).clamp(LOOK, LONGEST);
+                let pause = call.retry_after().unwrap_or(INTERVAL).clamp(INTERVAL, LONGEST);
                 self.failed(&call);
-                (self.say)(RolloutEvent::Trying(call));
+                (self.report)(RolloutEvent::Trying(call));
                 sleep(pause).await;
                 Ok(())
             }
@@ -359,11 +359,11 @@ impl<'r> RolloutRunner<'r> {
 
     /// Waits after a failed pass that can be retried. Returns the status if it waits for an operator with `once`.
     async fn recovers(&mut self, error: RolloutError) -> Result<Option<RolloutStatus>, RolloutError> {
-        let told = match error {
+        let reported = match error {
             RolloutError::Bad(bad) => self.unreadable(bad).await,
             error => Err(error),
         };
-        match told {
+        match reported {
             Ok(paused) => Ok(paused.filter(|_| self.options.once)),
             Err(error) => self.passes(error).await.map(|()| None),
         }
@@ -387,8 +387,8 @@ impl<'r> RolloutRunner<'r> {
                 Err(error) if error.code() == Some(422) => return Err(bad.into()),
                 Err(error) => return Err(error.into()),
             }
-            self.tells(&document, &paused).await;
-            (self.say)(RolloutEvent::Status(Box::new(paused.clone())));
+            self.report_status(&document, &paused).await;
+            (self.report)(RolloutEvent::Status(Box::new(paused.clone())));
         }
         if !self.options.once {
             self.releases().await;
@@ -403,7 +403,7 @@ impl<'r> RolloutRunner<'r> {
             sleep(patience).await;
             return Ok(());
         };
-        match self.lease.beside(self.cluster, fleet.listen(self.cluster, rollout, patience)).await {
+        match self.lease.while_renewing(self.cluster, fleet.listen(self.cluster, rollout, patience)).await {
             Ok(all) => {
                 self.wants_list |= !all;
                 Ok(())
@@ -415,20 +415,20 @@ impl<'r> RolloutRunner<'r> {
     /// One pass: observe, plan and write.
     async fn pass(&mut self) -> Result<ReconcileResult, RolloutError> {
         let began = Instant::now();
-        let asked = Instant::now();
+        let started = Instant::now();
         let document = get_rollout(self.cluster, self.name).await?;
-        self.took(ApiCallKind::Look, asked);
+        self.took(ApiCallKind::Read, started);
         let rollout = answered_rollout(&document, self.kind)?;
         self.lease.outlasts_calls(rollout.makes_objects());
         let status = RolloutStatus::of(&document);
         if let Some(why) = missing_mutations(&rollout, &status, &self.options.mutated) {
-            return Err(RolloutError::Asked(why));
+            return Err(RolloutError::Invalid(why));
         }
-        let consistent = self.look(&document, &rollout, &status).await?;
+        let consistent = self.observe(&document, &rollout, &status).await?;
         let _begins = self.begins_alone(&rollout, &status).await?;
         let facts = self.facts(&document, &rollout, &status, consistent).await?;
         if let Some(why) = stays_over(&rollout, &status, &facts) {
-            return Err(RolloutError::Asked(why));
+            return Err(RolloutError::Invalid(why));
         }
         self.may_not(facts.answers.unread().filter(|why| is_about_rights(why)).map(str::to_owned));
         let Some(mut fleet) = self.fleet.take() else {
@@ -447,11 +447,11 @@ impl<'r> RolloutRunner<'r> {
         status: &RolloutStatus,
     ) -> Result<Option<MutexGuard<'r, ()>>, RolloutError> {
         let begins = self.begins;
-        if !asks_for_others(rollout, status) {
+        if !needs_other_rollouts(rollout, status) {
             return Ok(None);
         }
         let alone = async { Ok::<_, RolloutError>(begins.lock().await) };
-        self.lease.beside(self.cluster, alone).await.map(Some)
+        self.lease.while_renewing(self.cluster, alone).await.map(Some)
     }
 
     /// Planner input outside of the fleet.
@@ -463,29 +463,29 @@ impl<'r> RolloutRunner<'r> {
         consistent: bool,
     ) -> Result<PlanInput, RolloutError> {
         let shut = self.controllers.shut(self.cluster, rollout, status, self.clock).await?;
-        if consistent && rollout.asks_others() {
+        if consistent && rollout.has_external_versions() {
             // The final status uses new lookups.
-            self.looked_up.forget();
+            self.lookup_cache.forget();
         }
-        let asked = self.looked_up.answers(self.cluster, self.kind, rollout, status);
-        let mut answers = self.lease.beside(self.cluster, asked).await?;
+        let initial_lookups = self.lookup_cache.answers(self.cluster, self.kind, rollout, status);
+        let mut answers = self.lease.while_renewing(self.cluster, initial_lookups).await?;
         let objects = self.fleet.as_ref().map_or(&[][..], |fleet| fleet.objects.as_slice());
         let known = Compiled { kind: self.kind, mutated: &self.options.mutated };
-        let (now, slowly) = questions(rollout, status, objects);
-        let looks = look_up_more(self.cluster, known, &now, &mut answers);
-        self.lease.beside(self.cluster, looks).await?;
+        let (now, slowly) = lookups(rollout, status, objects);
+        let lookup_calls = perform_lookups(self.cluster, known, &now, &mut answers);
+        self.lease.while_renewing(self.cluster, lookup_calls).await?;
         self.elsewhere.forget(&now);
         // With `once`, waits as long as a response may take.
-        let patience = if self.options.once { SELDOM * 3 } else { LOOK };
-        let looks = async {
-            self.elsewhere.tell(self.cluster, &slowly, patience, &mut answers).await;
+        let patience = if self.options.once { SELDOM * 3 } else { INTERVAL };
+        let lookup_calls = async {
+            self.elsewhere.results(self.cluster, &slowly, patience, &mut answers).await;
             Ok::<(), RolloutError>(())
         };
-        self.lease.beside(self.cluster, looks).await?;
+        self.lease.while_renewing(self.cluster, lookup_calls).await?;
         Ok(PlanInput {
-            remembered: self.remembered.clone(),
+            runner_cache: self.runner_cache.clone(),
             consistent,
-            shut,
+            closed_gate: shut,
             local: local_times(rollout, self.clock.now()),
             others: self.others(document, rollout, status, &answers).await?,
             unfrozen: if status.started.is_none() { unfrozen(self.cluster, rollout).await? } else { None },
@@ -503,12 +503,12 @@ impl<'r> RolloutRunner<'r> {
         status: &RolloutStatus,
         answers: &LookupResults,
     ) -> Result<Vec<(String, Vec<String>)>, RolloutError> {
-        if !asks_for_others(rollout, status) && !self.has_begun {
+        if !needs_other_rollouts(rollout, status) && !self.has_begun {
             return Ok(Vec::new());
         }
         let there = self.fleet.as_ref().map_or(&[][..], |fleet| fleet.objects.as_slice());
-        let gone = formers(rollout, status, there, answers);
-        let found = others(self.cluster, self.kind, document, there.iter().chain(&gone)).await?;
+        let deleted = converted_sources(rollout, status, there, answers);
+        let found = others(self.cluster, self.kind, document, there.iter().chain(&deleted)).await?;
         self.has_begun = false;
         Ok(found)
     }
@@ -526,24 +526,24 @@ impl<'r> RolloutRunner<'r> {
         let planned = self.plans(&RolloutStatus::of(&document), rollout, fleet, &facts).await?;
         let took = began.elapsed();
         self.wants_list |= planned.wants_list;
-        let settles = planned.defers || planned.standings.contains(&ObjectState::Settling);
-        let goes_on = planned.wants_list;
-        let before = std::mem::replace(&mut self.remembered, planned.remembered.clone());
+        let settles = planned.defers || planned.object_states.contains(&ObjectState::Settling);
+        let has_more = planned.wants_list;
+        let before = std::mem::replace(&mut self.runner_cache, planned.runner_cache.clone());
         let wrote = self.write(document, fleet, rollout, planned).await?;
         if self.has_begun {
             // Other planned writes were not made: the next plan contains them again.
-            self.remembered = before;
+            self.runner_cache = before;
         }
-        let goes_on = (goes_on || wrote.any) && !had_trouble && self.trouble.is_none();
+        let has_more = (has_more || wrote.any) && !had_trouble && self.trouble.is_none();
         // After a problem, the next plan reports it.
         let settles = settles || (self.trouble.is_some() && !had_trouble);
         let Wrote { status, moved, stale, .. } = wrote;
-        Ok(ReconcileResult { status, goes_on, settles, moved, stale, took })
+        Ok(ReconcileResult { status, has_more, settles, moved, stale, took })
     }
 
     /// Observes the fleet: lists it if the plan requests it or the spec changed, otherwise processes watch events.
     /// Returns true if the fleet is consistent.
-    async fn look(
+    async fn observe(
         &mut self,
         document: &Value,
         rollout: &Rollout,
@@ -555,7 +555,7 @@ impl<'r> RolloutRunner<'r> {
             fleet.keep(status);
         }
         if let Some(fleet) = self.fleet.as_mut().filter(|_| !self.wants_list)
-            && self.lease.beside(self.cluster, fleet.listen(self.cluster, rollout, GLANCE)).await?
+            && self.lease.while_renewing(self.cluster, fleet.listen(self.cluster, rollout, GLANCE)).await?
         {
             return Ok(false);
         }
@@ -563,7 +563,7 @@ impl<'r> RolloutRunner<'r> {
         // Frees the old fleet first, to limit memory.
         self.fleet = None;
         self.fleet =
-            Some(self.lease.beside(self.cluster, Fleet::list(self.cluster, self.kind, rollout, status)).await?);
+            Some(self.lease.while_renewing(self.cluster, Fleet::list(self.cluster, self.kind, rollout, status)).await?);
         (self.spec, self.wants_list) = (spec, false);
         Ok(true)
     }
@@ -583,7 +583,7 @@ impl<'r> RolloutRunner<'r> {
             }
             let judged = planned.judged(rollout, status);
             let again = fleet.reread(self.cluster, rollout, &judged);
-            if !self.lease.beside(self.cluster, again).await? {
+            if !self.lease.while_renewing(self.cluster, again).await? {
                 return Ok(planned);
             }
         }
@@ -608,7 +608,7 @@ impl<'r> RolloutRunner<'r> {
         for next in in_turn(writes, &self.behind) {
             if !matches!(next, RolloutWrite::Status(_)) {
                 // A pause takes effect without waiting for hundreds of writes.
-                if began.get_or_insert_with(Instant::now).elapsed() > LOOK {
+                if began.get_or_insert_with(Instant::now).elapsed() > INTERVAL {
                     return Ok(Wrote { any: true, moved: false, ..wrote });
                 }
                 self.paced().await;
@@ -617,11 +617,11 @@ impl<'r> RolloutRunner<'r> {
             match next {
                 RolloutWrite::Status(status) => match self.put(&document, &status).await {
                     Ok(now) => {
-                        self.tells(&document, &status).await;
+                        self.report_status(&document, &status).await;
                         self.has_begun = RolloutStatus::of(&document).started.is_none() && status.started.is_some();
                         document = now;
                         wrote.any = true;
-                        (self.say)(RolloutEvent::Status(status));
+                        (self.report)(RolloutEvent::Status(status));
                         if self.has_begun {
                             // No object moves before it is certain that no other rollout began at the same time.
                             return Ok(wrote);
@@ -673,11 +673,11 @@ impl<'r> RolloutRunner<'r> {
 
     /// Creates a Job. Returns true if more work may be due at once.
     async fn job(&mut self, one: &JobWrite) -> Result<bool, CallError> {
-        self.cluster.may_be_asked().await;
+        self.cluster.wait_for_retry_after().await;
         let sent = Instant::now();
         let landed = run_job(self.cluster, one).await?;
         if leaves_open(&landed, "POST") {
-            self.may_come(UnacknowledgedWrite::job(one, (sent, self.clock)));
+            self.add_pending(UnacknowledgedWrite::job(one, (sent, self.clock)));
         }
         Ok(self.ran(one, landed))
     }
@@ -689,8 +689,8 @@ impl<'r> RolloutRunner<'r> {
         }
         // Right before the write: earlier checks may have been slow.
         self.holds().await?;
-        self.cluster.may_be_asked().await;
-        match write_beside(self.cluster, &self.options.mutated, &mut self.elsewhere, one).await {
+        self.cluster.wait_for_retry_after().await;
+        match write_object(self.cluster, &self.options.mutated, &mut self.elsewhere, one).await {
             Ok(landed) => {
                 // Checks before a deletion may be slow, so the time starts now.
                 let sent = (Instant::now(), self.clock);
@@ -698,14 +698,14 @@ impl<'r> RolloutRunner<'r> {
                 if leaves_open(&landed, one.call.verb())
                     && let Some(open) = UnacknowledgedWrite::object(self.cluster, one, sent).await
                 {
-                    self.may_come(open);
+                    self.add_pending(open);
                 }
                 let opened_gap = one.opens_gap() && matches!(landed, WriteOutcome::Written(_));
                 let more = self.wrote(one, landed);
                 Ok(if opened_gap { AfterWrite::CloseGap } else { more.into() })
             }
             // The StagedRollout contains the message for the object as well.
-            Err(error) if matches!(one.call, ObjectCall::Tell(_)) => {
+            Err(error) if matches!(one.call, ObjectCall::ReportRefusal(_)) => {
                 self.may_not(Some(format!("{error}: {RIGHTS}")));
                 Ok(AfterWrite::Nothing)
             }
@@ -732,37 +732,37 @@ impl<'r> RolloutRunner<'r> {
     /// Waits until the next write is allowed.
     async fn paced(&mut self) {
         let change = self.pace.next().await;
-        self.tell(change);
+        self.report_rate(change);
     }
 
     /// Records a failed call, which may lower the write rate.
     fn failed(&mut self, error: &CallError) {
         let change = self.pace.failed(error);
-        self.tell(change);
+        self.report_rate(change);
     }
 
     /// Records a finished call; slow calls lower the write rate.
     fn took(&mut self, call: ApiCallKind, since: Instant) {
         let change = self.pace.took(call, since.elapsed());
-        self.tell(change);
+        self.report_rate(change);
     }
 
-    fn tell(&self, change: Option<RateChange>) {
+    fn report_rate(&self, change: Option<RateChange>) {
         if let Some(change) = change {
-            (self.say)(RolloutEvent::Pace(change));
+            (self.report)(RolloutEvent::Pace(change));
         }
     }
 
     async fn put(&mut self, document: &Value, status: &RolloutStatus) -> Result<Value, CallError> {
-        let asked = Instant::now();
+        let started = Instant::now();
         let answer = put_status(self.cluster, document, status).await;
-        self.took(ApiCallKind::Status, asked);
+        self.took(ApiCallKind::Status, started);
         answer
     }
 
     /// Ensures that the Lease is held before a write.
     async fn holds(&mut self) -> Result<(), RolloutError> {
-        self.cluster.may_be_asked().await;
+        self.cluster.wait_for_retry_after().await;
         if !self.lease.is_fresh()
             && let LeaseState::By { holder: to, .. } = self.lease.hold(self.cluster).await?
         {
@@ -772,19 +772,19 @@ impl<'r> RolloutRunner<'r> {
     }
 
     /// Reports changes of the status.
-    async fn tells(&mut self, document: &Value, status: &RolloutStatus) {
+    async fn report_status(&mut self, document: &Value, status: &RolloutStatus) {
         if let Some(why) = steps_not_compared(&RolloutStatus::of(document), status) {
-            (self.say)(RolloutEvent::Noted(why));
+            (self.report)(RolloutEvent::Noted(why));
         }
-        let told = tell_events(self.cluster, self.kind, document, &self.options.holder, self.clock, status).await;
-        self.may_not(told.err().map(|error| format!("{error}: {RIGHTS}")));
+        let reported = write_events(self.cluster, self.kind, document, &self.options.holder, self.clock, status).await;
+        self.may_not(reported.err().map(|error| format!("{error}: {RIGHTS}")));
     }
 
     /// Reports missing permissions, once each.
     fn may_not(&mut self, why: impl IntoIterator<Item = String>) {
         for why in why {
             if self.forbidden.insert(why.clone()) {
-                (self.say)(RolloutEvent::NotAllowed(why));
+                (self.report)(RolloutEvent::NotAllowed(why));
             }
         }
     }
@@ -794,11 +794,11 @@ impl<'r> RolloutRunner<'r> {
         match landed {
             WriteOutcome::Written(_) | WriteOutcome::Stale => {
                 self.allowed(&one.uid);
-                (self.say)(RolloutEvent::Ran(format!("{}/{}", one.namespace, one.name), one.of.clone()));
+                (self.report)(RolloutEvent::Ran(format!("{}/{}", one.namespace, one.name), one.of.clone()));
             }
             WriteOutcome::Refused(why) | WriteOutcome::NotYet(why) => {
-                self.remembered.refused(&one.uid, &why, self.clock.now());
-                (self.say)(RolloutEvent::Refused(format!("job {}/{}", one.namespace, one.name), why));
+                self.runner_cache.refused(&one.uid, &why, self.clock.now());
+                (self.report)(RolloutEvent::Refused(format!("job {}/{}", one.namespace, one.name), why));
             }
             WriteOutcome::Later(error) => {
                 self.later(&one.uid, error);
@@ -813,30 +813,30 @@ impl<'r> RolloutRunner<'r> {
         match landed {
             WriteOutcome::Written(_) => {
                 self.allowed(&one.uid);
-                (self.say)(RolloutEvent::Wrote(one.told(), one.of.clone()));
+                (self.report)(RolloutEvent::Wrote(one.message(), one.of.clone()));
             }
             WriteOutcome::Stale => {
                 // Read again after a pause: another client may write it continuously.
-                self.remembered.allowed(&one.uid);
+                self.runner_cache.allowed(&one.uid);
                 return false;
             }
             WriteOutcome::NotYet(why) => {
-                self.remembered.not_yet(&one.uid, &why, self.clock.now());
-                (self.say)(RolloutEvent::NotYet(why));
+                self.runner_cache.not_yet(&one.uid, &why, self.clock.now());
+                (self.report)(RolloutEvent::NotYet(why));
                 return false;
             }
             WriteOutcome::Refused(why) => {
                 // A write that closes a gap is repeated continuously: a refusal is reported once.
-                let is_known = self.remembered.is_refused(&one.uid, &why);
-                self.remembered.refused(&one.uid, &why, self.clock.now());
+                let is_known = self.runner_cache.is_refused(&one.uid, &why);
+                self.runner_cache.refused(&one.uid, &why, self.clock.now());
                 if !is_known {
-                    (self.say)(RolloutEvent::Refused(one.title(), why));
+                    (self.report)(RolloutEvent::Refused(one.title(), why));
                 }
                 return !is_known;
             }
             WriteOutcome::Later(error) => {
                 // If no retry succeeds, the reason is known.
-                self.remembered.failed(&one.uid, &format!("{}: {}", one.title(), error.message()));
+                self.runner_cache.failed(&one.uid, &format!("{}: {}", one.title(), error.message()));
                 self.later(&one.uid, error);
                 return false;
             }
@@ -845,8 +845,8 @@ impl<'r> RolloutRunner<'r> {
     }
 
     /// Records an unacknowledged write.
-    fn may_come(&mut self, one: UnacknowledgedWrite) {
-        (self.say)(RolloutEvent::Noted(one.told()));
+    fn add_pending(&mut self, one: UnacknowledgedWrite) {
+        (self.report)(RolloutEvent::Noted(one.message()));
         self.open.add(one);
         self.lease.outlasts_calls(true);
     }
@@ -854,7 +854,7 @@ impl<'r> RolloutRunner<'r> {
     /// Records an accepted write for an object.
     fn allowed(&mut self, uid: &str) {
         self.behind.remove(uid);
-        self.remembered.allowed(uid);
+        self.runner_cache.allowed(uid);
     }
 
     /// Records a temporary failure of a write for an object.
@@ -863,23 +863,23 @@ impl<'r> RolloutRunner<'r> {
         self.behind.insert(uid.to_owned(), last + 1);
         self.failed(&error);
         self.trouble = Some(error.message());
-        (self.say)(RolloutEvent::Trying(error));
+        (self.report)(RolloutEvent::Trying(error));
     }
 
     /// Writes an object, and records the duration.
     async fn written(&mut self, one: &ObjectPatch, fleet: &Fleet) -> Result<WriteOutcome, CallError> {
-        let asked = Instant::now();
+        let started = Instant::now();
         let landed = write(self.cluster, fleet, one, WriteMode::Write).await;
-        self.took(ApiCallKind::Object, asked);
+        self.took(ApiCallKind::Object, started);
         if landed.as_ref().is_ok_and(|landed| leaves_open(landed, "PATCH")) {
-            self.may_come(UnacknowledgedWrite::of_fleet(fleet, one, (asked, self.clock)));
+            self.add_pending(UnacknowledgedWrite::of_fleet(fleet, one, (started, self.clock)));
         }
         landed
     }
 
     /// Moves an object. Returns true if more work may be due at once.
     async fn moved(&mut self, one: &ObjectPatch, fleet: &mut Fleet, rollout: &Rollout) -> Result<bool, RolloutError> {
-        let is_tried = one.notes() && (rollout.has_workflows() || self.keeps_marks != Some(true));
+        let is_tried = one.notes() && (rollout.has_workflows() || self.keeps_annotations != Some(true));
         let stands_against = match is_tried {
             true => try_write(self.cluster, fleet, one).await?,
             false => None,
@@ -896,13 +896,13 @@ impl<'r> RolloutRunner<'r> {
             WriteOutcome::Written(now) => {
                 self.allowed(&one.uid);
                 fleet.wrote(&now, rollout);
-                (self.say)(RolloutEvent::Moved(one.title()));
-                self.notes_mark(one, &now, rollout);
+                (self.report)(RolloutEvent::Moved(one.title()));
+                self.check_annotation(one, &now, rollout);
             }
             WriteOutcome::Stale => self.overtaken(one, fleet, rollout).await?,
             WriteOutcome::Refused(why) | WriteOutcome::NotYet(why) => {
-                self.remembered.refused(&one.uid, &why, self.clock.now());
-                (self.say)(RolloutEvent::Refused(one.title(), why));
+                self.runner_cache.refused(&one.uid, &why, self.clock.now());
+                (self.report)(RolloutEvent::Refused(one.title(), why));
             }
             WriteOutcome::Later(error) => {
                 self.later(&one.uid, error);
@@ -915,13 +915,13 @@ impl<'r> RolloutRunner<'r> {
     /// Reads an object again after a conflict with another client: its controller, whose last write the move records,
     /// or a client that moved or replaced it.
     async fn overtaken(&mut self, one: &ObjectPatch, fleet: &mut Fleet, rollout: &Rollout) -> Result<(), RolloutError> {
-        self.remembered.overtaken(&one.uid);
+        self.runner_cache.overtaken(&one.uid);
         let reads = fleet.read_again(self.cluster, rollout, one);
-        match self.lease.beside(self.cluster, reads).await? {
+        match self.lease.while_renewing(self.cluster, reads).await? {
             Again::SameVersion => {}
-            Again::OtherVersion => (self.say)(RolloutEvent::Replaced(one.title())),
-            Again::Gone => {
-                (self.say)(RolloutEvent::Replaced(one.title()));
+            Again::OtherVersion => (self.report)(RolloutEvent::Replaced(one.title())),
+            Again::Deleted => {
+                (self.report)(RolloutEvent::Replaced(one.title()));
                 self.wants_list = true;
             }
         }
@@ -930,18 +930,18 @@ impl<'r> RolloutRunner<'r> {
 
     /// Checks that the annotation of a move was stored. An unrecorded step is repeated with back-off, and an unrecorded
     /// move cannot be undone.
-    fn notes_mark(&mut self, one: &ObjectPatch, now: &Value, rollout: &Rollout) {
+    fn check_annotation(&mut self, one: &ObjectPatch, now: &Value, rollout: &Rollout) {
         match one.unkept(now) {
             Some(why) if rollout.has_workflows() => {
-                self.remembered.not_yet(&one.uid, &why, self.clock.now());
-                (self.say)(RolloutEvent::NotYet(format!("{}: {why}", one.title())));
+                self.runner_cache.not_yet(&one.uid, &why, self.clock.now());
+                (self.report)(RolloutEvent::NotYet(format!("{}: {why}", one.title())));
             }
             Some(why) => {
-                self.keeps_marks = Some(false);
+                self.keeps_annotations = Some(false);
                 let then = "`pointsman rollout undo` will not know that it was moved";
-                (self.say)(RolloutEvent::Noted(format!("{}: {why}: {then}", one.title())));
+                (self.report)(RolloutEvent::Noted(format!("{}: {why}: {then}", one.title())));
             }
-            None if one.notes() => self.keeps_marks = self.keeps_marks.or(Some(true)),
+            None if one.notes() => self.keeps_annotations = self.keeps_annotations.or(Some(true)),
             None => {}
         }
     }
@@ -952,12 +952,12 @@ impl<'r> RolloutRunner<'r> {
             WriteOutcome::Written(now) => {
                 self.behind.remove(&one.uid);
                 fleet.wrote(&now, rollout);
-                self.asks_who_keeps(&now, fleet, rollout).await?;
+                self.check_hold_protection(&now, fleet, rollout).await?;
             }
             WriteOutcome::Stale => self.wants_list = true,
             WriteOutcome::Refused(why) | WriteOutcome::NotYet(why) => {
-                self.remembered.refused_hold(&one.uid);
-                (self.say)(RolloutEvent::Refused(one.title(), why));
+                self.runner_cache.refused_hold(&one.uid);
+                (self.report)(RolloutEvent::Refused(one.title(), why));
             }
             WriteOutcome::Later(error) => {
                 self.later(&one.uid, error);
@@ -968,17 +968,22 @@ impl<'r> RolloutRunner<'r> {
     }
 
     /// Checks once that the webhook protects held objects, with a dry run of another client's change.
-    async fn asks_who_keeps(&mut self, now: &Value, fleet: &Fleet, rollout: &Rollout) -> Result<(), RolloutError> {
-        let object = FleetObject::of(now, rollout).filter(|_| !self.knows_who_keeps);
-        let Some(one) = object.and_then(|object| ObjectPatch::by_somebody_else(rollout, &object)) else {
+    async fn check_hold_protection(
+        &mut self,
+        now: &Value,
+        fleet: &Fleet,
+        rollout: &Rollout,
+    ) -> Result<(), RolloutError> {
+        let object = FleetObject::of(now, rollout).filter(|_| !self.hold_protection_checked);
+        let Some(one) = object.and_then(|object| ObjectPatch::by_another_client(rollout, &object)) else {
             return Ok(());
         };
         if let WriteOutcome::Written(answer) = write(self.cluster, fleet, &one, WriteMode::Try).await? {
-            self.knows_who_keeps = true;
+            self.hold_protection_checked = true;
             if FleetObject::of(&answer, rollout).is_some_and(|object| object.version() == Some(rollout.to())) {
                 let why = "is held, and others can move it all the same: /mutate of pointsman serve is not registered for \
                            it, or a server answers that is older than holds";
-                (self.say)(RolloutEvent::Noted(format!("{} {why}", one.title())));
+                (self.report)(RolloutEvent::Noted(format!("{} {why}", one.title())));
             }
         }
         Ok(())
@@ -992,7 +997,7 @@ impl<'r> RolloutRunner<'r> {
                 return Ok(true);
             }
             Some(WriteOutcome::Refused(why) | WriteOutcome::NotYet(why)) => {
-                self.remembered.refused(&one.uid, &why, self.clock.now());
+                self.runner_cache.refused(&one.uid, &why, self.clock.now());
             }
             Some(WriteOutcome::Later(error)) => self.failed(&error),
         }
@@ -1003,26 +1008,26 @@ impl<'r> RolloutRunner<'r> {
 /// True if a write with this method is unacknowledged.
 fn leaves_open(landed: &WriteOutcome, method: &str) -> bool {
     let WriteOutcome::Later(error) = landed else { return false };
-    error.leaves_open() && error.asked().is_some_and(|asked| asked.starts_with(method))
+    error.leaves_open() && error.operation().is_some_and(|operation| operation.starts_with(method))
 }
 
 /// Lookups that need current data, and lookups that may be some seconds old: in other clusters, and for waits before an
 /// object begins.
-fn questions(
+fn lookups(
     rollout: &Rollout,
     status: &RolloutStatus,
     objects: &[FleetObject],
 ) -> (Vec<LookupRequest>, Vec<LookupRequest>) {
-    let of_steps = step_questions(rollout, status, objects).into_iter();
-    let (now, mut slowly): (Vec<_>, Vec<_>) = of_steps.partition(|question| question.cluster.is_none());
+    let of_steps = step_lookups(rollout, status, objects).into_iter();
+    let (now, mut slowly): (Vec<_>, Vec<_>) = of_steps.partition(|lookup| lookup.cluster.is_none());
     let known: BTreeSet<String> = now.iter().chain(&slowly).map(LookupRequest::id).collect();
-    let waiting = waiting_questions(rollout, status, objects).into_iter();
-    slowly.extend(waiting.filter(|question| !known.contains(&question.id())));
+    let waiting = initial_wait_lookups(rollout, status, objects).into_iter();
+    slowly.extend(waiting.filter(|lookup| !known.contains(&lookup.id())));
     (now, slowly)
 }
 
 /// Shortest interval of plans: changes within a second share one status write.
-pub(super) const LOOK: Duration = Duration::from_secs(1);
+pub(super) const INTERVAL: Duration = Duration::from_secs(1);
 
 /// Longest interval: a holder without renewal for 15 s loses the rollout.
 const SELDOM: Duration = Duration::from_secs(5);

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use pointsman_core::definition::{HttpAddress, Kind, MutatedKind};
 use pointsman_core::rollout::{
-    FleetObject, LookupRequest, PlanInput, Rollout, RolloutStatus, ahead_questions, forecast, step_questions,
-    waiting_questions,
+    FleetObject, LookupRequest, PlanInput, Rollout, RolloutStatus, forecast, initial_wait_lookups, preflight_lookups,
+    step_lookups,
 };
 use serde_json::Value;
 
@@ -16,7 +16,7 @@ use super::error::RolloutError;
 use super::fleet::Fleet;
 use super::freeze::unfrozen;
 use super::local_times::local_times;
-use super::lookups::{Compiled, LookupCache, look_up_more};
+use super::lookups::{Compiled, LookupCache, perform_lookups};
 use super::other_rollouts::others;
 use super::remote_lookups::RemoteLookups;
 use super::writes::{WriteOutcome, try_write};
@@ -30,27 +30,27 @@ pub struct FleetSnapshot {
     /// Planner input, including refusals from dry runs.
     pub facts: PlanInput,
     /// The number of dry runs.
-    pub asked: usize,
+    pub dry_runs: usize,
     /// The reason why the freeze is not in force, if dry runs were requested.
     pub unfrozen: Option<String>,
     /// The mode.
-    pub asks: SnapshotOptions,
+    pub mode: SnapshotOptions,
 }
 
 /// Whether a snapshot includes dry runs.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum SnapshotOptions {
     /// No: observes only.
-    Nobody,
+    ObserveOnly,
     /// Yes: the API server and its webhooks evaluate them.
-    TheServer,
+    DryRun,
 }
 
 /// Options of a snapshot.
 #[derive(Clone, Debug)]
 pub struct SurveyOptions {
     /// Whether to send dry runs.
-    pub asks: SnapshotOptions,
+    pub mode: SnapshotOptions,
     /// The Prometheus of the cluster, for checks that use it.
     pub prometheus: Option<HttpAddress>,
     /// Definitions with mutations, for steps that wait for one.
@@ -79,46 +79,46 @@ pub async fn survey_rollout(
     };
     let mut answers = LookupCache::nothing(options.prometheus.as_ref()).answers(cluster, kind, rollout, status).await?;
     let known = Compiled { kind, mutated: &options.mutated };
-    let all = questions(rollout, status, &listed.objects, options.asks);
-    let (now, slowly): (Vec<_>, Vec<_>) = all.into_iter().partition(|question| question.cluster.is_none());
-    look_up_more(cluster, known, &now, &mut answers).await?;
-    RemoteLookups::default().tell(cluster, &slowly, PATIENCE, &mut answers).await;
+    let all = lookups(rollout, status, &listed.objects, options.mode);
+    let (now, slowly): (Vec<_>, Vec<_>) = all.into_iter().partition(|lookup| lookup.cluster.is_none());
+    perform_lookups(cluster, known, &now, &mut answers).await?;
+    RemoteLookups::default().results(cluster, &slowly, PATIENCE, &mut answers).await;
     let local = local_times(rollout, clock.now());
-    let mut facts = PlanInput { consistent: true, shut, local, others, answers, ..PlanInput::default() };
-    let (mut asked, mut not_frozen) = (0, None);
-    if options.asks == SnapshotOptions::TheServer {
+    let mut facts = PlanInput { consistent: true, closed_gate: shut, local, others, answers, ..PlanInput::default() };
+    let (mut dry_runs, mut not_frozen) = (0, None);
+    if options.mode == SnapshotOptions::DryRun {
         facts.ahead = true;
         not_frozen = unfrozen(cluster, rollout).await?;
         let all = forecast(rollout, status, &listed.objects, facts.clone(), clock.now());
         for one in all.iter().filter_map(|one| one.write.as_ref()) {
-            asked += 1;
+            dry_runs += 1;
             match try_write(cluster, &listed, one).await? {
                 None | Some(WriteOutcome::Written(_) | WriteOutcome::Stale) => {}
                 Some(WriteOutcome::Refused(why) | WriteOutcome::NotYet(why)) => {
-                    facts.remembered.refused(&one.uid, &why, clock.now());
+                    facts.runner_cache.refused(&one.uid, &why, clock.now());
                 }
                 Some(WriteOutcome::Later(error)) => return Err(error.into()),
             }
         }
     }
-    Ok(FleetSnapshot { fleet: listed.objects, facts, asked, unfrozen: not_frozen, asks: options.asks })
+    Ok(FleetSnapshot { fleet: listed.objects, facts, dry_runs, unfrozen: not_frozen, mode: options.mode })
 }
 
 /// All lookups, without duplicates.
-fn questions(
+fn lookups(
     rollout: &Rollout,
     status: &RolloutStatus,
     objects: &[FleetObject],
-    asks: SnapshotOptions,
+    mode: SnapshotOptions,
 ) -> Vec<LookupRequest> {
-    let more = match asks {
-        SnapshotOptions::TheServer => ahead_questions(rollout, objects),
-        SnapshotOptions::Nobody => waiting_questions(rollout, status, objects),
+    let more = match mode {
+        SnapshotOptions::DryRun => preflight_lookups(rollout, objects),
+        SnapshotOptions::ObserveOnly => initial_wait_lookups(rollout, status, objects),
     };
     let mut known = BTreeSet::new();
-    let mut all = step_questions(rollout, status, objects);
+    let mut all = step_lookups(rollout, status, objects);
     all.extend(more);
-    all.retain(|question| known.insert(question.id()));
+    all.retain(|lookup| known.insert(lookup.id()));
     all
 }
 

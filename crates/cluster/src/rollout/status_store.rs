@@ -124,7 +124,7 @@ pub async fn change_rollout(
     for _ in 0..TRIES {
         let document = get_rollout(cluster, name).await?;
         let mut status = RolloutStatus::of(&document);
-        change(&document, &mut status).map_err(RolloutError::Asked)?;
+        change(&document, &mut status).map_err(RolloutError::Invalid)?;
         match put_status(cluster, &document, &status).await {
             Err(error) if error.code() == Some(409) => {}
             answer => return Ok(answer?),

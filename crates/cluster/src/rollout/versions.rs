@@ -5,7 +5,7 @@ use pointsman_core::rollout::{LookupResults, RunningVersions};
 
 use super::error::RolloutError;
 use super::fleet::list_objects;
-use super::lookups::{Compiled, look_up_more};
+use super::lookups::{Compiled, perform_lookups};
 use crate::cluster::Cluster;
 use crate::pages::items;
 
@@ -16,8 +16,8 @@ use crate::pages::items;
 pub async fn running_versions<'k>(cluster: &Cluster, kind: &'k Kind) -> Result<RunningVersions<'k>, RolloutError> {
     let mut answers = LookupResults::default();
     let known = Compiled { kind, mutated: &[] };
-    look_up_more(cluster, known, &RunningVersions::questions(kind), &mut answers).await?;
-    let mut running = RunningVersions::beside(kind, answers);
+    perform_lookups(cluster, known, &RunningVersions::lookups(kind), &mut answers).await?;
+    let mut running = RunningVersions::with_lookups(kind, answers);
     let read_in = |stored: &str, served: &[&str]| RunningVersions::read_in(kind, stored, served);
     list_objects(cluster, kind, &read_in, &mut |page| items(page).for_each(|object| running.see(object))).await?;
     Ok(running)

@@ -22,11 +22,11 @@ impl WritePace {
 
     /// Waits until the next write is allowed. Returns a change of the rate.
     pub(super) async fn next(&mut self) -> Option<RateChange> {
-        let told = self.pace.recovers(self.clock.now().steady);
+        let change = self.pace.recovers(self.clock.now().steady);
         loop {
             let wait = self.pace.take(self.clock.now().steady);
             if wait.is_zero() {
-                return told;
+                return change;
             }
             sleep(wait).await;
         }
@@ -68,7 +68,7 @@ mod tests {
             assert_eq!(pace.failed(&CallError::of_code(other, "", None)), None, "{other}");
         }
         let busy = CallError::of_code(429, "", Some(Duration::from_secs(1)));
-        let told = pace.failed(&busy).map(|change| change.to_string()).unwrap_or_default();
-        assert!(told.contains("writes 5 a second") && told.contains("429"), "{told}");
+        let change = pace.failed(&busy).map(|change| change.to_string()).unwrap_or_default();
+        assert!(change.contains("writes 5 a second") && change.contains("429"), "{change}");
     }
 }

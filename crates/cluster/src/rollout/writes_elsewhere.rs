@@ -10,7 +10,7 @@ use tokio::task::{JoinError, JoinSet};
 use tokio::time::timeout;
 
 use super::collection::collection;
-use super::other_clusters::{LONGEST, late, said};
+use super::other_clusters::{LONGEST, error_text, late};
 use super::writes::WriteOutcome;
 use crate::cluster::Cluster;
 
@@ -40,9 +40,9 @@ impl WritesElsewhere {
         self.collect();
         let key = (of.clone(), write.title());
         if !self.landed.contains_key(&key) && self.under_way.insert(key.clone()) {
-            let (asked, write, options) = (key.clone(), write.clone(), options.clone());
-            self.calls.spawn(async move { (asked, deleted(&cluster, &write, &options).await) });
-            let _ = timeout(AT_ONCE, self.hear(&key)).await;
+            let (object, write, options) = (key.clone(), write.clone(), options.clone());
+            self.calls.spawn(async move { (object, deleted(&cluster, &write, &options).await) });
+            let _ = timeout(AT_ONCE, self.wait_for(&key)).await;
         }
         self.landed.remove(&key).unwrap_or_else(|| WriteOutcome::NotYet(format!("{}: no answer yet", write.title())))
     }
@@ -59,7 +59,7 @@ impl WritesElsewhere {
     }
 
     /// Waits until a call has finished.
-    async fn hear(&mut self, key: &WrittenThere) {
+    async fn wait_for(&mut self, key: &WrittenThere) {
         while self.under_way.contains(key) {
             let Some(answer) = self.calls.join_next().await else { return };
             self.note(answer);
@@ -92,9 +92,9 @@ async fn deleted(cluster: &Cluster, write: &ObjectWrite, options: &Value) -> Wri
     match timeout(LONGEST, work).await {
         Ok(Ok(())) => WriteOutcome::Written(Box::default()),
         Ok(Err(error)) if error.code() == Some(404) => WriteOutcome::Stale,
-        Ok(Err(error)) if matches!(error.code(), Some(400 | 403 | 422)) => WriteOutcome::Refused(said(&error)),
+        Ok(Err(error)) if matches!(error.code(), Some(400 | 403 | 422)) => WriteOutcome::Refused(error_text(&error)),
         // Conflicts (409) too: a repeated conflict is retried with back-off.
-        Ok(Err(error)) => WriteOutcome::NotYet(said(&error)),
+        Ok(Err(error)) => WriteOutcome::NotYet(error_text(&error)),
         Err(_) => WriteOutcome::NotYet(late()),
     }
 }

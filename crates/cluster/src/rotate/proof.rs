@@ -19,7 +19,7 @@ pub(super) struct Proof<'p> {
 
 impl Proof<'_> {
     /// Tests all ready endpoints, like an API server that trusts only the new authority. Returns the endpoints.
-    pub(super) async fn ask(&self) -> Result<Vec<String>, RotateError> {
+    pub(super) async fn test(&self) -> Result<Vec<String>, RotateError> {
         let (mut ready, mut shown) = (BTreeMap::new(), BTreeSet::new());
         for one in self.found {
             for stanza in one.stanzas() {
@@ -48,7 +48,7 @@ impl Proof<'_> {
         }
         endpoints(self.cluster, place).await.map_err(|error| match error {
             NoEndpoints::Call(error) => error.into(),
-            NoEndpoints::Nobody(reason) => self.unproven(reason, "Have the servers run"),
+            NoEndpoints::Missing(reason) => self.unproven(reason, "Have the servers run"),
         })
     }
 

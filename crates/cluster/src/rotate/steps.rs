@@ -27,7 +27,7 @@ use crate::stopwatch::Stopwatch;
 pub async fn rotate(
     cluster: &Cluster,
     options: &RotateOptions,
-    say: &mut dyn FnMut(RotateEvent),
+    report: &mut dyn FnMut(RotateEvent),
 ) -> Result<Rotated, RotateError> {
     let refused = |reason: &str| RotateError::Refused(reason.to_owned());
     let stanza = ClientStanza::of_config(&options.client).ok_or_else(|| refused("no server was named"))?;
@@ -38,19 +38,19 @@ pub async fn rotate(
     if let Some(reason) = refusal(&found, &stanza.place, options.take_over) {
         return Err(RotateError::Refused(reason));
     }
-    may_look(cluster, &found).await?;
+    may_list(cluster, &found).await?;
     let steps = plan(&found, &wanted, options.wait);
-    say(RotateEvent::Plan(steps.clone()));
+    report(RotateEvent::Plan(steps.clone()));
     let documents = found.iter().map(|one| one.named.document.clone()).collect();
     let mut rotated = Rotated { steps, documents, ..Rotated::default() };
     let mut run = RotateRun { cluster, options, to: stanza.place, wanted, found, done: Vec::new(), crd_changes: 0 };
     match options.dry_run {
         Some(DryRun::Client) => return Ok(rotated),
-        Some(DryRun::Server) => return run.try_all(say).await.map(|()| rotated),
+        Some(DryRun::Server) => return run.try_all(report).await.map(|()| rotated),
         // Missing permissions are reported before the first change.
         None => run.try_all(&mut |_| {}).await?,
     }
-    match run.steps(say).await {
+    match run.steps(report).await {
         Err(RotateError::Call { error, .. }) => Err(RotateError::Call { error, done: run.done }),
         Err(error) => Err(error),
         Ok(endpoints) => {
@@ -76,7 +76,7 @@ fn refusal(found: &[TrustingDocument], to: &WebhookPlace, take_over: bool) -> Op
 }
 
 /// Checks the permissions of the final test.
-async fn may_look(cluster: &Cluster, found: &[TrustingDocument]) -> Result<(), CallError> {
+async fn may_list(cluster: &Cluster, found: &[TrustingDocument]) -> Result<(), CallError> {
     for one in found.iter().filter(|one| one.named.is_crd) {
         let crd = CrdState::new(cluster.get(&one.path).await?)?;
         for version in crd.served() {
@@ -110,10 +110,10 @@ struct RotateRun<'r> {
 
 impl RotateRun<'_> {
     /// Sends each change as dry run.
-    async fn try_all(&self, say: &mut dyn FnMut(RotateEvent)) -> Result<(), RotateError> {
+    async fn try_all(&self, report: &mut dyn FnMut(RotateEvent)) -> Result<(), RotateError> {
         for one in &self.found {
             if self.change(one, DRY, &|now| self.published(now)).await? {
-                say(RotateEvent::Accepted(RotateStep::Publish(one.named.clone())));
+                report(RotateEvent::Accepted(RotateStep::Publish(one.named.clone())));
             }
         }
         Ok(())
@@ -125,29 +125,29 @@ impl RotateRun<'_> {
     }
 
     /// All steps. Returns the tested endpoints.
-    async fn steps(&mut self, say: &mut dyn FnMut(RotateEvent)) -> Result<Vec<String>, RotateError> {
+    async fn steps(&mut self, report: &mut dyn FnMut(RotateEvent)) -> Result<Vec<String>, RotateError> {
         for one in self.found.clone() {
             let changed = self.change(&one, "", &|now| self.published(now)).await?;
-            self.note(changed, &one, RotateStep::Publish(one.named.clone()), say);
+            self.note(changed, &one, RotateStep::Publish(one.named.clone()), report);
         }
         if !self.done.is_empty() {
-            say(RotateEvent::Settling(self.options.settle));
+            report(RotateEvent::Settling(self.options.settle));
             sleep(self.options.settle).await;
         }
-        let endpoints = self.prove(say).await?;
+        let endpoints = self.prove(report).await?;
         let before = self.done.len();
         let wanted = self.wanted.clone();
         let alone = |now: &TrustingDocument| now.trusts_others(&wanted).then(|| now.only(&wanted));
         for one in self.found.clone() {
             let changed = self.change(&one, "", &alone).await?;
-            self.note(changed, &one, RotateStep::Drop(one.named.clone()), say);
+            self.note(changed, &one, RotateStep::Drop(one.named.clone()), report);
         }
         if self.done.len() == before {
             return Ok(endpoints);
         }
         match self.works().await {
             Ok(endpoints) => Ok(endpoints),
-            Err(reason) => Err(RotateError::Needed { reason, after: self.put_back(say).await }),
+            Err(reason) => Err(RotateError::Needed { reason, after: self.put_back(report).await }),
         }
     }
 
@@ -176,27 +176,27 @@ impl RotateRun<'_> {
         }
     }
 
-    fn note(&mut self, changed: bool, one: &TrustingDocument, step: RotateStep, say: &mut dyn FnMut(RotateEvent)) {
+    fn note(&mut self, changed: bool, one: &TrustingDocument, step: RotateStep, report: &mut dyn FnMut(RotateEvent)) {
         if changed {
             self.crd_changes += u32::from(one.named.is_crd);
             self.done.push(step.clone());
-            say(RotateEvent::Done(step));
+            report(RotateEvent::Done(step));
         }
     }
 
     /// Tests all endpoints repeatedly until they pass, or the time is over.
-    async fn prove(&self, say: &mut dyn FnMut(RotateEvent)) -> Result<Vec<String>, RotateError> {
-        let (began, mut said) = (Instant::now(), String::new());
+    async fn prove(&self, report: &mut dyn FnMut(RotateEvent)) -> Result<Vec<String>, RotateError> {
+        let (began, mut reported) = (Instant::now(), String::new());
         loop {
-            match self.proof().ask().await {
+            match self.proof().test().await {
                 Ok(endpoints) => {
-                    endpoints.iter().for_each(|one| say(RotateEvent::Shows { endpoint: one.clone() }));
+                    endpoints.iter().for_each(|one| report(RotateEvent::Shows { endpoint: one.clone() }));
                     return Ok(endpoints);
                 }
                 Err(RotateError::Unproven { reason, .. }) if began.elapsed() < self.options.wait => {
-                    if said != reason {
-                        said.clone_from(&reason);
-                        say(RotateEvent::Waiting { reason });
+                    if reported != reason {
+                        reported.clone_from(&reason);
+                        report(RotateEvent::Waiting { reason });
                     }
                     sleep(OFTEN).await;
                 }
@@ -213,7 +213,7 @@ impl RotateRun<'_> {
     /// Checks that the API server reaches all endpoints with the new authority alone. Returns the endpoints.
     async fn works(&self) -> Result<Vec<String>, String> {
         sleep(REPLACED_WITHIN).await;
-        let endpoints = self.proof().ask().await.map_err(|error| match error {
+        let endpoints = self.proof().test().await.map_err(|error| match error {
             RotateError::Unproven { reason, .. } => reason,
             error => error.to_string(),
         })?;
@@ -227,12 +227,12 @@ impl RotateRun<'_> {
     }
 
     /// Trusts the earlier authorities again. Returns the result as text.
-    async fn put_back(&mut self, say: &mut dyn FnMut(RotateEvent)) -> String {
+    async fn put_back(&mut self, report: &mut dyn FnMut(RotateEvent)) -> String {
         for one in self.found.clone() {
             let Some(old) = one.all() else { continue };
             let replaces = |now: &TrustingDocument| (!now.trusts(&old)).then(|| now.with(&old));
             match self.change(&one, "", &replaces).await {
-                Ok(changed) => self.note(changed, &one, RotateStep::Restore(one.named.clone()), say),
+                Ok(changed) => self.note(changed, &one, RotateStep::Restore(one.named.clone()), report),
                 Err(error) => return format!("and {} could not be put back: {error}", one.named.document),
             }
         }

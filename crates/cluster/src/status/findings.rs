@@ -1,7 +1,7 @@
 //! Findings about a kind's status, each with the command that fixes it.
 
 use super::kind_status::{KindStatus, StatusFinding};
-use crate::annotations::LET_GO;
+use crate::annotations::RELEASED_ANNOTATION;
 use crate::bundle_faults::BundleFault;
 use crate::call_error::{RIGHTS, is_about_rights};
 
@@ -46,9 +46,11 @@ fn conversion(seen: &KindStatus, kind: &str) -> Option<StatusFinding> {
             mend: format!("pointsman enable {kind} --service NAMESPACE/NAME --ca-file FILE"),
         });
     }
-    seen.let_go.then(|| StatusFinding {
-        problem: format!("the guard of the CRD lets everything through, because of its annotation {LET_GO}"),
-        mend: format!("kubectl annotate crd {crd} {LET_GO}-"),
+    seen.released.then(|| StatusFinding {
+        problem: format!(
+            "the guard of the CRD lets everything through, because of its annotation {RELEASED_ANNOTATION}"
+        ),
+        mend: format!("kubectl annotate crd {crd} {RELEASED_ANNOTATION}-"),
     })
 }
 
@@ -62,8 +64,8 @@ fn stored(seen: &KindStatus, kind: &str) -> Option<StatusFinding> {
 
 /// Objects that refer to an unserved version: the API server cannot compute their field ownership.
 fn named(seen: &KindStatus, kind: &str) -> Vec<StatusFinding> {
-    let is_gone = |version: &&String| !seen.served.contains(version) && !seen.stored.contains(version);
-    let managed = seen.objects.named.managed.iter().filter(|(version, _)| is_gone(version));
+    let is_unused = |version: &&String| !seen.served.contains(version) && !seen.stored.contains(version);
+    let managed = seen.objects.named.managed.iter().filter(|(version, _)| is_unused(version));
     let mut found: Vec<StatusFinding> = managed
         .map(|(version, count)| StatusFinding {
             problem: format!(
@@ -73,8 +75,8 @@ fn named(seen: &KindStatus, kind: &str) -> Vec<StatusFinding> {
             mend: format!("pointsman migrate {kind} --forget {version}"),
         })
         .collect();
-    let applied = seen.objects.named.applied.iter().filter(|(version, _)| is_gone(version));
-    let owned = seen.objects.named.owned.iter().filter(|(version, _)| is_gone(version));
+    let applied = seen.objects.named.applied.iter().filter(|(version, _)| is_unused(version));
+    let owned = seen.objects.named.owned.iter().filter(|(version, _)| is_unused(version));
     found.extend(owned.map(|(version, count)| StatusFinding {
         problem: format!(
             "owner references of {count} objects name {version}, which is not served: the garbage collector keeps these \
@@ -106,9 +108,10 @@ fn answers(seen: &KindStatus, kind: &str, now: u64) -> Vec<StatusFinding> {
     let mut found = Vec::new();
     // A bundle fault is a finding of its own.
     let is_unusable = seen.authorities.is_empty() || seen.bundle.iter().any(BundleFault::is_unusable);
-    let look = "kubectl get pods,endpointslices -l app.kubernetes.io/name=pointsman -A; docs/running.md, First checks";
+    let remedy =
+        "kubectl get pods,endpointslices -l app.kubernetes.io/name=pointsman -A; docs/running.md, First checks";
     if let Some(reason) = seen.no_endpoints.as_ref().filter(|_| !is_unusable) {
-        found.push(StatusFinding { problem: reason.clone(), mend: rights_or(reason, look) });
+        found.push(StatusFinding { problem: reason.clone(), mend: rights_or(reason, remedy) });
     }
     let certificates = format!("docs/rotate.md; pointsman enable {kind} --dry-run … tests every endpoint");
     for one in seen.endpoints.iter().filter(|one| one.reached) {
@@ -164,7 +167,7 @@ mod tests {
         }
     }
 
-    fn said(change: impl Fn(&mut KindStatus)) -> Vec<String> {
+    fn problems(change: impl Fn(&mut KindStatus)) -> Vec<String> {
         let mut seen = fine();
         change(&mut seen);
         findings(&seen, "w", NOW).into_iter().map(|one| format!("{} -> {}", one.problem, one.mend)).collect()
@@ -172,20 +175,20 @@ mod tests {
 
     #[track_caller]
     fn one(words: [&str; 2], change: impl Fn(&mut KindStatus)) {
-        let found = said(change);
+        let found = problems(change);
         assert_eq!(found.len(), 1, "{found:?}");
         words.iter().for_each(|word| assert!(found[0].contains(word), "{word}: {found:?}"));
     }
 
     #[test]
     fn healthy_state_has_no_finding() {
-        assert_eq!(said(|_| {}), [""; 0]);
+        assert_eq!(problems(|_| {}), [""; 0]);
         // Pods are unreachable from a laptop.
         let unreached = |seen: &mut KindStatus| {
             seen.endpoints[0].reached = false;
             seen.endpoints[0].certificate = Err("no route".to_owned());
         };
-        assert_eq!(said(unreached), [""; 0]);
+        assert_eq!(problems(unreached), [""; 0]);
     }
 
     #[test]
@@ -211,15 +214,15 @@ mod tests {
             (seen.disabling, seen.endpoints, seen.authorities) = (true, Vec::new(), Vec::new());
         });
         one(["lets everything through", "kubectl annotate crd ws.e.com pointsman.dev/released-"], |seen| {
-            seen.let_go = true
+            seen.released = true
         });
         one(["still be stored as v1", "pointsman migrate w"], |seen| seen.stored.push("v1".to_owned()));
         one(["v1 cannot be read: x509", "What the API server says"], |seen| {
             seen.unread = [("v1".to_owned(), "x509".to_owned())].into();
         });
         one(["v1 cannot be read: ws is forbidden: User", "has the ClusterRole"], |seen| {
-            let said = "ws is forbidden: User \"u\" cannot list resource \"ws\"";
-            seen.unread = [("v1".to_owned(), said.to_owned())].into();
+            let problems = "ws is forbidden: User \"u\" cannot list resource \"ws\"";
+            seen.unread = [("v1".to_owned(), problems.to_owned())].into();
         });
         one(["expires in 29 days, at day 29", "pointsman rotate-ca --ca-file"], |seen| {
             seen.bundle = vec![BundleFault::Expires { days: 29, end: "day 29".to_owned() }];

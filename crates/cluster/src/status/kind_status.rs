@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::certificate_end::CertificateEnd;
-use super::last_errors::AskedErrors;
+use super::last_errors::ErrorReports;
 use super::reported_errors::ReportedErrors;
 use crate::annotations::kept_versions;
 use crate::bundle_faults::BundleFault;
@@ -24,7 +24,7 @@ pub struct StatusOptions<'o> {
     /// `host:port` to connect, instead of the Service's endpoints.
     pub endpoints: Vec<String>,
     /// The source of last errors.
-    pub errors: &'o AskedErrors,
+    pub errors: &'o ErrorReports,
     /// The differences between a CRD and its definition.
     pub drift: &'o dyn Fn(&Value) -> Vec<String>,
     /// Objects per page.
@@ -45,7 +45,7 @@ pub struct KindStatus {
     /// True after an interrupted disable.
     pub disabling: bool,
     /// True if an annotation allows to remove the conversion.
-    pub let_go: bool,
+    pub released: bool,
     /// Served versions.
     pub served: Vec<String>,
     /// The storage version.

@@ -5,7 +5,7 @@ use rustls::pki_types::pem::PemObject;
 
 use super::certificate_end::CertificateEnd;
 use super::kind_status::KindStatus;
-use crate::annotations::LET_GO;
+use crate::annotations::RELEASED_ANNOTATION;
 use crate::bundle_faults::bundle_faults;
 use crate::conversion::{ClientStanza, client_config};
 use crate::crd_state::CrdState;
@@ -29,7 +29,7 @@ pub(crate) fn declared(crd: &CrdState, drift: Vec<String>, now: u64) -> KindStat
         converted_by: stanza.as_ref().map(|stanza| format!("{}{}", stanza.place, stanza.path)),
         disabling,
         one_schema: crd.has_one_schema(&[crd.served(), stored.iter().map(String::as_str).collect()].concat()),
-        let_go: crd.annotation(LET_GO).is_some(),
+        released: crd.annotation(RELEASED_ANNOTATION).is_some(),
         served: texts(crd.served()),
         storage: crd.storage().to_owned(),
         stored,

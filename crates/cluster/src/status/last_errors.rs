@@ -24,7 +24,7 @@ use crate::conversion::Replica;
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum AdminPorts {
     /// None.
-    Nobody,
+    Disabled,
     /// Those of the Service's Pods, at this port, through the API server's proxy.
     OfPods(u16),
     /// These, as `host:port`, directly.
@@ -33,22 +33,22 @@ pub enum AdminPorts {
 
 /// The admin ports, and their responses: each is read once for several kinds.
 #[derive(Debug)]
-pub struct AskedErrors {
+pub struct ErrorReports {
     ports: AdminPorts,
-    told: RefCell<BTreeMap<String, Result<Value, String>>>,
+    responses: RefCell<BTreeMap<String, Result<Value, String>>>,
 }
 
-impl AskedErrors {
+impl ErrorReports {
     /// Without responses.
     #[must_use]
     pub fn new(ports: AdminPorts) -> Self {
-        Self { ports, told: RefCell::default() }
+        Self { ports, responses: RefCell::default() }
     }
 
     /// The readable endpoints, each with its path in the API server's proxy, if used.
-    fn whom(&self, replicas: &[Replica]) -> Vec<(String, Option<String>)> {
+    fn endpoints(&self, replicas: &[Replica]) -> Vec<(String, Option<String>)> {
         match &self.ports {
-            AdminPorts::Nobody => Vec::new(),
+            AdminPorts::Disabled => Vec::new(),
             AdminPorts::These(addresses) => addresses.iter().map(|address| (address.clone(), None)).collect(),
             AdminPorts::OfPods(port) => {
                 let path = |pod: &String| format!("{pod}:{port}/proxy/errors");
@@ -58,21 +58,22 @@ impl AskedErrors {
     }
 
     /// Reads all unread endpoints concurrently: behind a firewall, each takes the full timeout.
-    async fn ask(&self, cluster: &Cluster, whom: &[(String, Option<String>)]) {
+    async fn read(&self, cluster: &Cluster, endpoints: &[(String, Option<String>)]) {
         let mut asking = JoinSet::new();
-        for (endpoint, path) in whom.iter().filter(|(endpoint, _)| !self.told.borrow().contains_key(endpoint)).cloned()
+        for (endpoint, path) in
+            endpoints.iter().filter(|(endpoint, _)| !self.responses.borrow().contains_key(endpoint)).cloned()
         {
             let cluster = cluster.clone();
             asking.spawn(async move {
-                let told = match path {
+                let response = match path {
                     Some(path) => cluster.get_once(&path, PATIENCE, LARGEST).await.map_err(|error| reason(&error)),
-                    None => ask(&endpoint).await,
+                    None => read(&endpoint).await,
                 };
-                (endpoint, told)
+                (endpoint, response)
             });
         }
-        while let Some(Ok((endpoint, told))) = asking.join_next().await {
-            self.told.borrow_mut().insert(endpoint, told);
+        while let Some(Ok((endpoint, response))) = asking.join_next().await {
+            self.responses.borrow_mut().insert(endpoint, response);
         }
     }
 }
@@ -81,27 +82,27 @@ impl AskedErrors {
 /// excluded.
 pub(super) async fn last_errors(
     cluster: &Cluster,
-    asked: &AskedErrors,
+    reports: &ErrorReports,
     replicas: &[Replica],
     kind: &str,
 ) -> ReportedErrors {
     let mut seen = ReportedErrors::default();
-    let whom = asked.whom(replicas);
-    if whom.is_empty() && asked.ports != AdminPorts::Nobody {
+    let endpoints = reports.endpoints(replicas);
+    if endpoints.is_empty() && reports.ports != AdminPorts::Disabled {
         seen.unknown.push("no Pod is named that answers; --admin HOST:PORT says whom to ask".to_owned());
     }
-    if !whom.is_empty() && matches!(asked.ports, AdminPorts::OfPods(_)) {
+    if !endpoints.is_empty() && matches!(reports.ports, AdminPorts::OfPods(_)) {
         let nameless = replicas.iter().filter(|one| one.pod.is_none());
         seen.unknown.extend(nameless.map(|one| format!("{}: no Pod is named there", one.address)));
     }
-    asked.ask(cluster, &whom).await;
-    let told = asked.told.borrow();
+    reports.read(cluster, &endpoints).await;
+    let response = reports.responses.borrow();
     let mut may_not = None;
-    for (endpoint, _) in &whom {
-        match told.get(endpoint) {
+    for (endpoint, _) in &endpoints {
+        match response.get(endpoint) {
             // Permissions are the same for all endpoints.
             Some(Err(reason)) if is_about_rights(reason) => may_not = Some(format!("{}; {RIGHTS}", plain(reason))),
-            Some(told) => seen.take(endpoint, kind, told.as_ref()),
+            Some(response) => seen.take(endpoint, kind, response.as_ref()),
             None => {}
         }
     }
@@ -119,7 +120,7 @@ fn reason(error: &CallError) -> String {
 }
 
 /// Reads `host:port` over plain HTTP.
-async fn ask(address: &str) -> Result<Value, String> {
+async fn read(address: &str) -> Result<Value, String> {
     let late = |_| Err(format!("no answer within {} s", PATIENCE.as_secs()));
     timeout(PATIENCE, fetch(address)).await.unwrap_or_else(late)
 }

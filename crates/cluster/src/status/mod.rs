@@ -13,6 +13,6 @@ pub(crate) use known_kinds::declared;
 
 pub use certificate_end::CertificateEnd;
 pub use kind_status::{EndpointStatus, KindStatus, ObjectCounts, StatusFinding, StatusOptions};
-pub use last_errors::{AdminPorts, AskedErrors};
+pub use last_errors::{AdminPorts, ErrorReports};
 pub use reported_errors::{ReportedError, ReportedErrors};
 pub use survey::status;

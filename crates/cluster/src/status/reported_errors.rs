@@ -10,7 +10,7 @@ use x509_cert::der::DateTime;
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct ReportedErrors {
     /// The reporting servers as `host:port`, with their pointsman versions.
-    pub told_by: BTreeMap<String, String>,
+    pub reported_by: BTreeMap<String, String>,
     /// Latest first.
     pub errors: Vec<ReportedError>,
     /// Servers without report, with reasons.
@@ -46,10 +46,10 @@ pub struct ReportedError {
 
 impl ReportedErrors {
     /// Adds the report of an endpoint.
-    pub(super) fn take(&mut self, endpoint: &str, kind: &str, told: Result<&Value, &String>) {
-        let listed = told.map_err(|reason| plain(reason)).and_then(|told| {
-            let version = told.get("version").and_then(Value::as_str);
-            let errors = told.get("errors").and_then(Value::as_array);
+    pub(super) fn take(&mut self, endpoint: &str, kind: &str, response: Result<&Value, &String>) {
+        let listed = response.map_err(|reason| plain(reason)).and_then(|response| {
+            let version = response.get("version").and_then(Value::as_str);
+            let errors = response.get("errors").and_then(Value::as_array);
             let (version, errors) = version.zip(errors).ok_or_else(|| NO_LIST.to_owned())?;
             let all = errors.iter().take(MOST).filter_map(|one| reported(endpoint, one));
             let is_about_it = |one: &ReportedError| one.kind.as_ref().is_none_or(|of| of == kind || of == UNKNOWN);
@@ -57,7 +57,7 @@ impl ReportedErrors {
         });
         match listed {
             Ok((version, errors)) => {
-                self.told_by.insert(endpoint.to_owned(), version);
+                self.reported_by.insert(endpoint.to_owned(), version);
                 self.errors.extend(errors);
             }
             Err(reason) => self.unknown.push(format!("{endpoint}: {reason}")),
@@ -114,13 +114,13 @@ mod tests {
     fn foreign_errors_are_left_out() {
         let mut seen = ReportedErrors::default();
         let one = |kind: Value| json!({"webhook": "convert", "kind": kind, "reason": "a\u{1b}\nb", "last": 86_400, "times": 3});
-        let told = json!({"version": "0.1.0\n", "errors": [one(json!("Widget")), one(json!("Other")), one(Value::Null), one(json!("unknown")), 7]});
-        seen.take("h:1", "Widget", Ok(&told));
+        let response = json!({"version": "0.1.0\n", "errors": [one(json!("Widget")), one(json!("Other")), one(Value::Null), one(json!("unknown")), 7]});
+        seen.take("h:1", "Widget", Ok(&response));
         let kinds: Vec<_> = seen.errors.iter().map(|one| one.kind.as_deref()).collect();
         assert_eq!(kinds, [Some("Widget"), None, Some("unknown")]);
         let first = &seen.errors[0];
         assert_eq!((first.reason.as_str(), first.last.as_str(), first.times), ("a  b", "1970-01-02T00:00:00Z", 3));
-        assert_eq!((seen.told_by, seen.unknown), ([("h:1".to_owned(), "0.1.0 ".to_owned())].into(), Vec::new()));
+        assert_eq!((seen.reported_by, seen.unknown), ([("h:1".to_owned(), "0.1.0 ".to_owned())].into(), Vec::new()));
     }
 
     #[test]
@@ -130,6 +130,6 @@ mod tests {
         seen.take("h:2", "Widget", Err(&"no\nway".to_owned()));
         seen.take("h:3", "Widget", Ok(&json!({"errors": []})));
         assert_eq!(seen.unknown, [format!("h:1: {NO_LIST}"), "h:2: no way".to_owned(), format!("h:3: {NO_LIST}")]);
-        assert!(seen.told_by.is_empty() && seen.errors.is_empty());
+        assert!(seen.reported_by.is_empty() && seen.errors.is_empty());
     }
 }

@@ -28,7 +28,7 @@ pub async fn status(cluster: &Cluster, options: &StatusOptions<'_>) -> Result<Ki
         }
     }
     if let Some(stanza) = stanza.filter(|_| !seen.disabling) {
-        ask(cluster, &stanza, options, &mut seen).await;
+        check_endpoints(cluster, &stanza, options, &mut seen).await;
     }
     seen.findings = findings(&seen, &options.kind, options.now);
     Ok(seen)
@@ -53,7 +53,7 @@ async fn read(
 }
 
 /// Verifies the certificates of all endpoints with the trust settings of the API server, and reads their last errors.
-async fn ask(cluster: &Cluster, stanza: &ClientStanza, options: &StatusOptions<'_>, seen: &mut KindStatus) {
+async fn check_endpoints(cluster: &Cluster, stanza: &ClientStanza, options: &StatusOptions<'_>, seen: &mut KindStatus) {
     let named = |address: &String| Replica { address: address.clone(), pod: None };
     let found = match options.endpoints.is_empty() {
         true => replicas(cluster, &stanza.place).await.map_err(|error| error.to_string()),
@@ -61,9 +61,9 @@ async fn ask(cluster: &Cluster, stanza: &ClientStanza, options: &StatusOptions<'
     };
     let replicas = found.as_deref().unwrap_or_default();
     seen.errors = last_errors(cluster, options.errors, replicas, &options.kind).await;
-    let asked = found.and_then(|found| Ok((found, TlsClient::new(stanza)?)));
-    let (found, client) = match asked {
-        Ok(asked) => asked,
+    let prepared = found.and_then(|found| Ok((found, TlsClient::new(stanza)?)));
+    let (found, client) = match prepared {
+        Ok(prepared) => prepared,
         Err(reason) => {
             seen.no_endpoints = Some(reason);
             return;

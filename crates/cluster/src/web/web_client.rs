@@ -48,19 +48,19 @@ impl WebClient {
     /// Sends one request. Returns the response with any status, or an error text without the address.
     pub(crate) async fn get(&self, address: &HttpAddress, wanted: BodyWanted) -> Result<ProbeResult, String> {
         let late = |_| Err(format!("no answer within {} s", PATIENCE.as_secs()));
-        timeout(PATIENCE, self.connect_and_ask(address, wanted)).await.unwrap_or_else(late)
+        timeout(PATIENCE, self.connect_and_send(address, wanted)).await.unwrap_or_else(late)
     }
 
-    async fn connect_and_ask(&self, address: &HttpAddress, wanted: BodyWanted) -> Result<ProbeResult, String> {
+    async fn connect_and_send(&self, address: &HttpAddress, wanted: BodyWanted) -> Result<ProbeResult, String> {
         let stream = TcpStream::connect((address.host(), address.port())).await;
         let stream = stream.map_err(|error| format!("it cannot be reached: {error}"))?;
         if !address.is_https() {
-            return ask(stream, address, wanted).await;
+            return send(stream, address, wanted).await;
         }
         let name = ServerName::try_from(address.host().to_owned());
         let name = name.map_err(|_| "no certificate can be for a host of that name".to_owned())?;
         let stream = self.tls()?.connect(name, stream).await;
-        ask(stream.map_err(|error| format!("TLS: {}", chain(&error)))?, address, wanted).await
+        send(stream.map_err(|error| format!("TLS: {}", chain(&error)))?, address, wanted).await
     }
 
     /// Retries after a failure: a file of authorities may be mounted late.
@@ -73,7 +73,7 @@ impl WebClient {
     }
 }
 
-async fn ask<S>(stream: S, address: &HttpAddress, wanted: BodyWanted) -> Result<ProbeResult, String>
+async fn send<S>(stream: S, address: &HttpAddress, wanted: BodyWanted) -> Result<ProbeResult, String>
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {

@@ -16,7 +16,7 @@ impl ObjectName {
     /// The name of any object. Falls back to `generateName`, or to a description.
     pub(crate) fn of(object: &Json<'_>) -> Self {
         let part = |part: &str| {
-            let value = object.look(&["metadata", part])?;
+            let value = object.get_path(&["metadata", part])?;
             value.as_str().map(|text| excerpt(&text)).filter(|text| !text.is_empty())
         };
         let generated = || part("generateName").map(|prefix| format!("{prefix}*"));

@@ -87,7 +87,7 @@ impl Selector {
     }
 
     /// Returns whether the selector depends on a label.
-    pub(crate) fn asks_for(&self, label: &str) -> bool {
+    pub(crate) fn depends_on(&self, label: &str) -> bool {
         self.requirements.iter().any(|requirement| requirement.key == label)
     }
 }
@@ -211,7 +211,7 @@ mod tests {
 
     #[test]
     fn invalid_selector_is_refused() {
-        for (text, said) in [
+        for (text, parsed) in [
             ("a,,b", "\"\" is no label key"),
             ("a in (b", "a bracket is not closed"),
             ("a)", "a bracket too many"),
@@ -221,7 +221,7 @@ mod tests {
             (",", "\"\" is no label key"),
         ] {
             let error = Selector::parse(text).unwrap_err();
-            assert!(error.contains(said), "{text}: {error}");
+            assert!(error.contains(parsed), "{text}: {error}");
         }
     }
 }

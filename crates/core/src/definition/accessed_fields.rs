@@ -80,10 +80,11 @@ impl AccessedFields {
     }
 
     fn of_level(level: &Level) -> Self {
-        let asked = level.operations.iter().flat_map(|operation| &operation.conditions);
-        let places = asked.filter_map(|condition| condition.field()).chain(level.facts.iter().map(|fact| &fact.secret));
-        let asked = places.map(|place| Self::at(place.path.names(), Self::Everything));
-        asked.fold(Self::of_branch(&level.frontier.root, level), Self::or)
+        let tested = level.operations.iter().flat_map(|operation| &operation.conditions);
+        let places =
+            tested.filter_map(|condition| condition.field()).chain(level.facts.iter().map(|fact| &fact.secret));
+        let tested = places.map(|place| Self::at(place.path.names(), Self::Everything));
+        tested.fold(Self::of_branch(&level.frontier.root, level), Self::or)
     }
 
     fn of_branch(branch: &Branch, level: &Level) -> Self {

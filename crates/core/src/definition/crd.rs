@@ -167,9 +167,10 @@ fn misnamed(document: &Value, name: &str) -> Vec<String> {
         ("/spec/scope", &["Namespaced", "Cluster"][..]),
     ];
     let wrong = head.into_iter().filter_map(|(pointer, known)| {
-        let said = document.pointer(pointer).filter(|said| said.as_str().is_none_or(|said| !known.contains(&said)))?;
+        let actual =
+            document.pointer(pointer).filter(|actual| actual.as_str().is_none_or(|actual| !known.contains(&actual)))?;
         let field = pointer.trim_start_matches('/').replace('/', ".");
-        Some(format!("{field} is {said}, and has to be {}", known.join(" or ")))
+        Some(format!("{field} is {actual}, and has to be {}", known.join(" or ")))
     });
     wrong.collect()
 }

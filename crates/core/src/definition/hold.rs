@@ -12,7 +12,7 @@ use super::note::read_note;
 pub(crate) const HELD: &str = "pointsman.dev/hold";
 
 /// The value that an operator sets to release the object.
-pub(crate) const LET_GO: &str = "";
+pub(crate) const RELEASE_REQUEST: &str = "";
 
 /// The prefix of the value after a rollout has released the object. The uid of the StagedRollout follows.
 pub(crate) const RELEASED: &str = "released";
@@ -69,8 +69,8 @@ impl HoldMark {
 pub(crate) fn held_write(key: &str, old: HeldMetadata<'_>, new: HeldMetadata<'_>) -> Option<HeldWrite> {
     let text = old.held?;
     let mark = HoldMark::read(text)?;
-    let is_let_go = new.held.is_some_and(|text| text == LET_GO || text.starts_with(RELEASED));
-    if is_let_go || is_turn(&mark, old, new) {
+    let is_released = new.held.is_some_and(|text| text == RELEASE_REQUEST || text.starts_with(RELEASED));
+    if is_released || is_turn(&mark, old, new) {
         return None;
     }
     let changes = new.label != old.label;

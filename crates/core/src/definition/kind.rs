@@ -354,7 +354,7 @@ impl Kind {
     pub(crate) fn versions_alike(&self, fields: &[&Path]) -> Vec<String> {
         let newest = self.versions.newest();
         let is_alike = |index: VersionIndex, field: &Path| {
-            let has_it = || self.version_at(index).schema.look(field).is_ok();
+            let has_it = || self.version_at(index).schema.find_readable(field).is_ok();
             let is_metadata = field.names().first().is_some_and(|name| **name == *"metadata");
             is_metadata || (has_it() && self.steps_between(index, newest).all(|(_, step)| step.leaves_alone(field)))
         };

@@ -67,7 +67,7 @@ pub(crate) use completeness::{Completeness, Required};
 pub(crate) use gates::{Gate, Gated, unmet_of};
 pub(crate) use growth::{Added, Growth};
 pub(crate) use health::Health;
-pub(crate) use hold::{HELD, HeldMetadata, HeldWrite, HoldMark, LET_GO, RELEASED, WANTED, held_write};
+pub(crate) use hold::{HELD, HeldMetadata, HeldWrite, HoldMark, RELEASE_REQUEST, RELEASED, WANTED, held_write};
 pub(crate) use move_effects::{MOVED, lost_mark};
 pub(crate) use mutations::{
     ContainerName, FieldPlace, FieldRoot, FlagEntry, FlagForm, LISTS, Mutation, MutationFact, MutationOperation,

@@ -200,7 +200,7 @@ impl Schema {
 
     /// The schema at a path that is only read. Allows any field in the metadata and below an object that preserves
     /// unknown fields.
-    pub(super) fn look<'s, 'p>(&'s self, path: &'p Path) -> Result<&'s Self, Missing<'s, 'p>> {
+    pub(super) fn find_readable<'s, 'p>(&'s self, path: &'p Path) -> Result<&'s Self, Missing<'s, 'p>> {
         let is_metadata = path.len() > 1 && path.names().first().is_some_and(|name| **name == *"metadata");
         match self.find(path) {
             Err(missing) if is_metadata || missing.holder.preserve => Ok(&ANYTHING),

@@ -12,14 +12,14 @@ use crate::json::Json;
 /// Returns the problems of a schema, each with the field and its consequence.
 pub(super) fn wrong(schema: &Schema) -> Vec<String> {
     let (mut refused, mut found) = (Vec::new(), Vec::new());
-    look("", schema, &mut refused);
+    check_node("", schema, &mut refused);
     found.extend(refused.into_iter().map(|wrong| format!("{wrong}. The API server refuses such a CRD")));
-    nobody_can_write("", schema, &mut found);
+    unwritable_fields("", schema, &mut found);
     found
 }
 
 /// Reports fields that are required and also pruned, so that no object can be written.
-fn nobody_can_write(path: &str, schema: &Schema, found: &mut Vec<String>) {
+fn unwritable_fields(path: &str, schema: &Schema, found: &mut Vec<String>) {
     let inside = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
     let is_head = path.is_empty() || schema.embedded;
     let is_kept = |name: &str| {
@@ -36,14 +36,14 @@ fn nobody_can_write(path: &str, schema: &Schema, found: &mut Vec<String>) {
         )
     }));
     for (name, property) in &schema.properties {
-        nobody_can_write(&inside(name), property, found);
+        unwritable_fields(&inside(name), property, found);
     }
     if let Some(each) = &schema.each {
-        nobody_can_write(&format!("{path}[*]"), each, found);
+        unwritable_fields(&format!("{path}[*]"), each, found);
     }
 }
 
-fn look(path: &str, schema: &Schema, found: &mut Vec<String>) {
+fn check_node(path: &str, schema: &Schema, found: &mut Vec<String>) {
     if let Some(kind) = schema.kind.as_deref().filter(|kind| !TYPES.contains(kind) && *kind != "int-or-string") {
         let (at, meant) = (if path.is_empty() { "." } else { path }, meant_within(kind, TYPES, kind.len().max(3) / 2));
         let meant = if meant.is_empty() { "." } else { &meant };
@@ -85,10 +85,10 @@ fn look(path: &str, schema: &Schema, found: &mut Vec<String>) {
     }
     let inside = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
     for (name, property) in &schema.properties {
-        look(&inside(name), property, found);
+        check_node(&inside(name), property, found);
     }
     if let Some(each) = &schema.each {
-        look(&format!("{path}[*]"), each, found);
+        check_node(&format!("{path}[*]"), each, found);
     }
 }
 

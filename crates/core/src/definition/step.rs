@@ -150,7 +150,7 @@ impl Step {
     pub(super) fn summary(&self) -> StepSummary {
         let mut described = self.level.describe("");
         let status = self.status.iter().flat_map(StatusMapping::describe);
-        described.extend(status.map(|said| (self.status_line, said)));
+        described.extend(status.map(|text| (self.status_line, text)));
         let (lines, operations) = described.into_iter().unzip();
         let Sides { older, newer } = &self.versions;
         StepSummary { from: older.to_string(), to: newer.to_string(), operations, lines }

@@ -49,16 +49,16 @@ impl<'a> RolloutVersions<'a> {
 /// Splits a text into pieces. Braces around anything but a name are literal text, as in `{2,3}` and `{a="b"}`.
 pub(crate) fn pieces(text: &str) -> Vec<Piece<'_>> {
     let mut pieces = Vec::new();
-    let (mut rest, mut looked_at) = (text, 0);
-    while let Some(open) = rest.get(looked_at..).and_then(|ahead| ahead.find('{')).map(|at| at + looked_at) {
+    let (mut rest, mut scanned) = (text, 0);
+    while let Some(open) = rest.get(scanned..).and_then(|ahead| ahead.find('{')).map(|at| at + scanned) {
         let (before, behind) = rest.split_at(open);
         match word_at(behind) {
             Some((word, after)) => {
                 pieces.extend((!before.is_empty()).then_some(Piece::Text(before)));
                 pieces.push(Piece::Word(word));
-                (rest, looked_at) = (after, 0);
+                (rest, scanned) = (after, 0);
             }
-            None => looked_at = open + 1,
+            None => scanned = open + 1,
         }
     }
     pieces.extend((!rest.is_empty()).then_some(Piece::Text(rest)));
@@ -98,11 +98,11 @@ pub(crate) fn with_any_versions(text: &str) -> String {
 
 /// Returns an error message if a text contains an unknown placeholder.
 pub(crate) fn unknown_word(text: &str) -> Option<String> {
-    words(text).find(|word| !is_version(word)).map(said_of)
+    words(text).find(|word| !is_version(word)).map(unknown_placeholder_error)
 }
 
 /// The error message for an unknown placeholder.
-pub(crate) fn said_of(word: &str) -> String {
+pub(crate) fn unknown_placeholder_error(word: &str) -> String {
     format!("{{{word}}} stands for nothing here{}. {KNOWN}", near_version(word))
 }
 

@@ -237,10 +237,10 @@ impl<'a> Json<'a> {
     }
 
     /// Returns the value at a path of names without parsing permanently.
-    pub(crate) fn look(&self, way: &[&str]) -> Option<Json<'_>> {
+    pub(crate) fn get_path(&self, way: &[&str]) -> Option<Json<'_>> {
         match (self, way.split_first()) {
             (_, None) => Some(self.view()),
-            (Json::Object(members), Some((name, way))) => members.get(name)?.look(way),
+            (Json::Object(members), Some((name, way))) => members.get(name)?.get_path(way),
             (Json::Text(text), Some(_)) => {
                 let found = way.iter().try_fold(&**text, |text, name| {
                     let mut members = scan::members(text.starts_with('{').then_some(text)?);

@@ -89,9 +89,9 @@ pub(super) fn identity_is_carried(trip: &Trip<'_>, object: &Value, _: u64, _: &m
         Value::Object(members.into_iter().collect())
     };
     identical("who it is", &head(object), &head(&there))?;
-    let says = |name: &str| there.get(name).and_then(Value::as_str);
+    let member_text = |name: &str| there.get(name).and_then(Value::as_str);
     let (version, kind) = trip.to.identity();
-    match says("apiVersion") == Some(version) && says("kind") == Some(kind) {
+    match member_text("apiVersion") == Some(version) && member_text("kind") == Some(kind) {
         true => Ok(true),
         false => Err(Breach::new(format!("is not said to be {version} {kind}"))),
     }
@@ -126,8 +126,8 @@ pub(super) fn the_hash_stays(trip: &Trip<'_>, object: &Value, _: u64, _: &mut Co
         preimage.map_err(|error| Breach::new(format!("has no rollout hash: {error}")))
     };
     let there = trip.there(object)?;
-    let home = trip.back().there(&there)?;
-    for (what, other) in [("converted", &there), ("back home", &home)] {
+    let round_tripped = trip.back().there(&there)?;
+    for (what, other) in [("converted", &there), ("back home", &round_tripped)] {
         let (one, two) = (preimage(object)?, preimage(other)?);
         if one != two {
             let message = format!("{what}: hashes {} and not {}", two.canonical, one.canonical);

@@ -28,7 +28,7 @@ pub struct CheckOptions<'o> {
     pub words: &'o Dictionary,
     /// Called before each case, and before each smaller case of a violation. Returns whether there is time for one
     /// more. The core has no clock.
-    pub go_on: &'o mut dyn FnMut() -> bool,
+    pub has_time: &'o mut dyn FnMut() -> bool,
     /// Called for each converted object.
     pub converted: &'o dyn Fn(),
 }
@@ -272,8 +272,8 @@ impl<'r, 'o> Run<'r, 'o> {
     fn samples(&mut self, samples: &[Value]) -> (Vec<(usize, String)>, bool) {
         let mut unfit = Vec::new();
         for (index, sample) in samples.iter().enumerate() {
-            let says = |name: &str| sample.get(name).and_then(Value::as_str).unwrap_or_default();
-            let (api_version, kind) = (says("apiVersion"), says("kind"));
+            let member_text = |name: &str| sample.get(name).and_then(Value::as_str).unwrap_or_default();
+            let (api_version, kind) = (member_text("apiVersion"), member_text("kind"));
             let version = api_version.split_once('/').map_or("", |(_, version)| version);
             let ways = self.trips.iter().enumerate();
             let ways: Vec<usize> =
@@ -343,14 +343,14 @@ impl<'r, 'o> Run<'r, 'o> {
             if result.broken.is_some() || !wanted(result.law.name) {
                 continue;
             }
-            if !(self.options.go_on)() {
+            if !(self.options.has_time)() {
                 return false;
             }
             let object = match sample {
                 Some((_, object)) => object.clone(),
                 None => trip.from.make(result.law.make, self.webhook, seed),
             };
-            match judge(&result.law, trip, object, seed, &mut self.coverage, self.options.go_on) {
+            match judge(&result.law, trip, object, seed, &mut self.coverage, self.options.has_time) {
                 Ok(judged) => result.cases += u64::from(judged),
                 Err(broken) => {
                     result.broken = Some(Box::new(Broken { sample: sample.map(|(index, _)| index), ..*broken }));
@@ -381,7 +381,7 @@ fn judge(
     object: Value,
     seed: u64,
     coverage: &mut Coverage,
-    go_on: &mut dyn FnMut() -> bool,
+    has_time: &mut dyn FnMut() -> bool,
 ) -> Result<bool, Box<Broken>> {
     let breach = match guarded(law, trip, &object, seed, coverage) {
         Ok(judged) => return Ok(judged),
@@ -389,7 +389,7 @@ fn judge(
     };
     let mut ignored = Coverage::default();
     // If the run is stopped, the smallest case so far is returned.
-    let mut broken = |value: &Value| go_on().then(|| guarded(law, trip, value, seed, &mut ignored).err()).flatten();
+    let mut broken = |value: &Value| has_time().then(|| guarded(law, trip, value, seed, &mut ignored).err()).flatten();
     let (object, breach) = shrink(object, breach, &["apiVersion", "kind"], &mut broken);
     let (operation, line) = at_fault(trip, &object, &breach);
     Err(Box::new(Broken {
@@ -409,8 +409,8 @@ fn judge(
 /// A panic violates the current law.
 fn guarded(law: &Law, trip: &Trip<'_>, object: &Value, seed: u64, coverage: &mut Coverage) -> Result<bool, Breach> {
     catch_unwind(AssertUnwindSafe(|| (law.holds)(trip, object, seed, coverage))).unwrap_or_else(|panic| {
-        let said = panic.downcast_ref::<String>().map(String::as_str);
-        let said = said.or_else(|| panic.downcast_ref::<&str>().copied());
-        Err(Breach::new(said.map_or_else(|| "panics".to_owned(), |said| format!("panics: {said}"))))
+        let panic_text = panic.downcast_ref::<String>().map(String::as_str);
+        let panic_text = panic_text.or_else(|| panic.downcast_ref::<&str>().copied());
+        Err(Breach::new(panic_text.map_or_else(|| "panics".to_owned(), |panic_text| format!("panics: {panic_text}"))))
     })
 }

@@ -99,8 +99,8 @@ impl<'k> Trip<'k> {
     pub(super) fn explained(&self, object: &Value, changes: &mut Vec<Change>) -> Result<Value, Breach> {
         (self.converted)();
         let explained = self.webhook.explain(&object.to_text(), self.to.version);
-        self.read_answer(explained.map(|(converted, told)| {
-            changes.extend(told);
+        self.read_answer(explained.map(|(converted, traced)| {
+            changes.extend(traced);
             converted
         }))
     }

@@ -83,7 +83,7 @@ impl Coverage {
     }
 
     /// Records which kept values were not restored after an edit.
-    pub(super) fn note_edit(&mut self, trip: &Trip<'_>, there: &[Change], home: &[Change]) {
+    pub(super) fn note_edit(&mut self, trip: &Trip<'_>, there: &[Change], changes_back: &[Change]) {
         if !trip.step {
             return;
         }
@@ -92,7 +92,7 @@ impl Coverage {
         for change in there.iter().filter(|change| change.kept && !change.after.is_empty()) {
             names(change).for_each(|known| *open.entry(known).or_default() += 1);
         }
-        for change in home.iter().filter(|change| change.given_back) {
+        for change in changes_back.iter().filter(|change| change.given_back) {
             names(change).for_each(|known| *open.entry(known).or_default() -= 1);
         }
         let broken = open.into_iter().filter(|(_, open)| *open > 0);

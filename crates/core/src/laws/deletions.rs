@@ -8,7 +8,7 @@ use super::conversion_path::{Breach, Trip, identical, without_ours, without_valu
 use super::coverage::Coverage;
 use super::edits::changed;
 use super::objects::is_contents;
-use super::paths::{was_elsewhere, where_it_came_from};
+use super::paths::{source_place, was_elsewhere};
 use super::random::Random;
 use super::value::{Segment, Value, shown, way};
 use crate::definition::Place;
@@ -31,11 +31,11 @@ pub(super) fn a_removed_holder_stays_away(
     let is_object = |value: Option<&Value>| value.is_some_and(Value::is_object);
     holders.retain(|way| is_contents(way) && way.len() > 1 && is_object(there.at(way)));
     let Some(holder) = random.pick(&holders) else { return Ok(false) };
-    let Some(at_home) = where_it_came_from(trip, holder).filter(|way| is_object(object.at(way))) else {
+    let Some(source_holder) = source_place(trip, holder).filter(|way| is_object(object.at(way))) else {
         return Ok(false);
     };
     // Removing an item moves other items.
-    if matches!(holder.last(), Some(Segment::Index(_))) || !are_as_long((&there, holder), (&object, &at_home)) {
+    if matches!(holder.last(), Some(Segment::Index(_))) || !are_as_long((&there, holder), (&object, &source_holder)) {
         return Ok(false);
     }
     let mut without = there.clone();
@@ -45,31 +45,33 @@ pub(super) fn a_removed_holder_stays_away(
         return Ok(false);
     }
     let back = trip.back();
-    let told = |breach: Breach| breach.after("without it", &without).after("read there", &there);
-    let home = back.there(&without).map_err(told)?;
-    let fresh = back.there(&without_ours(&without)).map_err(told)?;
+    let with_story = |breach: Breach| breach.after("without it", &without).after("read there", &there);
+    let round_tripped = back.there(&without).map_err(with_story)?;
+    let fresh = back.there(&without_ours(&without)).map_err(with_story)?;
     // A value outside of the object in an intermediate version was not removed with it, because a conversion of several
     // steps equals separate steps. If the object exists because of such a value, defaults in it are not restored
     // values. Any other value was restored.
-    let returned = home.ways().into_iter().find(|way| {
-        way.starts_with(&at_home)
+    let returned = round_tripped.ways().into_iter().find(|way| {
+        way.starts_with(&source_holder)
             && fresh.at(way).is_none()
-            && !comes_from_elsewhere(&changes, holder, way)
-            && !was_elsewhere(trip, &at_home, way)
-            && !is_filled(trip, &home, way)
+            && !was_moved_out(&changes, holder, way)
+            && !was_elsewhere(trip, &source_holder, way)
+            && !is_filled(trip, &round_tripped, way)
     });
     match returned {
-        Some(way) => Err(told(Breach::new(format!("{} comes back", shown(&way))).at(way).after("home", &home))),
+        Some(way) => {
+            Err(with_story(Breach::new(format!("{} comes back", shown(&way))).at(way).after("home", &round_tripped)))
+        }
         None => Ok(true),
     }
 }
 
 /// Returns whether the value at a place is a default of the API server or the definition, or in an object that equals
 /// its default.
-fn is_filled(trip: &Trip<'_>, home: &Value, way: &[Segment]) -> bool {
+fn is_filled(trip: &Trip<'_>, round_tripped: &Value, way: &[Segment]) -> bool {
     let fills = filled_by_the_definition(trip);
     (1..=way.len()).filter_map(|end| way.get(..end)).any(|way| {
-        let mut bare = home.clone();
+        let mut bare = round_tripped.clone();
         bare.remove(way);
         for (place, value) in &fills {
             if let Some((Segment::Name(name), holder)) = place.split_last()
@@ -79,7 +81,7 @@ fn is_filled(trip: &Trip<'_>, home: &Value, way: &[Segment]) -> bool {
             }
         }
         fill(trip.from.schema, &mut bare);
-        bare.at(way) == home.at(way)
+        bare.at(way) == round_tripped.at(way)
     })
 }
 
@@ -122,7 +124,7 @@ pub(super) fn is_in_place(change: &Change) -> bool {
 }
 
 /// Returns whether an operation moved the field out of the removed object, so that its guard is elsewhere.
-fn comes_from_elsewhere(changes: &[Change], holder: &[Segment], way: &[Segment]) -> bool {
+fn was_moved_out(changes: &[Change], holder: &[Segment], way: &[Segment]) -> bool {
     let (holder, way) = (format!("{}/", shown(holder)), format!("{}/", shown(way)));
     changes.iter().any(|change| {
         let touches = |path: &str| {
@@ -194,20 +196,20 @@ pub(super) fn a_broken_guard_stays_broken(
     }
     let Some(last) = admitted(trip, &restored, &first)? else { return Ok(false) };
     let back = trip.back();
-    let told =
+    let with_story =
         |breach: Breach| breach.after("changed back", &last).after("changed", &first).after("read there", &there);
     let seen = |object: &Value| {
-        let home = back.there(object)?;
-        answered(trip.from.schema, &home).map_err(|error| Breach::new(error.to_string()))
+        let round_tripped = back.there(object)?;
+        answered(trip.from.schema, &round_tripped).map_err(|error| Breach::new(error.to_string()))
     };
-    let (home, fresh) = (seen(&last).map_err(told)?, seen(&without_values(&last)).map_err(told)?);
-    let meanwhile = seen(&first).map_err(told)?;
+    let (round_tripped, fresh) = (seen(&last).map_err(with_story)?, seen(&without_values(&last)).map_err(with_story)?);
+    let meanwhile = seen(&first).map_err(with_story)?;
     let sources = change.before.iter().filter_map(|(path, _)| plain(path));
-    let mut stale = sources.filter(|way| !was_there(home.at(way), fresh.at(way), meanwhile.at(way)));
+    let mut stale = sources.filter(|way| !was_there(round_tripped.at(way), fresh.at(way), meanwhile.at(way)));
     match stale.next() {
         Some(way) => {
             let message = format!("{} comes back after its guard was broken", shown(&way));
-            Err(told(Breach::new(message).at(way).after("home", &home)))
+            Err(with_story(Breach::new(message).at(way).after("home", &round_tripped)))
         }
         None => Ok(true),
     }

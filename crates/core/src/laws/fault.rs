@@ -15,16 +15,16 @@ pub(super) fn at_fault(trip: &Trip<'_>, object: &Value, breach: &Breach) -> (Opt
         drop(trip.back().explained(&there, &mut changes));
     }
     let kind = trip.from.kind;
-    let told = |change: &Change| (Some(told(trip, change)), line_of(kind, change));
+    let describe_change = |change: &Change| (Some(describe_change(trip, change)), line_of(kind, change));
     let Some(at) = breach.at.as_ref().map(|way| shown(way)) else {
         return match changes.as_slice() {
-            [change] => told(change),
+            [change] => describe_change(change),
             _ => (None, 0),
         };
     };
     let nearness = |change: &Change| change.before.iter().chain(&change.after).map(|(path, _)| near(path, &at)).max();
     if let Some(nearest) = changes.iter().max_by_key(|change| nearness(change)).filter(|it| nearness(it) > Some(1)) {
-        return told(nearest);
+        return describe_change(nearest);
     }
     let steps = kind.steps();
     let written = steps.iter().flat_map(|step| step.operations.iter().zip(&step.lines));
@@ -41,7 +41,7 @@ fn near(path: &str, at: &str) -> usize {
 }
 
 /// Describes the effect of an operation in one line.
-fn told(trip: &Trip<'_>, change: &Change) -> String {
+fn describe_change(trip: &Trip<'_>, change: &Change) -> String {
     let paths = |all: &[(String, String)]| all.iter().map(|(path, _)| path.as_str()).collect::<Vec<_>>().join(" + ");
     let (before, after) = (paths(&change.before), paths(&change.after));
     let arrow = if before.is_empty() || after.is_empty() { "" } else { " -> " };

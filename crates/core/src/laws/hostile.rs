@@ -103,20 +103,20 @@ pub(super) fn forgeries_gain_nothing(
     }
     let back = trip.back();
     // An honest object may be rejected for other reasons, which other laws check.
-    let honest = back.seen(&without_ours(&there)).map(|mut home| {
-        fill(trip.from.schema, &mut home);
-        invalid(trip.from.schema, &home, "").is_none()
+    let honest = back.seen(&without_ours(&there)).map(|mut round_tripped| {
+        fill(trip.from.schema, &mut round_tripped);
+        invalid(trip.from.schema, &round_tripped, "").is_none()
     });
     if !honest.unwrap_or_default() {
         return Ok(false);
     }
-    let told = |breach: Breach| breach.after("forged", &forgery);
-    let mut home = back.there(&forgery).map_err(told)?;
-    fill(trip.from.schema, &mut home);
-    match invalid(trip.from.schema, &home, "") {
-        Some(problem) if problem.constraint == Constraint::Type => {
-            Err(told(Breach::new(format!("gives back what cannot be there: {problem}")).after("home", &home)))
-        }
+    let with_story = |breach: Breach| breach.after("forged", &forgery);
+    let mut round_tripped = back.there(&forgery).map_err(with_story)?;
+    fill(trip.from.schema, &mut round_tripped);
+    match invalid(trip.from.schema, &round_tripped, "") {
+        Some(problem) if problem.constraint == Constraint::Type => Err(with_story(
+            Breach::new(format!("gives back what cannot be there: {problem}")).after("home", &round_tripped),
+        )),
         _ => Ok(true),
     }
 }

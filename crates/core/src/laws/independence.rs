@@ -8,7 +8,7 @@ use super::coverage::Coverage;
 use super::deletions::{filled_by_the_definition, length};
 use super::edits::changed;
 use super::objects::is_contents;
-use super::paths::{what_becomes_of, what_leads_to};
+use super::paths::{mapped_places, parent_places};
 use super::random::Random;
 use super::schema::schema_at;
 use super::value::{Segment, Value, shown, way};
@@ -24,7 +24,7 @@ pub(super) fn an_edit_touches_nothing_else(
     let Some((object, there)) = trip.at_both_ends(object) else { return Ok(false) };
     let back = trip.back();
     // Another law checks that the object survives a round trip.
-    if !back.seen(&there).is_ok_and(|home| without_ours(&home) == without_ours(&object)) {
+    if !back.seen(&there).is_ok_and(|round_tripped| without_ours(&round_tripped) == without_ours(&object)) {
         return Ok(false);
     }
     let mut random = Random::new(seed ^ 0x0E17);
@@ -36,15 +36,15 @@ pub(super) fn an_edit_touches_nothing_else(
         false => changed(&trip.to, &mut random, &there, field),
     };
     let Some(edit) = edit.filter(|edit| *edit != there && trip.to.is_complete(edit)) else { return Ok(false) };
-    let told = |breach: Breach| breach.after("edited", &edit).after("read there", &there);
-    let home = back.seen(&edit).map_err(told)?;
-    let reach = ReachOfEdit::of(trip, field, &there, [&object, &home]);
+    let with_story = |breach: Breach| breach.after("edited", &edit).after("read there", &there);
+    let round_tripped = back.seen(&edit).map_err(with_story)?;
+    let reach = ReachOfEdit::of(trip, field, &there, [&object, &round_tripped]);
     let mut leaves = object.ways().into_iter().filter(|way| is_contents(way) && object.at(way).is_some_and(is_leaf));
-    let lost = leaves.find(|way| !is_as_it_was(object.at(way), home.at(way)) && !reach.covers(way));
+    let lost = leaves.find(|way| !is_as_it_was(object.at(way), round_tripped.at(way)) && !reach.covers(way));
     match lost {
         Some(way) => {
             let message = format!("{} is not as it was, though only {} was edited", shown(&way), shown(field));
-            Err(told(Breach::new(message).at(way).after("home", &home)))
+            Err(with_story(Breach::new(message).at(way).after("home", &round_tripped)))
         }
         None => Ok(true),
     }
@@ -54,7 +54,7 @@ pub(super) fn an_edit_touches_nothing_else(
 struct ReachOfEdit<'r> {
     trip: &'r Trip<'r>,
     object: &'r Value,
-    home: &'r Value,
+    round_tripped: &'r Value,
     /// The fields that the edited field maps to.
     concerned: Vec<Vec<Segment>>,
     /// The parents of the field, in any version.
@@ -62,14 +62,14 @@ struct ReachOfEdit<'r> {
 }
 
 impl<'r> ReachOfEdit<'r> {
-    /// `there` is the object that was read at the other version. `object` and `home` are the object at the start
+    /// `there` is the object that was read at the other version. `object` and `round_tripped` are the object at the start
     /// version before and after the edit.
-    fn of(trip: &'r Trip<'r>, field: &[Segment], there: &Value, [object, home]: [&'r Value; 2]) -> Self {
+    fn of(trip: &'r Trip<'r>, field: &[Segment], there: &Value, [object, round_tripped]: [&'r Value; 2]) -> Self {
         let back = trip.back();
-        let mut concerned = what_becomes_of(&back, field);
+        let mut concerned = mapped_places(&back, field);
         concerned.iter_mut().for_each(|place| up_to_a_shorter_list(place, object, (field, there)));
         concerned.extend(trip.apart.iter().map(|field| way(field)));
-        Self { trip, object, home, concerned, leading: what_leads_to(&back, field) }
+        Self { trip, object, round_tripped, concerned, leading: parent_places(&back, field) }
     }
 
     fn covers(&self, way: &[Segment]) -> bool {
@@ -85,7 +85,7 @@ impl<'r> ReachOfEdit<'r> {
         let lists = way.iter().enumerate().filter(|(_, segment)| matches!(segment, Segment::Index(_)));
         let mut lists = lists.filter_map(|(end, _)| way.get(..end));
         lists.any(|list| {
-            length(self.home.at(list)) != length(self.object.at(list))
+            length(self.round_tripped.at(list)) != length(self.object.at(list))
                 && self.concerned.iter().any(|other| other.starts_with(list))
         })
     }
@@ -102,7 +102,7 @@ impl<'r> ReachOfEdit<'r> {
     /// parent of the field.
     fn takes_along(&self, way: &[Segment]) -> bool {
         let mut holders = (1..way.len()).filter_map(|end| way.get(..end));
-        if !holders.find(|holder| self.home.at(holder).is_none()).is_some_and(|gone| self.leads(gone)) {
+        if !holders.find(|holder| self.round_tripped.at(holder).is_none()).is_some_and(|removed| self.leads(removed)) {
             return false;
         }
         let schema = schema_at(self.trip.from.schema, way);

@@ -28,7 +28,7 @@ fn any_list(trip: &Trip<'_>, object: &Value, random: &mut Random) -> Option<List
     let (object, there) = trip.at_both_ends(object)?;
     let mut changes = Vec::new();
     trip.explained(&object, &mut changes).ok()?;
-    let home = trip.back().seen(&there).ok()?;
+    let round_tripped = trip.back().seen(&there).ok()?;
     // If an operation creates another list, the items do not correspond.
     changes.retain(|change| !is_in_place(change));
     let is_made = |list: &[Segment]| {
@@ -42,7 +42,7 @@ fn any_list(trip: &Trip<'_>, object: &Value, random: &mut Random) -> Option<List
         is_contents(way)
             && count >= LEAST
             && length(object.at(way)) == count
-            && home.at(outermost(way)) == object.at(outermost(way))
+            && round_tripped.at(outermost(way)) == object.at(outermost(way))
             && there.at(way).is_some_and(are_distinct)
             && !is_made(way)
     });
@@ -69,9 +69,9 @@ pub(super) fn items_keep_what_is_theirs(
     if invalid(trip.to.schema, &written, "").is_some() {
         return Ok(false);
     }
-    let told = |breach: Breach| breach.after("rearranged", &written).after("read there", &there);
-    let found = trip.back().seen(&written).map_err(told)?;
-    same_items(list, &expected, &found).map_err(told)?;
+    let with_story = |breach: Breach| breach.after("rearranged", &written).after("read there", &there);
+    let found = trip.back().seen(&written).map_err(with_story)?;
+    same_items(list, &expected, &found).map_err(with_story)?;
     Ok(true)
 }
 
@@ -97,13 +97,14 @@ pub(super) fn a_new_item_is_a_new_one(
     if decode(&mut added).and_then(|()| decode(&mut added)).is_err() {
         return Ok(false);
     }
-    let (gone, place) = (random.below(items.len()), random.below(items.len()));
+    let (removed_index, place) = (random.below(items.len()), random.below(items.len()));
     // At the same position, or with a common field, it counts as an edit of the removed item.
-    let resembles = items.get(gone).is_none_or(|gone| have_something_in_common(gone, &added));
-    if gone == place || resembles || items.contains(&added) || clashes(schema, items, &added) {
+    let resembles =
+        items.get(removed_index).is_none_or(|removed_index| have_something_in_common(removed_index, &added));
+    if removed_index == place || resembles || items.contains(&added) || clashes(schema, items, &added) {
         return Ok(false);
     }
-    let order: Vec<usize> = (0..items.len()).filter(|index| *index != gone).collect();
+    let order: Vec<usize> = (0..items.len()).filter(|index| *index != removed_index).collect();
     let inserted = |mut object: Value, item: Value| {
         if let Some(Value::List(items)) = object.at_mut(list) {
             items.insert(place, item);
@@ -115,16 +116,16 @@ pub(super) fn a_new_item_is_a_new_one(
     if invalid(trip.to.schema, &written, "").is_some() {
         return Ok(false);
     }
-    let told = |breach: Breach| breach.after("written", &written).after("read there", &there);
+    let with_story = |breach: Breach| breach.after("written", &written).after("read there", &there);
     let back = trip.back();
-    let fresh = back.seen(&without_ours(&written)).map_err(told)?;
+    let fresh = back.seen(&without_ours(&written)).map_err(with_story)?;
     let Some(Value::List(fresh)) = fresh.at(list).filter(|list| length(Some(*list)) == items.len()) else {
         return Ok(false);
     };
     let Some(fresh) = fresh.get(place) else { return Ok(false) };
     let expected = inserted(rearranged(&object, list, &order), fresh.clone());
-    let found = back.seen(&written).map_err(told)?;
-    same_items(list, &expected, &found).map_err(told)?;
+    let found = back.seen(&written).map_err(with_story)?;
+    same_items(list, &expected, &found).map_err(with_story)?;
     Ok(true)
 }
 

@@ -259,11 +259,11 @@ impl<'k> ObjectSource<'k> {
         let top = required(self.schema).filter(|name| !matches!(*name, "apiVersion" | "kind" | "metadata"));
         let top: Vec<&str> = top.collect();
         let named = object.get("metadata").is_some_and(|metadata| metadata.get("uid").is_some());
-        let tells = named || !top.is_empty();
+        let is_decisive = named || !top.is_empty();
         top.iter().all(|name| has(object, self.schema, name))
             && match (object.get("spec"), self.schema.pointer("/properties/spec")) {
                 (Some(spec), Some(schema)) => required(schema).all(|name| has(spec, schema, name)),
-                _ => tells,
+                _ => is_decisive,
             }
     }
 }

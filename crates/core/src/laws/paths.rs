@@ -7,7 +7,7 @@ use crate::definition::{Condition, Level, Operation, Path, Place, Side};
 
 /// The place in the start version of an object of the end version. `None` if the object did not exist: an operation
 /// creates it, or takes it apart.
-pub(super) fn where_it_came_from(trip: &Trip<'_>, object: &[Segment]) -> Option<Vec<Segment>> {
+pub(super) fn source_place(trip: &Trip<'_>, object: &[Segment]) -> Option<Vec<Segment>> {
     let kind = trip.from.kind;
     let (here, there) = (kind.version(trip.to.version)?, kind.version(trip.from.version)?);
     let mut at = object.to_vec();
@@ -51,7 +51,7 @@ fn segments(path: &Path) -> Vec<Segment> {
 
 /// All places at the end of a trip that may change with a place at its start: the places that operations map it to, and
 /// their contents.
-pub(super) fn what_becomes_of(trip: &Trip<'_>, place: &[Segment]) -> Vec<Vec<Segment>> {
+pub(super) fn mapped_places(trip: &Trip<'_>, place: &[Segment]) -> Vec<Vec<Segment>> {
     let kind = trip.from.kind;
     let Some((here, there)) = kind.version(trip.from.version).zip(kind.version(trip.to.version)) else {
         return Vec::new();
@@ -65,7 +65,7 @@ pub(super) fn what_becomes_of(trip: &Trip<'_>, place: &[Segment]) -> Vec<Vec<Seg
 
 /// The objects at the end of a trip that contain a place of its start, or a place that it maps to, and the results of
 /// operations on such an object.
-pub(super) fn what_leads_to(trip: &Trip<'_>, place: &[Segment]) -> Vec<Vec<Segment>> {
+pub(super) fn parent_places(trip: &Trip<'_>, place: &[Segment]) -> Vec<Vec<Segment>> {
     let kind = trip.from.kind;
     let Some((here, there)) = kind.version(trip.from.version).zip(kind.version(trip.to.version)) else {
         return Vec::new();
@@ -152,11 +152,12 @@ fn replaces(level: &Level, to: Side, at: &[Segment]) -> Vec<Vec<Segment>> {
     }
     // The field of a condition affects the results of operations: in a conversion up, of the object as received, and in
     // a conversion down, of the result.
-    let asked = if to == Side::Newer { vec![at.to_vec()] } else { [found.as_slice(), &[at.to_vec()]].concat() };
+    let condition_places =
+        if to == Side::Newer { vec![at.to_vec()] } else { [found.as_slice(), &[at.to_vec()]].concat() };
     for operation in level.operations.iter().filter(|operation| !operation.conditions.is_empty()) {
-        let fields = operation.conditions.iter().flat_map(|condition| asked_by(level, condition));
+        let fields = operation.conditions.iter().flat_map(|condition| condition_fields(level, condition));
         let mut fields = fields.map(|field| segments(&field.path));
-        if fields.any(|field| asked.iter().any(|at| at.starts_with(&field) || field.starts_with(at))) {
+        if fields.any(|field| condition_places.iter().any(|at| at.starts_with(&field) || field.starts_with(at))) {
             found.extend(operation.places.of(to).iter().map(|place| segments(&place.path)));
         }
     }
@@ -171,7 +172,7 @@ fn replaces(level: &Level, to: Side, at: &[Segment]) -> Vec<Vec<Segment>> {
 }
 
 /// The field of a condition, or the field of the lookup of its fact.
-fn asked_by<'l>(level: &'l Level, condition: &'l Condition) -> impl Iterator<Item = &'l Place> {
+fn condition_fields<'l>(level: &'l Level, condition: &'l Condition) -> impl Iterator<Item = &'l Place> {
     let facts = level.facts.iter().filter(|fact| condition.fact() == Some(&fact.name));
     condition.field().into_iter().chain(facts.map(|fact| &fact.secret))
 }

@@ -58,32 +58,32 @@ pub fn preview(webhook: &Webhook, kind: &Kind, object: &Value, to: &str) -> Opti
     let distance = place(to)? - place(from)?;
     let trip = Trip::new(webhook, (&source(from)?, &source(to)?), distance, &|| {});
     let mut found = Preview::default();
-    if let Err(refused) = look(&trip, object, &mut found) {
+    if let Err(refused) = fill_preview(&trip, object, &mut found) {
         found.refused = Some(refused);
     }
     Some(found)
 }
 
-fn look(trip: &Trip<'_>, object: &Value, found: &mut Preview) -> Result<(), String> {
-    let said = |error: &dyn std::fmt::Display| error.to_string();
+fn fill_preview(trip: &Trip<'_>, object: &Value, found: &mut Preview) -> Result<(), String> {
+    let error_text = |error: &dyn std::fmt::Display| error.to_string();
     // A manifest file relies on the API server for defaults.
-    let object = &trip.left(object).map_err(|error| said(&error))?;
+    let object = &trip.left(object).map_err(|error| error_text(&error))?;
     let explained = trip.webhook.explain(&object.to_text(), trip.to.version);
-    let (converted, changes) = explained.map_err(|error| said(&error))?;
+    let (converted, changes) = explained.map_err(|error| error_text(&error))?;
     found.incomplete = converted.fit == AnnotationBudget::Not;
     found.hidden = hidden_paths(&changes);
-    let there = Value::read(&converted.text).map_err(|error| said(&error))?;
-    let there = answered(trip.to.schema, &there).map_err(|error| said(&error))?;
+    let there = Value::read(&converted.text).map_err(|error| error_text(&error))?;
+    let there = answered(trip.to.schema, &there).map_err(|error| error_text(&error))?;
     found.kept = ours(&there).iter().map(|(name, text)| name.len() + text.len()).sum();
-    let written = read(trip.to.schema, &there).map_err(|error| said(&error))?;
+    let written = read(trip.to.schema, &there).map_err(|error| error_text(&error))?;
     found.invalid = invalid(trip.to.schema, &written, "");
-    let home = trip.back().seen(&there).map_err(|breach| breach.message)?;
-    let (expected, home) = (trip.comparable(object), trip.comparable(&home));
-    let told = |way: Vec<Segment>| RoundTripDiff {
+    let round_tripped = trip.back().seen(&there).map_err(|breach| breach.message)?;
+    let (expected, round_tripped) = (trip.comparable(object), trip.comparable(&round_tripped));
+    let described = |way: Vec<Segment>| RoundTripDiff {
         path: shown(&way),
         before: expected.at(&way).map(Value::to_text),
-        after: home.at(&way).map(Value::to_text),
+        after: round_tripped.at(&way).map(Value::to_text),
     };
-    found.differences = differences(&expected, &home).into_iter().take(DIFFERENCES).map(told).collect();
+    found.differences = differences(&expected, &round_tripped).into_iter().take(DIFFERENCES).map(described).collect();
     Ok(())
 }

@@ -10,32 +10,32 @@ use super::value::{Value, place};
 use super::writes::can_be_written_back;
 
 /// A round trip returns the same object, and further round trips change nothing.
-fn comes_home(trip: &Trip<'_>, object: &Value, coverage: &mut Coverage) -> Result<(), Breach> {
+fn round_trip_is_identity(trip: &Trip<'_>, object: &Value, coverage: &mut Coverage) -> Result<(), Breach> {
     let back = trip.back();
     let mut changes = Vec::new();
     let there = trip.explained(object, &mut changes)?;
     coverage.note(trip, object, &changes);
     changes.clear();
-    let home = back.explained(&there, &mut changes).map_err(|b| b.after("there", &there))?;
+    let round_tripped = back.explained(&there, &mut changes).map_err(|b| b.after("there", &there))?;
     coverage.note(&back, &there, &changes);
     let clean = ours(object).is_empty();
     let expected = with_metadata(object);
-    let came = if trip.down && clean {
-        trip.exactly("back home", &expected, &home)
+    let returned = if trip.down && clean {
+        trip.exactly("back home", &expected, &round_tripped)
     } else {
-        trip.same("back home", &expected, &home)
+        trip.same("back home", &expected, &round_tripped)
     };
-    came.map_err(|breach| breach.after("there", &there))?;
-    let again = trip.there(&home)?;
+    returned.map_err(|breach| breach.after("there", &there))?;
+    let again = trip.there(&round_tripped)?;
     if clean {
         trip.exactly("there again", &there, &again)?;
     }
-    let home_again = back.there(&again)?;
-    identical("back home again", &home, &home_again)?;
-    identical("there a third time", &again, &trip.there(&home_again)?)
+    let round_tripped_again = back.there(&again)?;
+    identical("back home again", &round_tripped, &round_tripped_again)?;
+    identical("there a third time", &again, &trip.there(&round_tripped_again)?)
 }
 
-pub(super) fn complete_comes_home(
+pub(super) fn complete_round_trip(
     trip: &Trip<'_>,
     object: &Value,
     _: u64,
@@ -44,10 +44,10 @@ pub(super) fn complete_comes_home(
     if !trip.from.is_complete(object) {
         return Ok(false);
     }
-    comes_home(trip, object, coverage).map(|()| true)
+    round_trip_is_identity(trip, object, coverage).map(|()| true)
 }
 
-pub(super) fn sparse_comes_home(
+pub(super) fn sparse_round_trip(
     trip: &Trip<'_>,
     object: &Value,
     _: u64,
@@ -56,7 +56,7 @@ pub(super) fn sparse_comes_home(
     if !trip.from.is_sparse(object) {
         return Ok(false);
     }
-    comes_home(trip, object, coverage)?;
+    round_trip_is_identity(trip, object, coverage)?;
     sparse_stops_on_the_way(trip, object).map(|()| true)
 }
 
@@ -78,19 +78,20 @@ fn any_edit_wins(
     let mut random = Random::new(seed ^ 0xED17);
     let Some(edit) = edited(&trip.to, &mut random, there) else { return Ok(false) };
     let back = trip.back();
-    let told = |breach: Breach| breach.after("edited", &edit).after("read there", there);
+    let with_story = |breach: Breach| breach.after("edited", &edit).after("read there", there);
     note_edit(trip, object, &edit, coverage);
-    comes_home(&back, &edit, coverage).map_err(told)?;
+    round_trip_is_identity(&back, &edit, coverage).map_err(with_story)?;
     let Some(written) = back.settled(&edit) else { return Ok(true) };
-    if let Some(read) = trip.read(&back.seen(&written).map_err(told)?) {
-        can_be_written_back(&back, &read).map_err(|breach| told(breach.after("read at home", &read)))?;
+    if let Some(read) = trip.read(&back.seen(&written).map_err(with_story)?) {
+        can_be_written_back(&back, &read).map_err(|breach| with_story(breach.after("read at home", &read)))?;
     }
-    let Ok(home) = back.stored(&written) else { return Ok(true) };
-    let again = trip.stored(&home).map_err(|breach| told(breach.after("home", &home)))?;
+    let Ok(round_tripped) = back.stored(&written) else { return Ok(true) };
+    let again = trip.stored(&round_tripped).map_err(|breach| with_story(breach.after("home", &round_tripped)))?;
     trip.same("the edit, through the API server", &written, &again)
-        .map_err(|breach| told(breach.after("home", &home)))?;
-    let Some(second) = edited(&trip.from, &mut random, &home) else { return Ok(true) };
-    comes_home(trip, &second, coverage).map_err(|breach| told(breach.after("edited again, at home", &second)))?;
+        .map_err(|breach| with_story(breach.after("home", &round_tripped)))?;
+    let Some(second) = edited(&trip.from, &mut random, &round_tripped) else { return Ok(true) };
+    round_trip_is_identity(trip, &second, coverage)
+        .map_err(|breach| with_story(breach.after("edited again, at home", &second)))?;
     Ok(true)
 }
 
@@ -114,15 +115,15 @@ fn an_edit_of_a_guard_wins(
         return Ok(false);
     };
     note_edit(trip, object, &edit, coverage);
-    comes_home(&trip.back(), &edit, coverage)
+    round_trip_is_identity(&trip.back(), &edit, coverage)
         .map_err(|breach| breach.after("edited", &edit).after("read there", there))?;
     Ok(true)
 }
 
 /// Records the kept values that were not restored after the edit.
 fn note_edit(trip: &Trip<'_>, object: &Value, edit: &Value, coverage: &mut Coverage) {
-    let (mut there, mut home) = (Vec::new(), Vec::new());
-    if trip.explained(object, &mut there).is_ok() && trip.back().explained(edit, &mut home).is_ok() {
-        coverage.note_edit(trip, &there, &home);
+    let (mut there, mut round_tripped) = (Vec::new(), Vec::new());
+    if trip.explained(object, &mut there).is_ok() && trip.back().explained(edit, &mut round_tripped).is_ok() {
+        coverage.note_edit(trip, &there, &round_tripped);
     }
 }

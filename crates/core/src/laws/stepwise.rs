@@ -5,7 +5,7 @@ use super::conversion_path::{Breach, Trip, with_metadata};
 use super::coverage::Coverage;
 use super::edits::{changed, edited};
 use super::objects::ObjectSource;
-use super::paths::what_becomes_of;
+use super::paths::mapped_places;
 use super::random::Random;
 use super::value::{Segment, Value, place};
 
@@ -37,20 +37,20 @@ pub(super) fn each_version_is_stored_on_the_way(
     let Some(there) = here.settled(edit.as_ref().unwrap_or(read)) else { return Ok(false) };
     let there = &there;
     let (before, behind) = hops.split_at(at);
-    let home: Vec<Trip<'_>> = before.iter().rev().map(Trip::back).collect();
-    for way in [home.as_slice(), behind] {
+    let return_trips: Vec<Trip<'_>> = before.iter().rev().map(Trip::back).collect();
+    for way in [return_trips.as_slice(), behind] {
         let back: Vec<Trip<'_>> = way.iter().rev().map(Trip::back).collect();
-        let told = |mut breach: Breach, far: &[Value]| {
+        let with_story = |mut breach: Breach, far: &[Value]| {
             for (hop, version) in way.iter().zip(far).rev() {
                 breach = breach.after(&format!("at {}", hop.to.version), version);
             }
             breach.after("written", there)
         };
-        let Some(far) = walk(way, there).map_err(|breach| told(breach, &[]))? else { continue };
+        let Some(far) = walk(way, there).map_err(|breach| with_story(breach, &[]))? else { continue };
         let Some(last) = far.last() else { continue };
-        let Some(again) = walk(&back, last).map_err(|breach| told(breach, &far))? else { continue };
+        let Some(again) = walk(&back, last).map_err(|breach| with_story(breach, &far))? else { continue };
         let Some(again) = again.last() else { continue };
-        trip.same("back again, step by step", there, again).map_err(|breach| told(breach, &far))?;
+        trip.same("back again, step by step", there, again).map_err(|breach| with_story(breach, &far))?;
     }
     Ok(true)
 }
@@ -58,19 +58,19 @@ pub(super) fn each_version_is_stored_on_the_way(
 /// A sparse object, which no API server stores, survives a round trip with any intermediate stops.
 pub(super) fn sparse_stops_on_the_way(trip: &Trip<'_>, object: &Value) -> Result<(), Breach> {
     let Some(hops) = hops(trip).filter(|_| !trip.step) else { return Ok(()) };
-    let home: Vec<Trip<'_>> = hops.iter().rev().map(Trip::back).collect();
+    let return_trips: Vec<Trip<'_>> = hops.iter().rev().map(Trip::back).collect();
     let direct = (std::slice::from_ref(trip), &[trip.back()]);
-    for (there, back) in [(direct.0, home.as_slice()), (&hops, direct.1.as_slice()), (&hops, &home)] {
+    for (there, back) in [(direct.0, return_trips.as_slice()), (&hops, direct.1.as_slice()), (&hops, &return_trips)] {
         let mut stops: Vec<(&Trip<'_>, Value)> = Vec::new();
         for hop in there.iter().chain(back) {
             let next = hop.there(stops.last().map_or(object, |(_, last)| last))?;
             stops.push((hop, next));
         }
-        let Some((_, came)) = stops.pop() else { continue };
-        trip.same("home, with stops", &with_metadata(object), &came).map_err(|breach| {
-            let told =
+        let Some((_, returned)) = stops.pop() else { continue };
+        trip.same("home, with stops", &with_metadata(object), &returned).map_err(|breach| {
+            let with_story =
                 |breach: Breach, (hop, at): &(&Trip<'_>, Value)| breach.after(&format!("at {}", hop.to.version), at);
-            stops.iter().rev().fold(breach, told)
+            stops.iter().rev().fold(breach, with_story)
         })?;
     }
     Ok(())
@@ -82,7 +82,7 @@ fn guards(hops: &[Trip<'_>], all: &[Value]) -> Result<Vec<(usize, Vec<Segment>)>
     let mut found = Vec::new();
     let mut here: Vec<Vec<Segment>> = Vec::new();
     for (at, (hop, object)) in (1..).zip(hops.iter().zip(all)) {
-        here = here.iter().flat_map(|guard| what_becomes_of(hop, guard)).collect();
+        here = here.iter().flat_map(|guard| mapped_places(hop, guard)).collect();
         let mut changes = Vec::new();
         hop.explained(object, &mut changes)?;
         let kept = changes.iter().filter(|change| change.kept);

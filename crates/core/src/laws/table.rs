@@ -62,13 +62,13 @@ pub const LAWS: [Law; 22] = [
         name: "round-trip",
         text: "a complete object that goes there and back is the same object",
         make: Make::Complete,
-        holds: round_trips::complete_comes_home,
+        holds: round_trips::complete_round_trip,
     },
     Law {
         name: "sparse-round-trip",
         text: "a sparse object that goes there and back is the same object, wherever it stops on the way",
         make: Make::Sparse,
-        holds: round_trips::sparse_comes_home,
+        holds: round_trips::sparse_round_trip,
     },
     Law {
         name: "nothing-invented",
@@ -110,7 +110,7 @@ pub const LAWS: [Law; 22] = [
         name: "stored",
         text: "an object that is stored at the other version comes home as it was, and applied again it is stored as it was",
         make: Make::Pruned,
-        holds: writes::stored_there_comes_home,
+        holds: writes::stored_object_round_trip,
     },
     Law {
         name: "no-op-write",

@@ -7,20 +7,20 @@ use super::coverage::Coverage;
 use super::value::{Segment, Value};
 
 /// The object is created here, stored at the other version, and read here.
-pub(super) fn stored_there_comes_home(
+pub(super) fn stored_object_round_trip(
     trip: &Trip<'_>,
     object: &Value,
     _: u64,
     _: &mut Coverage,
 ) -> Result<bool, Breach> {
     let Some((object, stored)) = trip.at_both_ends(object) else { return Ok(false) };
-    let told = |breach: Breach| breach.after("stored", &stored);
-    let home = trip.back().seen(&stored).map_err(told)?;
-    trip.same("read again", &object, &home).map_err(told)?;
+    let with_story = |breach: Breach| breach.after("stored", &stored);
+    let round_tripped = trip.back().seen(&stored).map_err(with_story)?;
+    trip.same("read again", &object, &round_tripped).map_err(with_story)?;
     // A second apply stores the same object.
-    let Some(written) = trip.settled(&home) else { return Ok(true) };
-    let again = trip.stored(&written).map_err(told)?;
-    trip.exactly("stored again", &stored, &again).map_err(told)?;
+    let Some(written) = trip.settled(&round_tripped) else { return Ok(true) };
+    let again = trip.stored(&written).map_err(with_story)?;
+    trip.exactly("stored again", &stored, &again).map_err(with_story)?;
     Ok(true)
 }
 
@@ -35,12 +35,12 @@ pub(super) fn a_write_of_nothing_changes_nothing(
     let Ok(seen) = trip.seen(&object) else { return Ok(false) };
     let back = trip.back();
     let Some(written) = back.read(&seen) else { return Ok(false) };
-    let told = |breach: Breach| breach.after("written there", &written).after("read there", &seen);
-    if !can_be_written_back(trip, &written).map_err(told)? {
+    let with_story = |breach: Breach| breach.after("written there", &written).after("read there", &seen);
+    if !can_be_written_back(trip, &written).map_err(with_story)? {
         return Ok(false);
     }
-    let home = back.stored(&written).map_err(told)?;
-    trip.exactly("at home after the write", &object, &home).map_err(told)?;
+    let round_tripped = back.stored(&written).map_err(with_story)?;
+    trip.exactly("at home after the write", &object, &round_tripped).map_err(with_story)?;
     Ok(true)
 }
 

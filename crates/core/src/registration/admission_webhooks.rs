@@ -64,7 +64,7 @@ fn configuration(
         Calls::Mutate => "MutatingWebhookConfiguration",
         Calls::Validate => "ValidatingWebhookConfiguration",
     };
-    let mut webhooks = asked(kind, version, selection, calls);
+    let mut webhooks = webhooks_without_client(kind, version, selection, calls);
     for webhook in &mut webhooks {
         set(webhook, "clientConfig", client.for_version(version, calls.path()));
     }
@@ -79,7 +79,12 @@ fn configuration(
 }
 
 /// The webhooks of a configuration without their server: rules, selectors and timeouts.
-pub(super) fn asked(kind: &Kind, version: &ControllerVersion, selection: Selection<'_>, calls: Calls) -> Vec<Value> {
+pub(super) fn webhooks_without_client(
+    kind: &Kind,
+    version: &ControllerVersion,
+    selection: Selection<'_>,
+    calls: Calls,
+) -> Vec<Value> {
     let served = kind.versions.iter().filter(|version| version.served);
     let served: Vec<&str> = served.map(|version| version.name.as_ref()).collect();
     let call = calls.path().trim_start_matches('/');

@@ -40,8 +40,8 @@ pub fn crd_guard(kind: &Kind) -> [Value; 2] {
 /// The conversion before and after, and whether a change is intended.
 fn variables() -> Value {
     let converted = |crd: &str| format!("has({crd}.spec.conversion) && {crd}.spec.conversion.strategy == \"Webhook\"");
-    let (key, manager) = (literal(LET_GO), literal(MANAGER));
-    let says = |crd: &str| {
+    let (key, manager) = (literal(RELEASED_ANNOTATION), literal(MANAGER));
+    let is_intended = |crd: &str| {
         let annotations = format!("{crd}.metadata.annotations");
         format!("has({annotations}) && {key} in {annotations} && {annotations}[{key}] != \"\"")
     };
@@ -65,7 +65,7 @@ fn variables() -> Value {
         {"name": "needed", "expression": needed},
         {
             "name": "meant",
-            "expression": format!("({by_us} == {manager}) || ({deletes} ? ({}) : ({}))", says("oldObject"), says("object")),
+            "expression": format!("({by_us} == {manager}) || ({deletes} ? ({}) : ({}))", is_intended("oldObject"), is_intended("object")),
         },
     ])
 }
@@ -106,7 +106,7 @@ fn validations() -> Value {
         "variables.before".to_owned(),
         literal(" converts. If that is meant: kubectl annotate crd "),
         crd.to_owned(),
-        literal(&format!(" {LET_GO}=WHY, then delete it; the objects stay with pointsman disable")),
+        literal(&format!(" {RELEASED_ANNOTATION}=WHY, then delete it; the objects stay with pointsman disable")),
     ];
     json!([
         {
@@ -118,14 +118,14 @@ fn validations() -> Value {
         {
             "expression": "request.operation != \"DELETE\" || !variables.enabled || variables.meant",
             "messageExpression": deleted.join(" + "),
-            "message": format!("this would delete every object of a kind that is converted: annotate the CRD with {LET_GO} first"),
+            "message": format!("this would delete every object of a kind that is converted: annotate the CRD with {RELEASED_ANNOTATION} first"),
             "reason": "Invalid",
         },
     ])
 }
 
 /// An annotation of a CRD whose value is the reason for a removal of the conversion or a deletion.
-const LET_GO: &str = "pointsman.dev/released";
+const RELEASED_ANNOTATION: &str = "pointsman.dev/released";
 
 /// The field manager of pointsman's own commands (`crates/cluster`), which check a CRD before they change it.
 const MANAGER: &str = "pointsman";

@@ -93,7 +93,7 @@ fn once_each(kind: &Kind, documents: &[Value]) -> (Vec<Value>, Vec<Finding>) {
 /// The controller versions with an enforcing webhook.
 fn versions(all: &[Registered<'_>]) -> Vec<String> {
     let mut versions: Vec<String> = Vec::new();
-    for one in all.iter().filter(|one| one.has_a_say()) {
+    for one in all.iter().filter(|one| one.enforces()) {
         if let Selects::Version(version) = &one.is_for
             && !versions.contains(version)
         {
@@ -105,9 +105,9 @@ fn versions(all: &[Registered<'_>]) -> Vec<String> {
 
 /// The namespaces that most webhooks exclude by name. All webhooks should exclude the same.
 fn namespaces(all: &[Registered<'_>]) -> Vec<String> {
-    let with_a_say = all.iter().filter(|one| one.has_a_say());
+    let enforcing = all.iter().filter(|one| one.enforces());
     let left_out: Vec<Vec<String>> =
-        with_a_say.filter_map(|one| excluded(one.webhook.get("namespaceSelector"))).collect();
+        enforcing.filter_map(|one| excluded(one.webhook.get("namespaceSelector"))).collect();
     let count = |names: &&Vec<String>| left_out.iter().filter(|other| other == names).count();
     // Of equal counts, takes the last.
     left_out.iter().rev().max_by_key(count).cloned().unwrap_or_default()
@@ -133,7 +133,7 @@ fn pairs(all: &[Registered<'_>], versions: &[String], empty: &[Finding]) -> Vec<
     let mut findings = Vec::new();
     let wanted = versions.iter().map(|version| Selects::Version(version.clone())).chain([Selects::Unlabelled]);
     for selects in wanted {
-        let of = |call: &str| all.iter().find(|one| one.has_a_say() && one.is_for == selects && one.call == call);
+        let of = |call: &str| all.iter().find(|one| one.enforces() && one.is_for == selects && one.call == call);
         let (problem, one) = match (of("/mutate"), of("/validate")) {
             (None, Some(one)) => ("its objects are judged, and nobody stamps them", one),
             (Some(one), None) => ("its objects are stamped, and nobody judges them", one),
@@ -155,10 +155,8 @@ fn twice(all: &[Registered<'_>]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (index, one) in all.iter().enumerate().filter(|(_, one)| one.is_ours && one.is_for != Selects::Odd) {
         let is_same = |other: &&Registered<'_>| {
-            let what = |one: &Registered<'_>| (one.is_ours, one.call, one.only_looks, one.is_scale);
-            what(other) == what(one)
-                && other.is_for == one.is_for
-                && (!one.only_looks || other.server() == one.server())
+            let what = |one: &Registered<'_>| (one.is_ours, one.call, one.is_shadow, one.is_scale);
+            what(other) == what(one) && other.is_for == one.is_for && (!one.is_shadow || other.server() == one.server())
         };
         if let Some(other) = all.iter().take(index).find(is_same) {
             let problem = format!(
@@ -175,7 +173,7 @@ fn twice(all: &[Registered<'_>]) -> Vec<Finding> {
 /// label, such as a `Scale`.
 fn scale(kind: &Kind, all: &[Registered<'_>]) -> Option<Finding> {
     let default =
-        all.iter().find(|one| one.has_a_say() && one.is_for == Selects::Unlabelled && one.call == "/validate")?;
+        all.iter().find(|one| one.enforces() && one.is_for == Selects::Unlabelled && one.call == "/validate")?;
     let has_scale = kind.versions.iter().any(|version| version.served && version.replicas.is_some());
     (has_scale && !all.iter().any(|one| one.is_scale)).then(|| {
         let problem = "nobody is asked about writes of the scale: an autoscaler may write what a rule refuses";

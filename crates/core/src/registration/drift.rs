@@ -32,7 +32,7 @@ fn drifted(kind: &Kind, crd: &Value, counts: impl Fn(&Difference<'_>) -> bool) -
     let others = differences("spec", &found, &ruled);
     let both =
         differences("spec", &found, &plain).into_iter().filter(|one| others.iter().any(|it| it.path == one.path));
-    both.filter(counts).map(|difference| told(&difference)).collect()
+    both.filter(counts).map(|difference| difference_text(&difference)).collect()
 }
 
 /// Returns whether a path leads to a version, to a property of a schema, or to `additionalProperties` or `items`.
@@ -44,7 +44,7 @@ fn is_field(path: &str) -> bool {
         || [".properties", ".items", ".additionalProperties"].contains(&name)
 }
 
-fn told(difference: &Difference<'_>) -> String {
+fn difference_text(difference: &Difference<'_>) -> String {
     let path = &difference.path;
     match (difference.found, difference.printed) {
         (None, _) => format!("{path} is not there"),
@@ -116,8 +116,8 @@ mod tests {
         };
         let more = changed(&|crd| crd.pointer_mut(spec).unwrap()["surplus"] = json!({"type": "string"}));
         assert!(more.contains(&version) && more.contains("surplus is not in the definition's CRD"), "{more}");
-        let gone = changed(&|crd| drop(crd["spec"]["versions"].as_array_mut().unwrap().remove(0)));
-        assert!(gone.contains(&format!("{version} is not there")), "{gone}");
+        let removed = changed(&|crd| drop(crd["spec"]["versions"].as_array_mut().unwrap().remove(0)));
+        assert!(removed.contains(&format!("{version} is not there")), "{removed}");
         let scope = changed(&|crd| crd["spec"]["scope"] = json!("Cluster"));
         assert!(scope.contains("spec.scope is \"Cluster\""), "{scope}");
     }
@@ -137,14 +137,14 @@ mod tests {
         };
         let field = kind.crd().pointer(&format!("{schema}/properties/spec/properties")).unwrap().as_object().unwrap();
         let field = field.keys().next().unwrap();
-        let gone = lacks(&|crd| {
+        let removed = lacks(&|crd| {
             crd.pointer_mut(&format!("{schema}/properties/spec/properties"))
                 .unwrap()
                 .as_object_mut()
                 .unwrap()
                 .remove(field);
         });
-        assert!(gone.ends_with(&format!("spec.properties.{field} is not there")), "{gone}");
+        assert!(removed.ends_with(&format!("spec.properties.{field} is not there")), "{removed}");
         for path in ["/properties/spec/properties", "/properties"] {
             assert!(lacks(&|crd| drop(at(crd, path))).contains("is not there"), "{path}");
         }

@@ -23,7 +23,7 @@ pub(super) fn as_printed(kind: &Kind, one: &Registered<'_>, namespaces: &[String
     findings
 }
 
-fn said(one: &Registered<'_>, problem: impl Into<String>, line: &str, value: &str) -> Finding {
+fn finding_at(one: &Registered<'_>, problem: impl Into<String>, line: &str, value: &str) -> Finding {
     one.finding(problem.into(), format!("{}.{line}: {value}", one.place))
 }
 
@@ -42,17 +42,17 @@ fn selector(kind: &Kind, one: &Registered<'_>) -> Option<Finding> {
                 Selects::Unlabelled => format!("[{{key: {key}, operator: DoesNotExist}}]"),
                 Selects::Odd => format!("[{{key: {key}, operator: In, values: [VERSION]}}]"),
             };
-            Some(said(one, problem, line, &value))
+            Some(finding_at(one, problem, line, &value))
         }
         (Selects::Version(version), _) if one.printed.is_none() => {
             let problem = format!("{version} is no controller version: no server can be started for it");
-            Some(said(one, problem, line, "that of a version such as 2.17.0"))
+            Some(finding_at(one, problem, line, "that of a version such as 2.17.0"))
         }
         (selects, is_for) if selects == is_for => None,
         (selects, is_for) => {
             let problem = format!("by its name it is for {}, and it selects {}", objects(is_for), objects(selects));
             let printed = one.printed.as_ref().and_then(|printed| printed.pointer("/objectSelector/matchExpressions"));
-            Some(said(one, problem, line, &printed.map(Value::to_string).unwrap_or_default()))
+            Some(finding_at(one, problem, line, &printed.map(Value::to_string).unwrap_or_default()))
         }
     }
 }
@@ -73,12 +73,12 @@ fn client(one: &Registered<'_>) -> Vec<Finding> {
     let is_right = if path.starts_with('/') { path == wanted } else { path.ends_with(wanted) };
     if !is_right {
         let problem = format!("path {path:?} leads to another webhook than {wanted}");
-        findings.push(said(one, problem, "clientConfig.service.path", wanted));
+        findings.push(finding_at(one, problem, "clientConfig.service.path", wanted));
     }
     if !one.trusts() {
         let problem = "it names no authority, and no cert-manager certificate that would bring one: every call fails";
         let value = "the authority, base64 (webhooks --ca-file or --cert-manager)";
-        findings.push(said(one, problem, "clientConfig.caBundle", value));
+        findings.push(finding_at(one, problem, "clientConfig.caBundle", value));
     }
     findings
 }
@@ -96,7 +96,7 @@ fn rules(kind: &Kind, one: &Registered<'_>) -> Vec<Finding> {
     let there: Vec<(usize, &Value)> = one.rules().collect();
     let Some((first, _)) = there.first() else {
         let problem = format!("none of its rules is for {}.{}: nobody is asked", kind.plural(), kind.group());
-        return vec![said(one, problem, "rules", &format!("[{wanted}]"))];
+        return vec![finding_at(one, problem, "rules", &format!("[{wanted}]"))];
     };
     let mut findings = Vec::new();
     let has = |rule: &Value, list: &str, value: &str| texts(rule, list).iter().any(|one| one == "*" || one == value);
@@ -105,7 +105,7 @@ fn rules(kind: &Kind, one: &Registered<'_>) -> Vec<Finding> {
         versions.iter().filter(|version| !any("apiVersions", version)).map(String::as_str).collect();
     if !missing.is_empty() {
         let problem = format!("writes at {} are converted for the call, or pass", missing.join(", "));
-        findings.push(said(
+        findings.push(finding_at(
             one,
             problem,
             &format!("rules[{first}].apiVersions"),
@@ -115,7 +115,7 @@ fn rules(kind: &Kind, one: &Registered<'_>) -> Vec<Finding> {
     for operation in operations.iter().filter(|operation| !any("operations", operation)) {
         let problem = format!("nobody is asked about {operation}");
         let value = format!("[{}]", operations.join(", "));
-        findings.push(said(one, problem, &format!("rules[{first}].operations"), &value));
+        findings.push(finding_at(one, problem, &format!("rules[{first}].operations"), &value));
     }
     // Each may be in some rule, but not both in one rule.
     if findings.is_empty() {
@@ -126,7 +126,7 @@ fn rules(kind: &Kind, one: &Registered<'_>) -> Vec<Finding> {
         for pair in pairs.filter(|pair| !there.iter().any(|(_, rule)| both(rule, *pair))) {
             let problem = format!("nobody is asked about {} at {}", pair.0, pair.1);
             let value = format!("[{}]", versions.join(", "));
-            findings.push(said(one, problem, &format!("rules[{first}].apiVersions"), &value));
+            findings.push(finding_at(one, problem, &format!("rules[{first}].apiVersions"), &value));
         }
     }
     for (at, rule) in &there {
@@ -147,14 +147,19 @@ fn too_much(
         let wanted = texts(wanted, list);
         for more in texts(rule, list).iter().filter(|more| !wanted.contains(more)) {
             let problem = format!("it is asked about {what} {more} as well, and while its server is down that stops");
-            findings.push(said(one, problem, &format!("rules[{at}].{list}"), &format!("[{}]", wanted.join(", "))));
+            findings.push(finding_at(
+                one,
+                problem,
+                &format!("rules[{at}].{list}"),
+                &format!("[{}]", wanted.join(", ")),
+            ));
         }
     }
     let scope = |rule: &'_ Value| rule.get("scope").and_then(Value::as_str).unwrap_or("*").to_owned();
     let (found, printed) = (scope(rule), scope(wanted));
     if found != "*" && printed != "*" && found != printed {
         let problem = format!("nobody is asked: objects of the kind are {printed}, and the rule is for {found}");
-        findings.push(said(one, problem, &format!("rules[{at}].scope"), &printed));
+        findings.push(finding_at(one, problem, &format!("rules[{at}].scope"), &printed));
     }
     findings
 }
@@ -163,9 +168,9 @@ fn too_much(
 fn where_it_is_down(one: &Registered<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     let policy = one.webhook.get("failurePolicy").and_then(Value::as_str).unwrap_or("Fail");
-    if one.has_a_say() {
+    if one.enforces() {
         if policy != "Fail" {
-            findings.push(said(one, "while the server is down, writes pass unjudged", "failurePolicy", "Fail"));
+            findings.push(finding_at(one, "while the server is down, writes pass unjudged", "failurePolicy", "Fail"));
         }
         return findings;
     }
@@ -174,13 +179,13 @@ fn where_it_is_down(one: &Registered<'_>) -> Vec<Finding> {
             true => "while its server is down, no autoscaler can write the scale of any version's objects",
             false => "it only looks on, and while its server is down writes are refused",
         };
-        findings.push(said(one, problem, "failurePolicy", "Ignore"));
+        findings.push(finding_at(one, problem, "failurePolicy", "Ignore"));
     }
     let seconds = one.webhook.get("timeoutSeconds").and_then(Value::as_u64).unwrap_or(10);
     if seconds > 1 {
         let problem =
             format!("nobody has to wait for it, and while its server does not answer writes wait {seconds} s");
-        findings.push(said(one, problem, "timeoutSeconds", "1"));
+        findings.push(finding_at(one, problem, "timeoutSeconds", "1"));
     }
     findings
 }
@@ -205,12 +210,12 @@ fn rest(one: &Registered<'_>) -> Vec<Finding> {
         webhook
     };
     let (found, printed) = (without(one.webhook), without(printed));
-    let told = differences(&one.place, &found, &printed).into_iter().map(|difference| {
+    let reported = differences(&one.place, &found, &printed).into_iter().map(|difference| {
         let member = difference.path.rsplit('.').next().unwrap_or_default();
         let why = WHY.iter().find(|(name, _)| *name == member).map(|(_, why)| format!(": {why}"));
         one.finding(format!("{}{}", difference.problem(), why.unwrap_or_default()), difference.change())
     });
-    told.collect()
+    reported.collect()
 }
 
 /// The review versions that a server accepts.

@@ -128,14 +128,14 @@ impl Policies<'_> {
         let others = differences("spec", &found, &other);
         let both = differences("spec", &found, &printed);
         let both = both.into_iter().filter(|one| others.iter().any(|other| other.path == one.path));
-        let told = both.map(|difference| {
+        let changes = both.map(|difference| {
             let problem = match difference.path.as_str() {
                 "spec.validations" => "it has no validations, and refuses nothing".to_owned(),
                 _ => difference.problem(),
             };
             finding(problem, difference.change())
         });
-        findings.extend(told);
+        findings.extend(changes);
         findings
     }
 
@@ -186,8 +186,8 @@ impl Policies<'_> {
             members.retain(|name, _| !matches!(name.as_str(), "policyName" | "validationActions"));
         }
         let printed = json!({});
-        let told = differences("spec", &spec, &printed).into_iter();
-        findings.extend(told.map(|difference| {
+        let changes = differences("spec", &spec, &printed).into_iter();
+        findings.extend(changes.map(|difference| {
             finding(format!("{}: the policy is not in force everywhere", difference.problem()), difference.change())
         }));
         findings

@@ -20,7 +20,7 @@ pub struct RegisteredVersions {
 #[non_exhaustive]
 pub enum RegisteredDefault {
     /// No configuration selects them.
-    Nobody,
+    Unassigned,
     /// The server belongs to no version, or to several.
     Unclear,
     /// This version.
@@ -31,9 +31,9 @@ pub enum RegisteredDefault {
 #[must_use]
 pub fn registered_versions(kind: &Kind, documents: &[Value]) -> Option<RegisteredVersions> {
     let all = registered(kind, documents);
-    let with_a_say: Vec<&Registered<'_>> = all.iter().filter(|one| one.has_a_say()).collect();
+    let enforcing: Vec<&Registered<'_>> = all.iter().filter(|one| one.enforces()).collect();
     let mut served = Vec::new();
-    for one in &with_a_say {
+    for one in &enforcing {
         if let Selects::Version(version) = &one.is_for
             && !served.contains(version)
         {
@@ -41,14 +41,14 @@ pub fn registered_versions(kind: &Kind, documents: &[Value]) -> Option<Registere
         }
     }
     let mut servers: Vec<String> =
-        with_a_say.iter().filter(|one| one.is_for == Selects::Unlabelled).map(|one| one.server()).collect();
+        enforcing.iter().filter(|one| one.is_for == Selects::Unlabelled).map(|one| one.server()).collect();
     servers.dedup();
     let default = match servers.as_slice() {
-        [] => RegisteredDefault::Nobody,
+        [] => RegisteredDefault::Unassigned,
         [server] => {
             let called = |version: &&String| {
                 let is_its = |one: &&&Registered<'_>| one.is_for == Selects::Version((*version).clone());
-                with_a_say.iter().filter(is_its).any(|one| one.server() == *server)
+                enforcing.iter().filter(is_its).any(|one| one.server() == *server)
             };
             let versions: Vec<&String> = served.iter().filter(called).collect();
             match versions.as_slice() {
@@ -58,5 +58,5 @@ pub fn registered_versions(kind: &Kind, documents: &[Value]) -> Option<Registere
         }
         _ => RegisteredDefault::Unclear,
     };
-    (!with_a_say.is_empty()).then_some(RegisteredVersions { served, default })
+    (!enforcing.is_empty()).then_some(RegisteredVersions { served, default })
 }

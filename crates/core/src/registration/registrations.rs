@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::admission_webhooks::{Calls, SHADOWS, Selection, UNLABELLED, asked};
+use super::admission_webhooks::{Calls, SHADOWS, Selection, UNLABELLED, webhooks_without_client};
 use super::finding::Finding;
 use super::names::version_of;
 use crate::{definition::Kind, webhook::ControllerVersion};
@@ -32,7 +32,7 @@ pub(super) struct Registered<'d> {
     pub(super) call: &'static str,
     pub(super) is_ours: bool,
     /// The webhook runs in shadow mode.
-    pub(super) only_looks: bool,
+    pub(super) is_shadow: bool,
     /// The webhook receives only writes of the scale.
     pub(super) is_scale: bool,
     /// The selected objects.
@@ -70,7 +70,7 @@ pub(super) fn registered<'d>(kind: &Kind, documents: &'d [Value]) -> Vec<Registe
             }
             let selects = selects(kind, webhook);
             let meant = if is_ours { meant(kind, [name, own], &known, &selects) } else { None };
-            let (is_for, only_looks) = meant.unwrap_or_else(|| (selects.clone(), false));
+            let (is_for, is_shadow) = meant.unwrap_or_else(|| (selects.clone(), false));
             let resource = if is_scale { format!("{}/scale", kind.plural()) } else { kind.plural().to_owned() };
             all.push(Registered {
                 of: [kind.group().to_owned(), resource],
@@ -80,9 +80,9 @@ pub(super) fn registered<'d>(kind: &Kind, documents: &'d [Value]) -> Vec<Registe
                 annotations: document.pointer("/metadata/annotations"),
                 call: calls.path(),
                 is_ours,
-                only_looks,
+                is_shadow,
                 is_scale,
-                printed: if is_ours { printed(kind, &is_for, only_looks, is_scale, calls) } else { None },
+                printed: if is_ours { printed(kind, &is_for, is_shadow, is_scale, calls) } else { None },
                 selects,
                 is_for,
             });
@@ -129,15 +129,15 @@ fn meant(kind: &Kind, names: [&str; 2], known: &[ControllerVersion], selects: &S
 }
 
 /// The printed webhook.
-fn printed(kind: &Kind, is_for: &Selects, only_looks: bool, is_scale: bool, calls: Calls) -> Option<Value> {
+fn printed(kind: &Kind, is_for: &Selects, is_shadow: bool, is_scale: bool, calls: Calls) -> Option<Value> {
     let (version, selection): (ControllerVersion, fn(&ControllerVersion) -> Selection<'_>) = match is_for {
         _ if is_scale => (ANY.parse().ok()?, |_| Selection::Unlabelled),
         Selects::Odd => return None,
         Selects::Unlabelled => (ANY.parse().ok()?, |_| Selection::Unlabelled),
-        Selects::Version(version) if only_looks => (version.parse().ok()?, |version| Selection::Shadowed(version)),
+        Selects::Version(version) if is_shadow => (version.parse().ok()?, |version| Selection::Shadowed(version)),
         Selects::Version(version) => (version.parse().ok()?, |_| Selection::Labelled),
     };
-    asked(kind, &version, selection(&version), calls).into_iter().nth(usize::from(is_scale))
+    webhooks_without_client(kind, &version, selection(&version), calls).into_iter().nth(usize::from(is_scale))
 }
 
 /// Returns whether the webhook receives the scale of a kind that has one.
@@ -227,8 +227,8 @@ impl Registered<'_> {
     }
 
     /// Returns whether the webhook enforces: it is neither in shadow mode nor for the scale.
-    pub(super) fn has_a_say(&self) -> bool {
-        self.is_ours && !self.only_looks && !self.is_scale
+    pub(super) fn enforces(&self) -> bool {
+        self.is_ours && !self.is_shadow && !self.is_scale
     }
 
     /// Returns whether the trusted certificates are configured.

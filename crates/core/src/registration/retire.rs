@@ -41,7 +41,7 @@ pub fn retire(
     mode: Option<GuardMode>,
     client: &ClientConfig,
 ) -> Vec<RetireStep> {
-    let gone = version.as_str();
+    let retired = version.as_str();
     let mut steps = Vec::new();
     if let Some(default) = default {
         let why = format!(
@@ -53,36 +53,36 @@ pub fn retire(
     if let Some(mode) = mode {
         let documents = [guard(kind, served, mode), unserved(kind, served)].concat();
         let why = match default {
-            Some(_) => guarded(mode, gone),
-            None => format!("{}; give --default if objects without a label are {gone}'s", guarded(mode, gone)),
+            Some(_) => guarded(mode, retired),
+            None => format!("{}; give --default if objects without a label are {retired}'s", guarded(mode, retired)),
         };
         steps.push(RetireStep::Apply { why, documents });
     }
-    let mut going = webhooks(kind, version, Selection::Labelled, client);
+    let mut removed_documents = webhooks(kind, version, Selection::Labelled, client);
     for other in served {
-        going.extend(webhooks(kind, other, Selection::Shadowed(version), client));
-        going.extend(webhooks(kind, version, Selection::Shadowed(other), client));
+        removed_documents.extend(webhooks(kind, other, Selection::Shadowed(version), client));
+        removed_documents.extend(webhooks(kind, version, Selection::Shadowed(other), client));
     }
     let name = |document: &Value| {
         let of = |pointer: &str| document.pointer(pointer).cloned().unwrap_or_default();
         json!({"apiVersion": of("/apiVersion"), "kind": of("/kind"), "metadata": {"name": of("/metadata/name")}})
     };
     let why = format!(
-        "nobody asks the server of {gone} any more: look for its label once more before; afterwards the server can be \
+        "nobody asks the server of {retired} any more: look for its label once more before; afterwards the server can be \
          stopped, and its controller with it{}",
         if mode == Some(GuardMode::Deny) { "" } else { ". Whoever sets the label then is judged by nobody" }
     );
-    steps.push(RetireStep::Delete { why, documents: going.iter().map(name).collect() });
+    steps.push(RetireStep::Delete { why, documents: removed_documents.iter().map(name).collect() });
     steps
 }
 
 /// The effect of the guard once it accepts only the remaining versions.
-fn guarded(mode: GuardMode, gone: &str) -> String {
+fn guarded(mode: GuardMode, retired: &str) -> String {
     match mode {
-        GuardMode::Deny => format!("no object gets the label {gone} any more"),
-        GuardMode::Warn => format!("whoever gives an object the label {gone} is warned, and is not kept from it"),
+        GuardMode::Deny => format!("no object gets the label {retired} any more"),
+        GuardMode::Warn => format!("whoever gives an object the label {retired} is warned, and is not kept from it"),
         GuardMode::Audit => {
-            format!("the audit log says who gives an object the label {gone}, and nobody is kept from it")
+            format!("the audit log says who gives an object the label {retired}, and nobody is kept from it")
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::definition::Kind;
 /// The objects that a webhook excludes beyond the common excluded namespaces. A webhook in shadow mode may exclude any.
 pub(super) fn leaves_out(kind: &Kind, one: &Registered<'_>, namespaces: &[String]) -> Vec<Finding> {
     let mut findings = Vec::new();
-    if one.only_looks {
+    if one.is_shadow {
         return findings;
     }
     let mut find = |problem: String, line: &str, value: &str| {
@@ -91,13 +91,13 @@ pub(super) fn excluding(namespaces: &[String]) -> Value {
 /// The problem of a namespace selector if all other webhooks exclude these namespaces. Different exclusions cause
 /// objects that are validated but not mutated, or the reverse.
 pub(super) fn other_namespaces(selector: Option<&Value>, namespaces: &[String]) -> Option<String> {
-    let told = |names: &[String]| if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+    let name_list = |names: &[String]| if names.is_empty() { "none".to_owned() } else { names.join(", ") };
     match excluded(selector) {
         None => Some("nobody is asked about objects in namespaces that it does not select".to_owned()),
         Some(names) if names != namespaces => Some(format!(
             "it leaves out other namespaces than the rest of what is registered: {}, and the rest {}",
-            told(&names),
-            told(namespaces)
+            name_list(&names),
+            name_list(namespaces)
         )),
         Some(_) => None,
     }

@@ -18,7 +18,7 @@ pub(super) fn started(all: &[Registered<'_>], versions: &[String], settings: &Se
         find(problem, format!("apply what `pointsman webhooks --controller-version {own}` prints"));
     }
     let server_of =
-        |selects: &Selects| all.iter().find(|one| one.has_a_say() && one.is_for == *selects).map(Registered::server);
+        |selects: &Selects| all.iter().find(|one| one.enforces() && one.is_for == *selects).map(Registered::server);
     let (mine, default) = (server_of(&Selects::Version(own.to_owned())), server_of(&Selects::Unlabelled));
     match (settings.default, &default) {
         (true, None) => find(
@@ -42,10 +42,10 @@ pub(super) fn started(all: &[Registered<'_>], versions: &[String], settings: &Se
     let served: Vec<&str> = settings.served.iter().map(ControllerVersion::as_str).collect();
     let mut wanted: Vec<&str> = versions.iter().map(String::as_str).collect();
     wanted.sort_unstable();
-    let mut told = served.clone();
-    told.sort_unstable();
-    told.dedup();
-    if !wanted.is_empty() && told != wanted {
+    let mut flagged = served.clone();
+    flagged.sort_unstable();
+    flagged.dedup();
+    if !wanted.is_empty() && flagged != wanted {
         let is = if served.is_empty() { "none".to_owned() } else { served.join(", ") };
         find(
             format!("it was told that {is} are served, and {} are registered", wanted.join(", ")),
@@ -53,10 +53,9 @@ pub(super) fn started(all: &[Registered<'_>], versions: &[String], settings: &Se
         );
     }
     for shadowed in settings.shadowed.iter().map(ControllerVersion::as_str) {
-        let looks = |one: &&Registered<'_>| {
-            one.is_ours && one.only_looks && one.is_for == Selects::Version(shadowed.to_owned())
-        };
-        if !all.iter().any(|one| looks(&one)) {
+        let is_shadowing =
+            |one: &&Registered<'_>| one.is_ours && one.is_shadow && one.is_for == Selects::Version(shadowed.to_owned());
+        if !all.iter().any(|one| is_shadowing(&one)) {
             let problem = format!("it looks on at {shadowed}, and no configuration sends it those objects");
             find(
                 problem,

@@ -16,22 +16,23 @@ struct Asking<'r> {
 
 /// Finds webhooks that call the server of another version.
 pub(super) fn servers(all: &[Registered<'_>]) -> Vec<Finding> {
-    let asked: Vec<Asking<'_>> = all.iter().filter(|one| one.has_a_say()).map(Asking::new).collect();
+    let enforcing: Vec<Asking<'_>> = all.iter().filter(|one| one.enforces()).map(Asking::new).collect();
     let mut calling = HashMap::<&str, Vec<&Asking<'_>>>::new();
-    for one in &asked {
+    for one in &enforcing {
         calling.entry(&one.server).or_default().push(one);
     }
     let owners: HashMap<&str, _> =
         calling.iter().filter_map(|(server, here)| Some((*server, owner(server, here)?))).collect();
     let owner = |one: &Asking<'_>| owners.get(one.server.as_str()).copied();
-    let mut findings: Vec<Finding> = asked.iter().filter_map(|one| of_another(one, owner(one))).collect();
+    let mut findings: Vec<Finding> = enforcing.iter().filter_map(|one| of_another(one, owner(one))).collect();
     // If the webhooks of a version are wrong, its server may only seem unassigned.
     if findings.is_empty() {
-        findings.extend(asked.iter().filter_map(|one| of_nobody(one, owner(one).is_some(), &asked)));
+        findings.extend(enforcing.iter().filter_map(|one| unassigned(one, owner(one).is_some(), &enforcing)));
     }
-    for Asking { one, server, .. } in asked.iter().filter(|asked| asked.one.call == "/validate") {
+    for Asking { one, server, .. } in enforcing.iter().filter(|enforcing| enforcing.one.call == "/validate") {
         let is_pair = |other: &&Asking<'_>| other.one.call == "/mutate" && other.one.is_for == one.is_for;
-        let Some(Asking { one: other, .. }) = asked.iter().find(is_pair).filter(|other| other.server != *server) else {
+        let Some(Asking { one: other, .. }) = enforcing.iter().find(is_pair).filter(|other| other.server != *server)
+        else {
             continue;
         };
         let known = findings.iter().any(|found| [&one.document, &other.document].contains(&&found.document));
@@ -42,23 +43,24 @@ pub(super) fn servers(all: &[Registered<'_>]) -> Vec<Finding> {
     }
     for one in all.iter().filter(|one| one.is_scale) {
         let is_pair = |other: &&Asking<'_>| other.one.call == one.call && other.one.is_for == one.is_for;
-        if let Some(Asking { one: other, .. }) = asked.iter().find(is_pair).filter(|other| other.server != one.server())
+        if let Some(Asking { one: other, .. }) =
+            enforcing.iter().find(is_pair).filter(|other| other.server != one.server())
         {
             let problem = format!("it calls another server than {} of {}", other.place, other.document);
             findings.push(one.finding(problem, format!("{}: as in {}", address(one), other.place)));
         }
     }
     if findings.is_empty() {
-        findings.extend(named_after_others(&asked));
+        findings.extend(named_after_others(&enforcing));
     }
     findings
 }
 
 /// Detects swapped servers: each is called for one version only, but its name contains another version.
-fn named_after_others(asked: &[Asking<'_>]) -> Vec<Finding> {
+fn named_after_others(enforcing: &[Asking<'_>]) -> Vec<Finding> {
     let names: BTreeMap<&str, String> =
-        asked.iter().filter_map(|one| one.version).map(|version| (version, in_names(version))).collect();
-    let found = asked.iter().filter_map(|Asking { one, server, version }| {
+        enforcing.iter().filter_map(|one| one.version).map(|version| (version, in_names(version))).collect();
+    let found = enforcing.iter().filter_map(|Asking { one, server, version }| {
         let (own, server) = ((*version)?, without_the_place(server));
         let others = names.iter().map(|(version, name)| (in_name(name, server), *version));
         let (named, other) = others.max_by_key(|(named, _)| *named)?;
@@ -94,8 +96,8 @@ fn of_another(Asking { one, version, .. }: &Asking<'_>, owner: Option<(&Register
 }
 
 /// Objects without a label must belong to one of the versions.
-fn of_nobody(Asking { one, .. }: &Asking<'_>, is_known: bool, asked: &[Asking<'_>]) -> Option<Finding> {
-    let mut versions: Vec<&str> = asked.iter().filter_map(|one| one.version).collect();
+fn unassigned(Asking { one, .. }: &Asking<'_>, is_known: bool, enforcing: &[Asking<'_>]) -> Option<Finding> {
+    let mut versions: Vec<&str> = enforcing.iter().filter_map(|one| one.version).collect();
     versions.dedup();
     (one.is_for == Selects::Unlabelled && !versions.is_empty() && !is_known).then(|| {
         let problem = "objects without a label are sent to a server that is no version's: new ones are refused there, or get \

@@ -1,9 +1,9 @@
 //! Advances from wave to wave, or back: the next objects to move, and the end of the rollout.
 
-use super::converted_source::formers_unknown;
+use super::converted_source::sources_unknown;
 use super::fleet_object::FleetObject;
-use super::gates::{come_to, waits_before, waits_then};
-use super::hold::{holds_first, lets_go_first};
+use super::gates::{enter_wave, waits_before, waits_then};
+use super::hold::{holds_first, release_first};
 use super::job_write::SeenJob;
 use super::message::PendingGate;
 use super::moment::rfc3339;
@@ -14,19 +14,19 @@ use super::wave::Wave;
 use super::workflow_plan::{is_anywhere, job_under_way};
 
 /// Advances over complete waves, then takes the next objects of the current wave.
-pub(super) fn advance(planner: &mut Planner<'_>, standings: &[ObjectState]) {
-    if holds_first(planner, standings) {
+pub(super) fn advance(planner: &mut Planner<'_>, object_states: &[ObjectState]) {
+    if holds_first(planner, object_states) {
         return;
     }
     let mut at = planner.status.wave_of(planner.rollout);
     while let Some(wave) = planner.rollout.waves.get(at) {
         if planner.status.wave.as_ref() != Some(&wave.name) {
-            come_to(planner, wave);
+            enter_wave(planner, wave);
         }
         if waits_before(planner, wave) {
             return;
         }
-        if !is_through(planner, standings, at) {
+        if !is_through(planner, object_states, at) {
             planner.status.wave_done = None;
             match planner.facts.closed(planner.rollout) {
                 // Objects in flight finish.
@@ -34,7 +34,7 @@ pub(super) fn advance(planner: &mut Planner<'_>, standings: &[ObjectState]) {
                     planner.in_the_way.waits = Some(PendingGate { reason: None, what });
                 }
                 Some(_) => {}
-                None => reserve_forward(planner, standings, wave, at),
+                None => reserve_forward(planner, object_states, wave, at),
             }
             return;
         }
@@ -47,37 +47,37 @@ pub(super) fn advance(planner: &mut Planner<'_>, standings: &[ObjectState]) {
             return;
         }
         if !planner.facts.consistent {
-            planner.ask_for_list();
+            planner.request_list();
             return;
         }
-        if planner.rollout.tells_states && planner.status.state.as_ref() != Some(&wave.states.done) {
-            planner.told = Some(wave.states.done.clone());
+        if planner.rollout.writes_state_labels && planner.status.state.as_ref() != Some(&wave.states.done) {
+            planner.pending_state = Some(wave.states.done.clone());
             return;
         }
         planner.status.wave_done = None;
         at += 1;
     }
-    if lets_go_first(planner) {
+    if release_first(planner) {
         return;
     }
-    let has_failed = standings.iter().any(|standing| matches!(standing, ObjectState::Failed(_)));
+    let has_failed = object_states.iter().any(|object_state| matches!(object_state, ObjectState::Failed(_)));
     planner.end(if has_failed { RolloutPhase::Failed } else { RolloutPhase::Complete }, None);
 }
 
 /// Undoes in reverse order, without gates: an undo has a reason.
-pub(super) fn go_back(planner: &mut Planner<'_>, standings: &[ObjectState]) {
-    let view = planner.view(standings);
-    let is_moved = |object: &FleetObject| match &object.legs {
-        Some(legs) => legs.back().is_some(),
-        None => object.mark_of(planner.rollout).is_some() && object.is_at(&planner.rollout.to),
+pub(super) fn undo_next(planner: &mut Planner<'_>, object_states: &[ObjectState]) {
+    let view = planner.view(object_states);
+    let is_moved = |object: &FleetObject| match &object.object_progress {
+        Some(object_progress) => object_progress.back().is_some(),
+        None => object.annotation_of(planner.rollout).is_some() && object.is_at(&planner.rollout.to),
     };
     let moved = view.all().filter(|(object, _)| is_moved(object));
-    let (to_go, stuck): (Vec<_>, Vec<_>) = moved.partition(|(_, standing)| **standing == ObjectState::New);
-    let is_stuck = stuck.iter().any(|(_, standing)| **standing != ObjectState::Gone);
-    let mut next: Vec<&FleetObject> = to_go.into_iter().map(|(object, _)| object).collect();
+    let (to_revert, stuck): (Vec<_>, Vec<_>) = moved.partition(|(_, object_state)| **object_state == ObjectState::New);
+    let is_stuck = stuck.iter().any(|(_, object_state)| **object_state != ObjectState::Deleted);
+    let mut next: Vec<&FleetObject> = to_revert.into_iter().map(|(object, _)| object).collect();
     next.sort_by(|one, two| (two.wave(true), two.place()).cmp(&(one.wave(true), one.place())));
     let Some(first) = next.first() else {
-        let unknown = formers_unknown(planner.rollout, &planner.status, &planner.facts.answers);
+        let unknown = sources_unknown(planner.rollout, &planner.status, &planner.facts.answers);
         if let Some(what) = unknown.filter(|_| planner.status.in_flight.is_empty()) {
             planner.in_the_way.waits = Some(PendingGate { reason: None, what });
             return;
@@ -86,11 +86,11 @@ pub(super) fn go_back(planner: &mut Planner<'_>, standings: &[ObjectState]) {
             return;
         }
         if !is_stuck && planner.status.in_flight.is_empty() && planner.facts.consistent {
-            if !lets_go_first(planner) {
+            if !release_first(planner) {
                 planner.end(RolloutPhase::Aborted, Some(ROLLED_BACK));
             }
         } else if !is_stuck && planner.status.in_flight.is_empty() {
-            planner.ask_for_list();
+            planner.request_list();
         }
         return;
     };
@@ -102,8 +102,8 @@ pub(super) fn go_back(planner: &mut Planner<'_>, standings: &[ObjectState]) {
         return;
     }
     let Some(wave) = planner.rollout.waves.get(at) else { return };
-    let is_of = |object: &FleetObject| match &object.legs {
-        Some(legs) => legs.of_wave(at).is_some(),
+    let is_of = |object: &FleetObject| match &object.object_progress {
+        Some(object_progress) => object_progress.of_wave(at).is_some(),
         None => object.wave == at,
     };
     let objects = planner.fleet.iter().filter(|object| is_of(object)).count();
@@ -113,19 +113,19 @@ pub(super) fn go_back(planner: &mut Planner<'_>, standings: &[ObjectState]) {
 
 pub(super) fn stop(planner: &mut Planner<'_>) {
     if !planner.status.in_flight.is_empty() {
-        tell_job(planner);
+        report_job(planner);
         return;
     }
     // Releases all held objects: also those missing from the cache, and those held before `hold` was turned off.
     if !planner.facts.consistent {
-        planner.ask_for_list();
-    } else if !lets_go_first(planner) {
+        planner.request_list();
+    } else if !release_first(planner) {
         planner.end(RolloutPhase::Aborted, Some("Stopped"));
     }
 }
 
 /// Reports the Job that delays the release of objects in an abort, with the command to end it.
-fn tell_job(planner: &mut Planner<'_>) {
+fn report_job(planner: &mut Planner<'_>) {
     let ends = |one: &&InFlightObject| planner.fails(&one.uid) || is_anywhere(planner, one);
     let mut under_way = planner.status.in_flight.iter().filter(ends);
     let Some(job) = under_way.find_map(|one| job_under_way(planner, one)) else { return };
@@ -136,20 +136,20 @@ fn tell_job(planner: &mut Planner<'_>) {
     planner.in_the_way.waits = Some(PendingGate { reason: Some(JOB), what });
 }
 
-fn is_through(planner: &Planner<'_>, standings: &[ObjectState], wave: usize) -> bool {
-    let is_through = |standing: &ObjectState| {
-        matches!(standing, ObjectState::New | ObjectState::Held(_) | ObjectState::Failed(_) | ObjectState::Gone)
+fn is_through(planner: &Planner<'_>, object_states: &[ObjectState], wave: usize) -> bool {
+    let is_through = |object_state: &ObjectState| {
+        matches!(object_state, ObjectState::New | ObjectState::Held(_) | ObjectState::Failed(_) | ObjectState::Deleted)
     };
-    let view = planner.view(standings);
-    planner.status.in_flight.is_empty() && view.in_wave(wave, wave).all(|(_, standing)| is_through(standing))
+    let view = planner.view(object_states);
+    planner.status.in_flight.is_empty() && view.in_wave(wave, wave).all(|(_, object_state)| is_through(object_state))
 }
 
 /// Puts as many objects of a wave in flight as allowed.
-fn reserve_forward(planner: &mut Planner<'_>, standings: &[ObjectState], wave: &Wave, at: usize) {
-    let view = planner.view(standings);
+fn reserve_forward(planner: &mut Planner<'_>, object_states: &[ObjectState], wave: &Wave, at: usize) {
+    let view = planner.view(object_states);
     // Converted objects count too, so a percentage of the wave stays constant.
     let objects = view.in_wave(at, at).count() + planner.status.conversion_of(&wave.name);
-    let old = view.in_wave(at, at).filter(|(_, standing)| **standing == ObjectState::Old);
+    let old = view.in_wave(at, at).filter(|(_, object_state)| **object_state == ObjectState::Old);
     let mut next: Vec<&FleetObject> = old.map(|(object, _)| object).collect();
     next.sort_by(|one, two| one.place_forward().cmp(&two.place_forward()));
     planner.reserve(&next, wave.max_in_flight.of(objects), false);

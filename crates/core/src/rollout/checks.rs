@@ -24,14 +24,14 @@ pub(super) struct RolloutChecks {
 
 /// The time at which start checks run.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum ChecksAsked {
+pub(super) enum CheckTime {
     /// Before the rollout begins.
     AtStart,
     /// Between waves.
     Again,
 }
 
-impl ChecksAsked {
+impl CheckTime {
     /// True if a prerequisite has the required state. Between waves, a prerequisite that had to be available may be
     /// applied already.
     fn is_met(self, wanted: &str, state: &str) -> bool {
@@ -80,7 +80,7 @@ impl RolloutChecks {
 
     /// Lookups before the start.
     pub(super) fn at_start(&self) -> Vec<LookupRequest> {
-        let questions = self.checks.start.iter().flat_map(|check| match check {
+        let lookups = self.checks.start.iter().flat_map(|check| match check {
             StartCheck::Named(NamedCheck::List(list)) => {
                 vec![LookupRequest::of_list(LookupPurpose::Start(list.name.clone()), &list.filled(self.versions()))]
             }
@@ -93,7 +93,7 @@ impl RolloutChecks {
             | StartCheck::Crd
             | StartCheck::Paths => Vec::new(),
         });
-        questions.collect()
+        lookups.collect()
     }
 
     /// Lookups while objects are moved.
@@ -122,7 +122,7 @@ impl RolloutChecks {
     }
 
     /// The first unmet check while objects are moved, as a message.
-    pub(super) fn shut(&self, answers: &LookupResults) -> Option<String> {
+    pub(super) fn closed_gate(&self, answers: &LookupResults) -> Option<String> {
         self.checks.during.iter().find_map(|check| self.unmet(check, LookupPurpose::During, answers))
     }
 
@@ -146,7 +146,7 @@ impl RolloutChecks {
     }
 
     /// Unmet prerequisites, one sentence each.
-    pub(super) fn missing(&self, answers: &LookupResults, when: ChecksAsked) -> Vec<String> {
+    pub(super) fn missing(&self, answers: &LookupResults, when: CheckTime) -> Vec<String> {
         let missing = |(id, wanted): (&str, &str)| {
             let must = format!("needs: {id} must be {wanted} before a rollout to {} begins", self.to);
             let name = self.prerequisites.as_ref().map_or_else(String::new, |place| {

@@ -84,15 +84,15 @@ impl<'a> RolloutCompiler<'a> {
         let health = self.health(timeout, pair.is_some())?;
         let has_workflows = waves.iter().any(|wave| wave.workflow.is_some());
         let observe = self.observe(has_workflows);
-        let looked_at = health.fields().into_iter().chain(order.as_ref().map(|(field, _)| field));
-        let looked_at = looked_at.chain(observe.iter().flat_map(ObservedPart::fields));
-        let versions = self.read_in(looked_at, &waves, pair.is_some());
+        let inspected_fields = health.fields().into_iter().chain(order.as_ref().map(|(field, _)| field));
+        let inspected_fields = inspected_fields.chain(observe.iter().flat_map(ObservedPart::fields));
+        let versions = self.read_in(inspected_fields, &waves, pair.is_some());
         self.accepted(&spec.accepted_risks, &waves);
         if let Some(chosen) = &chosen {
             self.chosen_by_steps(chosen, &waves);
         }
         let checks = self.checks(spec);
-        let tells_states = has_workflows || says_states(spec);
+        let writes_state_labels = has_workflows || defines_state_labels(spec);
         Some(Rollout {
             name: document.metadata.name.value.clone(),
             uid: document.metadata.uid.clone().unwrap_or_default(),
@@ -111,7 +111,7 @@ impl<'a> RolloutCompiler<'a> {
             on_failure: on_failure.unwrap_or(OnFailure::Pause),
             accepts: spec.accepted_risks.clone(),
             started: spec.states.started.clone().unwrap_or_else(|| "started".to_owned()),
-            tells_states,
+            writes_state_labels,
             take_over: spec.take_over.unwrap_or_default(),
             hold: spec.hold.unwrap_or_default(),
             paused: spec.paused.unwrap_or_default(),
@@ -139,7 +139,7 @@ impl<'a> RolloutCompiler<'a> {
     /// The versions in which all inspected fields are the same.
     fn read_in<'f>(
         &self,
-        looked_at: impl Iterator<Item = &'f Path>,
+        inspected_fields: impl Iterator<Item = &'f Path>,
         waves: &'f [Wave],
         of_source: bool,
     ) -> Vec<String> {
@@ -147,7 +147,7 @@ impl<'a> RolloutCompiler<'a> {
             return self.kind.becoming().map(|becoming| becoming.from().to_owned()).into_iter().collect();
         }
         let workflows = waves.iter().filter_map(|wave| wave.workflow.as_ref()).flat_map(Workflow::fields);
-        let mut fields: Vec<&Path> = looked_at.chain(workflows).collect::<Vec<_>>();
+        let mut fields: Vec<&Path> = inspected_fields.chain(workflows).collect::<Vec<_>>();
         fields.extend(self.kind.admission.role.as_ref().map(RoleSource::path));
         self.kind.versions_alike(&fields)
     }
@@ -493,7 +493,7 @@ impl RolloutCompiler<'_> {
             self.bad(format!("workflow: {name:?} is not known{hint} Known here: {known}"));
             return None;
         };
-        self.asks_for_from(&format!("workflow {name}"), workflow, spec);
+        self.require_from(&format!("workflow {name}"), workflow, spec);
         let versions = versions_of(spec);
         Some(workflow.filled(&|text| versions.filled(text)))
     }
@@ -513,7 +513,7 @@ impl RolloutCompiler<'_> {
     }
 
     /// Without `from`, the placeholder `{from}` has no value.
-    fn asks_for_from(&mut self, what: &str, workflow: &Workflow, spec: &RolloutSpec) {
+    fn require_from(&mut self, what: &str, workflow: &Workflow, spec: &RolloutSpec) {
         if spec.from.is_none() && workflow.mentions("{from}") {
             self.bad(format!(
                 "{what} fills in {{from}}, and the StagedRollout has no `from`: say which version its objects come from"
@@ -531,8 +531,8 @@ impl RolloutCompiler<'_> {
             for (field, _) in fields {
                 let [metadata, labels, label] = field.names() else { continue };
                 let is_label = (metadata.as_ref(), labels.as_ref()) == ("metadata", "labels");
-                let asks = chosen.asks_for(label) || waves.iter().any(|wave| wave.chosen.asks_for(label));
-                if is_label && asks {
+                let selects = chosen.depends_on(label) || waves.iter().any(|wave| wave.chosen.depends_on(label));
+                if is_label && selects {
                     bad.push(format!(
                         "workflow {workflow}: step {} changes {field}, by which the StagedRollout selects objects: select them by \
                          another label",
@@ -574,7 +574,7 @@ impl RolloutCompiler<'_> {
         }
         let (title, words) = (format!("run {name}"), run.words.clone());
         let workflow = Workflow { name: title, when: None, is_of_source: false, steps, words };
-        self.asks_for_from(&format!("waves: {name}: run"), &workflow, spec);
+        self.require_from(&format!("waves: {name}: run"), &workflow, spec);
         Some(workflow)
     }
 
@@ -612,8 +612,8 @@ fn versions_of(spec: &RolloutSpec) -> RolloutVersions<'_> {
 }
 
 /// True if the user defined state words.
-fn says_states(spec: &RolloutSpec) -> bool {
-    spec.states.is_said() || spec.waves.iter().any(|wave| wave.value.states.is_said())
+fn defines_state_labels(spec: &RolloutSpec) -> bool {
+    spec.states.is_defined() || spec.waves.iter().any(|wave| wave.value.states.is_defined())
 }
 
 const ON_FAILURE: [(&str, OnFailure); 3] =

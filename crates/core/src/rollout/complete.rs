@@ -10,17 +10,20 @@ use super::workflow_plan::{lost_failure, may_run, stays};
 
 /// Records since when in-flight objects are healthy. The time restarts at the move.
 pub(super) fn remember(planner: &mut Planner<'_>) {
-    let judge = planner.judge();
-    let healthy = |reservation: &&InFlightObject| {
-        let object = planner.object(&reservation.uid);
-        object.is_some_and(|object| judge.has_landed(object, reservation) && judge.shut(object, reservation).is_none())
+    let evaluator = planner.evaluator();
+    let healthy = |in_flight_object: &&InFlightObject| {
+        let object = planner.object(&in_flight_object.uid);
+        object.is_some_and(|object| {
+            evaluator.is_move_observed(object, in_flight_object)
+                && evaluator.closed_gate(object, in_flight_object).is_none()
+        })
     };
     let healthy: Vec<String> =
-        planner.status.in_flight.iter().filter(healthy).map(|reservation| reservation.uid.clone()).collect();
-    let remembered = &mut planner.facts.remembered.healthy;
-    remembered.retain(|uid, _| healthy.contains(uid));
+        planner.status.in_flight.iter().filter(healthy).map(|in_flight_object| in_flight_object.uid.clone()).collect();
+    let runner_cache = &mut planner.facts.runner_cache.healthy;
+    runner_cache.retain(|uid, _| healthy.contains(uid));
     for uid in healthy {
-        remembered.entry(uid).or_insert(planner.now.steady);
+        runner_cache.entry(uid).or_insert(planner.now.steady);
     }
 }
 
@@ -29,48 +32,48 @@ pub(super) fn release(planner: &mut Planner<'_>) {
     let (mut refused_back, mut wants_list) = (None, planner.wants_list);
     let (mut reserved, mut became, mut abandoned) = (Vec::new(), Vec::new(), Vec::new());
     let under_way = std::mem::take(&mut planner.status.in_flight);
-    let judge = planner.judge();
-    for mut reservation in under_way {
-        let Some(object) = planner.object(&reservation.uid) else {
-            match unseen(planner, &reservation) {
-                Unseen::MayBeThere { wants_list: asks } => {
-                    wants_list |= asks;
-                    reserved.push(reservation);
+    let evaluator = planner.evaluator();
+    for mut in_flight_object in under_way {
+        let Some(object) = planner.object(&in_flight_object.uid) else {
+            match unseen(planner, &in_flight_object) {
+                Unseen::MayBeThere { wants_list: needs_list } => {
+                    wants_list |= needs_list;
+                    reserved.push(in_flight_object);
                 }
-                Unseen::Became => became.push(reservation.wave.clone()),
-                Unseen::Gone(failure) => abandoned.extend(failure),
+                Unseen::Became => became.push(in_flight_object.wave.clone()),
+                Unseen::Deleted(failure) => abandoned.extend(failure),
             }
             continue;
         };
-        if let Some(traveller) = planner.traveller(&reservation) {
-            if stays(planner, traveller, &reservation) {
-                reserved.push(reservation);
+        if let Some(context) = planner.context(&in_flight_object) {
+            if stays(planner, context, &in_flight_object) {
+                reserved.push(in_flight_object);
             } else {
-                let goes_back = reservation.back || planner.status.direction != Direction::Forward;
-                abandoned.extend(lost_failure(planner, &reservation).filter(|_| goes_back));
+                let is_undo = in_flight_object.back || planner.status.direction != Direction::Forward;
+                abandoned.extend(lost_failure(planner, &in_flight_object).filter(|_| is_undo));
             }
             continue;
         }
-        if object.legs.is_some() {
+        if object.object_progress.is_some() {
             // The wave it belonged to no longer exists.
             continue;
         }
-        if !judge.has_landed(object, &reservation) {
-            let unlanded = unlanded(planner, object, &reservation);
-            wants_list |= unlanded.wants_list;
-            if let Some(why) = unlanded.refused_back {
+        if !evaluator.is_move_observed(object, &in_flight_object) {
+            let unobserved_write = unobserved_write(planner, object, &in_flight_object);
+            wants_list |= unobserved_write.wants_list;
+            if let Some(why) = unobserved_write.refused_back {
                 refused_back = Some(why);
-                reservation.back = false;
+                in_flight_object.back = false;
             }
-            reserved.extend(unlanded.stays.then_some(reservation));
+            reserved.extend(unobserved_write.stays.then_some(in_flight_object));
             continue;
         }
-        let standing = match object.is_going {
-            true => judge.going(object, &reservation),
-            false => judge.under_way(object, &reservation),
+        let object_state = match object.is_terminating {
+            true => evaluator.terminating_state(object, &in_flight_object),
+            false => evaluator.under_way(object, &in_flight_object),
         };
-        if !matches!(standing, ObjectState::New | ObjectState::Old | ObjectState::Gone) {
-            reserved.push(reservation);
+        if !matches!(object_state, ObjectState::New | ObjectState::Old | ObjectState::Deleted) {
+            reserved.push(in_flight_object);
         }
     }
     (planner.status.in_flight, planner.wants_list) = (reserved, wants_list);
@@ -78,21 +81,22 @@ pub(super) fn release(planner: &mut Planner<'_>) {
     for wave in became {
         *planner.status.converted_counts.entry(wave).or_default() += 1;
     }
-    tell(planner, abandoned);
+    record_failures(planner, abandoned);
     if let Some(why) = refused_back {
         planner.halt("NotTakenBack", why);
     }
 }
 
 /// Records failures of released objects, replacing earlier ones.
-fn tell(planner: &mut Planner<'_>, abandoned: Vec<RolloutFailure>) {
+fn record_failures(planner: &mut Planner<'_>, abandoned: Vec<RolloutFailure>) {
     let is_same = |known: &RolloutFailure, one: &RolloutFailure| match (&known.job, &one.job) {
         // Each wave may have lost a Job of the object.
         (Some(known), Some(one)) => known.wave == one.wave,
         (job, _) => job.is_none(),
     };
-    let is_told_anew = |known: &RolloutFailure| abandoned.iter().any(|one| one.uid == known.uid && is_same(known, one));
-    planner.status.failures.retain(|known| !is_told_anew(known));
+    let is_replaced_by_new =
+        |known: &RolloutFailure| abandoned.iter().any(|one| one.uid == known.uid && is_same(known, one));
+    planner.status.failures.retain(|known| !is_replaced_by_new(known));
     planner.status.failures.extend(abandoned);
 }
 
@@ -104,23 +108,24 @@ struct UnobservedWrite {
     refused_back: Option<String>,
 }
 
-fn unlanded(planner: &Planner<'_>, object: &FleetObject, reservation: &InFlightObject) -> UnobservedWrite {
-    let (judge, consistent) = (planner.judge(), planner.facts.consistent);
+fn unobserved_write(planner: &Planner<'_>, object: &FleetObject, in_flight_object: &InFlightObject) -> UnobservedWrite {
+    let (evaluator, consistent) = (planner.evaluator(), planner.facts.consistent);
     // An aborted rollout writes nothing more. If the write was stored, another client has changed the label since.
     let is_over = planner.status.direction == Direction::Abort;
     if is_over && consistent {
         return UnobservedWrite { stays: false, wants_list: false, refused_back: None };
     }
     // A stale cache may hide a later move.
-    let is_left = judge.was_taken(object, reservation) || judge.was_never_moved(object, reservation);
-    let has_nothing = is_left || object.is_going && judge.going(object, reservation) == ObjectState::Gone;
-    let is_gone = judge.was_turned_back(object, reservation) || (has_nothing && consistent);
-    let refused = planner.facts.remembered.answer(&object.uid).map(|answer| &answer.message);
-    let fails = reservation.back && planner.status.failure(&object.uid).is_some();
+    let is_left = evaluator.was_taken(object, in_flight_object) || evaluator.was_never_moved(object, in_flight_object);
+    let has_nothing = is_left
+        || object.is_terminating && evaluator.terminating_state(object, in_flight_object) == ObjectState::Deleted;
+    let is_released = evaluator.was_reset(object, in_flight_object) || (has_nothing && consistent);
+    let refused = planner.facts.runner_cache.answer(&object.uid).map(|answer| &answer.message);
+    let fails = in_flight_object.back && planner.status.failure(&object.uid).is_some();
     let refused_back = refused.filter(|_| fails);
     UnobservedWrite {
-        stays: !is_gone && (fails || refused.is_none()),
-        wants_list: is_over || (has_nothing && !is_gone),
+        stays: !is_released && (fails || refused.is_none()),
+        wants_list: is_over || (has_nothing && !is_released),
         refused_back: refused_back.map(|why| format!("{} failed and cannot be taken back: {why}", object.title())),
     }
 }
@@ -132,32 +137,32 @@ enum Unseen {
     /// It was replaced by an object of the target kind.
     Became,
     /// It is deleted; contains the failure to record, if any.
-    Gone(Option<RolloutFailure>),
+    Deleted(Option<RolloutFailure>),
 }
 
-fn unseen(planner: &Planner<'_>, reservation: &InFlightObject) -> Unseen {
-    let may_run = may_run(planner, reservation);
+fn unseen(planner: &Planner<'_>, in_flight_object: &InFlightObject) -> Unseen {
+    let may_run = may_run(planner, in_flight_object);
     if !planner.facts.consistent || may_run {
         Unseen::MayBeThere { wants_list: !may_run }
-    } else if reservation.target.is_none() && is_replaced(planner, reservation) {
+    } else if in_flight_object.target.is_none() && is_replaced(planner, in_flight_object) {
         Unseen::Became
     } else {
-        Unseen::Gone(abandoned_of(planner, reservation))
+        Unseen::Deleted(abandoned_of(planner, in_flight_object))
     }
 }
 
 /// The failure of an object that was deleted in flight by another client while saved state exists. The saved state is
 /// kept.
-fn abandoned_of(planner: &Planner<'_>, reservation: &InFlightObject) -> Option<RolloutFailure> {
-    let kept = kept_of(planner, reservation)?;
-    let is_known = planner.status.failures.iter().any(|one| one.uid == reservation.uid && one.reason == ABANDONED);
+fn abandoned_of(planner: &Planner<'_>, in_flight_object: &InFlightObject) -> Option<RolloutFailure> {
+    let kept = kept_of(planner, in_flight_object)?;
+    let is_known = planner.status.failures.iter().any(|one| one.uid == in_flight_object.uid && one.reason == ABANDONED);
     let message = || {
         format!(
             "somebody deleted it on its way: {kept} stays, and has its Deployment under data.old, and under data.new the one \
              that was to be made"
         )
     };
-    let of = (reservation.object.as_str(), reservation.uid.as_str());
+    let of = (in_flight_object.object.as_str(), in_flight_object.uid.as_str());
     (!is_known).then(|| RolloutFailure::of(of, ABANDONED, message(), planner.now()))
 }
 

@@ -1,13 +1,13 @@
 //! Decisions of a plan, in order.
 
-use super::advance::{advance, go_back, stop};
+use super::advance::{advance, stop, undo_next};
 use super::complete::{release, remember};
-use super::failure::{look_for_unhealthy, note_failures, note_turned_back, note_two_controllers};
+use super::failure::{note_failures, note_two_controllers, pause_if_unhealthy, record_reset_labels};
 use super::fleet_rollout::Direction;
 use super::hold::holds_first;
 use super::object_steps::note_refused_ahead;
 use super::planner::Planner;
-use super::rollback::{note_changed, note_stored, turn, turns};
+use super::rollback::{changes_direction, note_changed, note_stored, turn};
 use super::start::{overlaps, start_refusals};
 use super::status::{ANNOTATION_REMOVED, RolloutFailure, RolloutPhase, RolloutStatus};
 use super::workflow_plan::{note_jobs, note_runs};
@@ -18,15 +18,15 @@ pub(super) fn decide(planner: &mut Planner<'_>) {
         return;
     }
     note_jobs(planner);
-    planner.look_at_checks();
-    if turns(planner) && !planner.facts.consistent {
+    planner.evaluate_checks();
+    if changes_direction(planner) && !planner.facts.consistent {
         // A stale cache would make moved objects appear unmoved.
-        planner.ask_for_list();
+        planner.request_list();
         return;
     }
     turn(planner);
-    if planner.status.is_over() && !looks_for_left(planner) {
-        planner.rests = true;
+    if planner.status.is_over() && !rechecks_skipped(planner) {
+        planner.is_inactive = true;
         return;
     }
     note_changed(planner);
@@ -35,37 +35,37 @@ pub(super) fn decide(planner: &mut Planner<'_>) {
     note_refused_ahead(planner);
     remember(planner);
     release(planner);
-    note_turned_back(planner);
+    record_reset_labels(planner);
     note_two_controllers(planner);
     note_failures(planner);
-    if turns(planner) && !planner.facts.consistent {
-        planner.ask_for_list();
+    if changes_direction(planner) && !planner.facts.consistent {
+        planner.request_list();
         return;
     }
-    if turns(planner) && planner.rollout.has_steps() {
+    if changes_direction(planner) && planner.rollout.has_steps() {
         // Lookups of possibly running Jobs without annotation are missing: the next plan changes the direction.
         return;
     }
     turn(planner);
-    let standings = planner.standings();
-    look_for_unhealthy(planner, &standings);
+    let object_states = planner.object_states();
+    pause_if_unhealthy(planner, &object_states);
     if planner.is_stopped() {
         // New objects are held during a pause too. With `hold` turned off, existing holds are released.
         if !planner.rollout.hold || planner.status.direction == Direction::Forward {
-            holds_first(planner, &standings);
+            holds_first(planner, &object_states);
         }
         return;
     }
     match planner.status.direction {
-        Direction::Forward => advance(planner, &standings),
-        Direction::Undo => go_back(planner, &standings),
+        Direction::Forward => advance(planner, &object_states),
+        Direction::Undo => undo_next(planner, &object_states),
         Direction::Abort => stop(planner),
     }
 }
 
 /// True if a finished undo checks skipped objects again: they may have been repaired.
-fn looks_for_left(planner: &mut Planner<'_>) -> bool {
-    if !planner.status.looks_for_left() || !planner.facts.consistent {
+fn rechecks_skipped(planner: &mut Planner<'_>) -> bool {
+    if !planner.status.rechecks_skipped() || !planner.facts.consistent {
         return false;
     }
     (planner.status.phase, planner.status.reason) = (RolloutPhase::Rolling, None);
@@ -96,8 +96,8 @@ fn begins(planner: &mut Planner<'_>) -> bool {
             planner.status.started = Some(planner.now());
             planner.status.phase = RolloutPhase::Rolling;
             // The state label reports the start before anything else happens.
-            planner.told = planner.rollout.tells_states.then(|| planner.rollout.started.clone());
-            return planner.told.is_none();
+            planner.pending_state = planner.rollout.writes_state_labels.then(|| planner.rollout.started.clone());
+            return planner.pending_state.is_none();
         }
     };
     (planner.status.phase, planner.status.message, planner.status.reason) = (phase, message, None);

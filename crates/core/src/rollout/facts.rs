@@ -12,14 +12,14 @@ use super::window::{LocalTime, closed};
 #[derive(Clone, Debug, Default)]
 pub struct PlanInput {
     /// Observations of this run.
-    pub remembered: RunnerCache,
+    pub runner_cache: RunnerCache,
     /// True if the fleet is a complete list from the API server, taken after the last write of this run: no cache or
     /// watch, and no combination of responses. Otherwise the runner reads objects again that a plan releases, fails or
     /// steps, and plans again if they changed.
     pub consistent: bool,
     /// Message about a missing requirement, such as a running controller. No object is moved, and moved objects do not
     /// count as healthy.
-    pub shut: Option<String>,
+    pub closed_gate: Option<String>,
     /// The local time in the time zones of the rollout windows.
     pub local: BTreeMap<String, LocalTime>,
     /// Message about a problem that blocks every write, such as an unreachable webhook.
@@ -28,7 +28,7 @@ pub struct PlanInput {
     pub others: Vec<(String, Vec<String>)>,
     /// Message about the freeze that cannot be enforced. The rollout does not begin.
     pub unfrozen: Option<String>,
-    /// True if preflight lookups of every object are complete: see [`super::ahead_questions`].
+    /// True if preflight lookups of every object are complete: see [`super::preflight_lookups`].
     pub ahead: bool,
     /// Lookup results from the cluster.
     pub answers: LookupResults,
@@ -42,7 +42,7 @@ pub struct RunnerCache {
     /// Current step of each written object, and the time of its first write, by uid: endless writes are no progress.
     trying: BTreeMap<String, (String, Duration)>,
     /// Refusal reason written to object status, by uid.
-    told: BTreeMap<String, String>,
+    recorded_refusals: BTreeMap<String, String>,
     /// Refused writes, by uid.
     answers: BTreeMap<String, RefusedMove>,
     /// Reasons of failed writes that can be retried, by uid.
@@ -62,14 +62,14 @@ pub(super) struct RefusedMove {
     /// Found by the preflight, before any write.
     is_ahead: bool,
     /// Time of the last request, and pause before the next one.
-    asked: Duration,
+    retried_at: Duration,
     pause: Duration,
 }
 
 impl RefusedMove {
     /// A write was refused now.
     fn new(message: &str, now: ClockReading) -> Self {
-        Self { message: message.to_owned(), passes: false, is_ahead: false, asked: now.steady, pause: AGAIN }
+        Self { message: message.to_owned(), passes: false, is_ahead: false, retried_at: now.steady, pause: AGAIN }
     }
 }
 
@@ -179,8 +179,8 @@ impl RunnerCache {
     }
 
     /// Records the refusal reason for an object's status. Returns true if new.
-    pub(super) fn tells(&mut self, uid: &str, why: &str) -> bool {
-        self.told.insert(uid.to_owned(), why.to_owned()).as_deref() != Some(why)
+    pub(super) fn records_refusal(&mut self, uid: &str, why: &str) -> bool {
+        self.recorded_refusals.insert(uid.to_owned(), why.to_owned()).as_deref() != Some(why)
     }
 
     /// The refusal for an object.
@@ -190,7 +190,7 @@ impl RunnerCache {
 
     /// True if a refused object is due for a retry.
     pub(super) fn is_due(&self, uid: &str, now: ClockReading) -> bool {
-        self.answers.get(uid).is_some_and(|answer| now.steady >= answer.asked + answer.pause)
+        self.answers.get(uid).is_some_and(|answer| now.steady >= answer.retried_at + answer.pause)
     }
 }
 

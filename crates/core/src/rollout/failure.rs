@@ -9,28 +9,30 @@ use super::status::{ANNOTATION_REMOVED, HELD, InFlightObject, RolloutFailure, TI
 use super::workflow_plan::{gap, job_under_way, turn_back};
 
 /// Pauses if another client resets the label of a moved object: its intention is unknown.
-pub(super) fn note_turned_back(planner: &mut Planner<'_>) {
+pub(super) fn record_reset_labels(planner: &mut Planner<'_>) {
     if planner.status.direction != Direction::Forward {
         return;
     }
     let known =
         |object: &FleetObject| planner.status.failures.iter().any(|one| one.uid == object.uid && one.reason == HELD);
-    let turned: Vec<&FleetObject> = planner
+    let redirected: Vec<&FleetObject> = planner
         .fleet
         .iter()
         .filter(|object| {
-            let is_ours = object.mark_of(planner.rollout).is_some() && !object.is_going && object.legs.is_none();
+            let is_ours = object.annotation_of(planner.rollout).is_some()
+                && !object.is_terminating
+                && object.object_progress.is_none();
             is_ours
                 && !object.is_at(&planner.rollout.to)
-                && planner.status.reservation(&object.uid).is_none_or(|one| !one.back)
+                && planner.status.in_flight_object(&object.uid).is_none_or(|one| !one.back)
                 && !known(object)
         })
         .collect();
     // Reports only a few objects, since a status must fit into etcd. The others are not moved again either: an operator
     // who resumes the rollout has seen enough examples.
     let room = FAILURES.saturating_sub(planner.status.failures.len());
-    let more = turned.len().saturating_sub(1);
-    for object in turned.into_iter().take(room) {
+    let more = redirected.len().saturating_sub(1);
+    for object in redirected.into_iter().take(room) {
         let by = object.owner.as_deref().unwrap_or("somebody");
         let now = object.version.as_deref().unwrap_or("no version");
         let message =
@@ -43,10 +45,11 @@ pub(super) fn note_turned_back(planner: &mut Planner<'_>) {
 
 /// Pauses if the old controller still writes to a moved object: the new controller does not expect these writes.
 pub(super) fn note_two_controllers(planner: &mut Planner<'_>) {
-    let judge = planner.judge();
-    let is_ours = |object: &&FleetObject| object.mark_of(planner.rollout).is_some() && !object.is_going;
+    let evaluator = planner.evaluator();
+    let is_ours = |object: &&FleetObject| object.annotation_of(planner.rollout).is_some() && !object.is_terminating;
     let room = FAILURES.saturating_sub(planner.status.failures.len());
-    let contested = planner.fleet.iter().filter(is_ours).filter_map(|object| Some((object, judge.contested(object)?)));
+    let contested =
+        planner.fleet.iter().filter(is_ours).filter_map(|object| Some((object, evaluator.contested(object)?)));
     let contested: Vec<(&FleetObject, String)> =
         contested.filter(|(object, _)| planner.status.failure(&object.uid).is_none()).take(room).collect();
     for (object, why) in contested {
@@ -63,43 +66,46 @@ struct Failing<'f> {
     reason: &'static str,
     why: String,
     /// True if it can be rolled back.
-    can_go: bool,
+    can_revert: bool,
 }
 
 /// In-flight objects with a new failure.
 fn failing<'a>(planner: &Planner<'a>) -> Vec<Failing<'a>> {
-    let judge = planner.judge();
+    let evaluator = planner.evaluator();
     let mut failed = Vec::new();
-    for reservation in &planner.status.in_flight {
-        let Some(object) = planner.object(&reservation.uid) else { continue };
+    for in_flight_object in &planner.status.in_flight {
+        let Some(object) = planner.object(&in_flight_object.uid) else { continue };
         // A lost annotation does not predict later results.
         let known = planner.status.failure(&object.uid).filter(|known| known.reason != ANNOTATION_REMOVED);
-        let back = reservation.back;
-        if let Some(traveller) = planner.traveller(reservation) {
-            let told = judge.failed(traveller, reservation).filter(|_| known.is_none_or(|known| known.back));
-            let can_go = traveller.can_go_back(reservation) && !object.is_going;
-            failed.extend(told.map(|(reason, why)| {
-                let why = format!("wave {}, {why}", reservation.wave);
-                Failing { object, back, reason, why, can_go }
+        let back = in_flight_object.back;
+        if let Some(context) = planner.context(in_flight_object) {
+            let found_failure =
+                evaluator.failed(context, in_flight_object).filter(|_| known.is_none_or(|known| known.back));
+            let can_revert = context.can_revert(in_flight_object) && !object.is_terminating;
+            failed.extend(found_failure.map(|(reason, why)| {
+                let why = format!("wave {}, {why}", in_flight_object.wave);
+                Failing { object, back, reason, why, can_revert }
             }));
             continue;
         }
-        if let ObjectState::Failed(why) = judge.standing(object, Some(reservation))
-            && known.is_none_or(|known| known.back && (object.is_going || judge.has_landed(object, reservation)))
+        if let ObjectState::Failed(why) = evaluator.object_state(object, Some(in_flight_object))
+            && known.is_none_or(|known| {
+                known.back && (object.is_terminating || evaluator.is_move_observed(object, in_flight_object))
+            })
         {
-            let why = format!("{}: {why}", told_way(planner.rollout, object, back));
-            let can_go = object.mark_of(planner.rollout).is_some() && !object.is_going;
-            failed.push(Failing { object, back, reason: TIMED_OUT, why, can_go });
+            let why = format!("{}: {why}", label_change(planner.rollout, object, back));
+            let can_revert = object.annotation_of(planner.rollout).is_some() && !object.is_terminating;
+            failed.push(Failing { object, back, reason: TIMED_OUT, why, can_revert });
         }
     }
     failed
 }
 
 /// The change of the version label, forward or back.
-fn told_way(rollout: &Rollout, object: &FleetObject, back: bool) -> String {
+fn label_change(rollout: &Rollout, object: &FleetObject, back: bool) -> String {
     let label = &rollout.label;
     // The annotation holds the source version until the object is restored.
-    let was = object.mark_of(rollout).map_or_else(|| object.version(), |mark| mark.was.as_deref());
+    let was = object.annotation_of(rollout).map_or_else(|| object.version(), |mark| mark.was.as_deref());
     match was {
         _ if !back => format!("label {label} to {}", rollout.to),
         Some(was) => format!("label {label} back to {was}"),
@@ -109,10 +115,10 @@ fn told_way(rollout: &Rollout, object: &FleetObject, back: bool) -> String {
 
 /// Clears failures that were repaired during the pause, so that a resume does not repeat their steps.
 fn note_mended(planner: &mut Planner<'_>) {
-    let judge = planner.judge();
-    let is_mended = |reservation: &&InFlightObject| {
-        let traveller = planner.traveller(reservation);
-        traveller.is_some_and(|traveller| judge.failed(traveller, reservation).is_none())
+    let evaluator = planner.evaluator();
+    let is_mended = |in_flight_object: &&InFlightObject| {
+        let context = planner.context(in_flight_object);
+        context.is_some_and(|context| evaluator.failed(context, in_flight_object).is_none())
     };
     let mended = planner.status.in_flight.iter().filter(is_mended).map(|one| one.uid.clone());
     let mended: Vec<String> = mended.collect();
@@ -155,10 +161,10 @@ fn note_failed(planner: &mut Planner<'_>, failed: &[Failing<'_>]) {
     if planner.status.direction == Direction::Abort && planner.rollout.has_steps() {
         return turn_failed(planner, failed);
     }
-    let can_go_back = failed.iter().all(|one| one.can_go);
+    let can_revert = failed.iter().all(|one| one.can_revert);
     let many = planner.status.failures.len() >= FAILURES;
     match planner.rollout.on_failure {
-        _ if back || many || planner.status.direction == Direction::Abort || !can_go_back => {
+        _ if back || many || planner.status.direction == Direction::Abort || !can_revert => {
             planner.halt(reason, message);
         }
         OnFailure::Pause => planner.halt(reason, message),
@@ -188,21 +194,21 @@ fn turn_failed(planner: &mut Planner<'_>, failed: &[Failing<'_>]) {
 /// Releases objects that fail during their rollback in an abort; the final message lists them. Keeps objects deleted
 /// for a replacement that is still missing, and objects that a Job may change: nothing would monitor these later.
 fn leave_failed(planner: &mut Planner<'_>) {
-    let judge = planner.judge();
-    let is_left = |reservation: &InFlightObject| {
-        let failed = planner.fails(&reservation.uid);
-        let Some(object) = planner.object(&reservation.uid).filter(|_| reservation.back && failed) else {
+    let evaluator = planner.evaluator();
+    let is_left = |in_flight_object: &InFlightObject| {
+        let failed = planner.fails(&in_flight_object.uid);
+        let Some(object) = planner.object(&in_flight_object.uid).filter(|_| in_flight_object.back && failed) else {
             return false;
         };
-        match planner.traveller(reservation) {
-            Some(traveller) => {
+        match planner.context(in_flight_object) {
+            Some(context) => {
                 // Effects of a Job that could not be recorded would be missed by any rollback.
-                let is_known = traveller.seen_job(reservation).is_none_or(|job| job.back)
-                    || object.has_lost_mark(planner.rollout).is_some();
-                let fails = is_known && judge.failed(traveller, reservation).is_some();
-                fails && job_under_way(planner, reservation).is_none() && gap(planner, reservation).is_none()
+                let is_known = context.seen_job(in_flight_object).is_none_or(|job| job.back)
+                    || object.lost_annotation(planner.rollout).is_some();
+                let fails = is_known && evaluator.failed(context, in_flight_object).is_some();
+                fails && job_under_way(planner, in_flight_object).is_none() && gap(planner, in_flight_object).is_none()
             }
-            None => matches!(judge.standing(object, Some(reservation)), ObjectState::Failed(_)),
+            None => matches!(evaluator.object_state(object, Some(in_flight_object)), ObjectState::Failed(_)),
         }
     };
     let left: Vec<String> =
@@ -212,13 +218,13 @@ fn leave_failed(planner: &mut Planner<'_>) {
 
 /// Pauses if too many objects outside of the in-flight set are unhealthy: the fleet has another problem. During an
 /// undo, moved objects count as its cause and are skipped.
-pub(super) fn look_for_unhealthy(planner: &mut Planner<'_>, standings: &[ObjectState]) {
+pub(super) fn pause_if_unhealthy(planner: &mut Planner<'_>, object_states: &[ObjectState]) {
     // A recheck of a finished rollout moves only objects that are in flight by it.
     let is_over = planner.was_over && planner.status.in_flight.is_empty();
     if planner.status.direction == Direction::Abort || planner.status.halted.is_some() || is_over {
         return;
     }
-    let unhealthy = planner.view(standings).unhealthy();
+    let unhealthy = planner.view(object_states).unhealthy();
     let most = planner.rollout.max_unhealthy;
     if unhealthy.len() > most {
         let message = format!(

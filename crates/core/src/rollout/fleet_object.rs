@@ -14,7 +14,7 @@ use super::moment::wall;
 use super::progress::{ObjectProgress, WaveProgress};
 use super::rollout_annotation::{ANNOTATION, RolloutAnnotation};
 use crate::definition::admission::{PartVersions, whole_parts};
-use crate::definition::{HoldMark, LET_GO, Path, RELEASED};
+use crate::definition::{HoldMark, Path, RELEASE_REQUEST, RELEASED};
 
 /// An object in a rollout: some hundred bytes of the API server's response.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -27,16 +27,16 @@ pub struct FleetObject {
     pub(super) labels: BTreeMap<String, String>,
     pub(super) has_annotations: bool,
     /// The content of the rollout annotation.
-    pub(super) noted: AnnotationContent,
+    pub(super) annotation_content: AnnotationContent,
     /// Its index among prioritized objects; greater than all of them otherwise.
     pub(super) turn: usize,
     /// Its rank in the order of the StagedRollout, which precedes namespace and name.
     pub(super) rank: usize,
     /// The wave that selects it.
     pub(super) wave: usize,
-    pub(super) is_going: bool,
+    pub(super) is_terminating: bool,
     /// Deletion time and finalizers.
-    pub(super) going: Option<Box<Deletion>>,
+    pub(super) deletion: Option<Box<Deletion>>,
     /// A GitOps tool that manages the object, and would create it again.
     pub(super) git: Option<String>,
     /// The owner of the label that would set it again.
@@ -50,14 +50,14 @@ pub struct FleetObject {
     /// True if an annotation disables the upgrade path for it.
     pub(super) opts_out: bool,
     /// Its workflow progress; `None` if only the version label changes.
-    pub(super) legs: Option<Box<ObjectProgress>>,
+    pub(super) object_progress: Option<Box<ObjectProgress>>,
     /// Its role, if the definition has a source for roles.
     pub(super) role: Option<String>,
     /// The running versions in its own fields, part by part, in the order of [`Rollout::parts`]. Empty if the version
     /// label is the source.
     runs: Vec<PartVersions>,
     /// For a deleted object that can be recreated: the uid of its replacement.
-    pub(super) former: Option<String>,
+    pub(super) replacement_uid: Option<String>,
     /// Hold annotations, if any.
     pub(super) held: Option<Box<HoldAnnotations>>,
     pub(super) belongs: Membership,
@@ -111,8 +111,8 @@ impl FleetObject {
         let labels = texts(metadata.get("labels"));
         let annotations = metadata.get("annotations").and_then(Value::as_object);
         let annotation = |name: &str| annotations.and_then(|all| all.get(name)).and_then(Value::as_str);
-        let noted = AnnotationContent::read(annotation(ANNOTATION));
-        let own = noted.mark().filter(|mark| rollout.has_left(mark));
+        let annotation_content = AnnotationContent::read(annotation(ANNOTATION));
+        let own = annotation_content.mark().filter(|mark| rollout.has_left(mark));
         let namespace = text("namespace");
         let held = HoldAnnotations::of(annotation);
         let is_chosen = own.is_some() || rollout.chosen.holds(namespace.as_deref(), &labels);
@@ -129,8 +129,9 @@ impl FleetObject {
             opts_out(&path.opt_out) || opts_out(&path.downgrade_opt_out)
         };
         let waves = rollout.waves_of(namespace.as_deref(), &labels, own);
-        let legs = rollout.has_workflows().then(|| Box::new(ObjectProgress::of(object, rollout, &waves, own)));
-        let has_legs = legs.is_some();
+        let object_progress =
+            rollout.has_workflows().then(|| Box::new(ObjectProgress::of(object, rollout, &waves, own)));
+        let has_legs = object_progress.is_some();
         let was = own.and_then(|mark| mark.was.as_deref());
         let contested = was.and_then(|was| {
             let manager = rollout.old_manager(was)?;
@@ -139,28 +140,32 @@ impl FleetObject {
         let name = text("name")?;
         let title = title(namespace.as_deref(), &name);
         Some(Self {
-            turn: rollout.prioritized.iter().position(|told| *told == title).unwrap_or(usize::MAX),
+            turn: rollout
+                .prioritized
+                .iter()
+                .position(|prioritized_title| *prioritized_title == title)
+                .unwrap_or(usize::MAX),
             name,
             uid: text("uid")?,
             version: labels.get(&rollout.label).cloned(),
             has_annotations: annotations.is_some(),
-            legs,
+            object_progress,
             role: rollout.role.as_ref().and_then(|role| role.read(object)),
             runs: rollout.running(object),
             rank: rollout.order.as_ref().map_or(0, |(field, values)| rank(object, field, values)),
             wave: waves.first().copied().unwrap_or_else(|| rollout.waves.len().saturating_sub(1)),
-            is_going: metadata.get("deletionTimestamp").is_some(),
-            going: Deletion::of(metadata).map(Box::new),
+            is_terminating: metadata.get("deletionTimestamp").is_some(),
+            deletion: Deletion::of(metadata).map(Box::new),
             git: git_manager(object).map(str::to_owned).filter(|_| rollout.pair.is_some()),
             owner: label_owner(object, &rollout.label),
             unhealthy: rollout.health.unmet(object),
             managers: if has_legs { None } else { managers_of(object, rollout) },
             contested: contested.filter(|_| !has_legs),
             opts_out: rollout.path.as_ref().is_some_and(of_path),
-            former: None,
+            replacement_uid: None,
             held,
             belongs,
-            noted,
+            annotation_content,
             namespace,
             labels,
         })
@@ -168,7 +173,7 @@ impl FleetObject {
 
     /// A deleted source object. `target` is the metadata of its replacement, which contains the source's uid and
     /// rollout annotation. `None` if another rollout created it.
-    pub(super) fn former(target: &Value, rollout: &Rollout, (uid, text): (&str, &str)) -> Option<Self> {
+    pub(super) fn converted_source(target: &Value, rollout: &Rollout, (uid, text): (&str, &str)) -> Option<Self> {
         let mark = RolloutAnnotation::read(text).filter(|mark| rollout.has_left(mark))?;
         let metadata = target.get("metadata")?;
         let member = |name: &str| metadata.get(name).and_then(Value::as_str).map(str::to_owned);
@@ -177,27 +182,27 @@ impl FleetObject {
             return None;
         }
         let waves = rollout.waves_of(namespace.as_deref(), &labels, Some(&mark));
-        let legs = ObjectProgress::of_former(rollout, &waves, &mark)?;
+        let object_progress = ObjectProgress::of_former(rollout, &waves, &mark)?;
         Some(Self {
             namespace,
             version: labels.get(&rollout.label).cloned(),
             labels,
             has_annotations: true,
-            noted: AnnotationContent::Mark(Box::new((mark, text.to_owned()))),
-            is_going: metadata.get("deletionTimestamp").is_some(),
+            annotation_content: AnnotationContent::Mark(Box::new((mark, text.to_owned()))),
+            is_terminating: metadata.get("deletionTimestamp").is_some(),
             git: git_manager(target).map(str::to_owned),
-            former: Some(member("uid")?),
-            ..Self::apart(member("name")?, uid.to_owned(), waves.first().copied()?, legs)
+            replacement_uid: Some(member("uid")?),
+            ..Self::apart(member("name")?, uid.to_owned(), waves.first().copied()?, object_progress)
         })
     }
 
     /// A wave run, as an object.
-    pub(super) fn of_run(name: &str, wave: usize, legs: ObjectProgress) -> Self {
-        Self::apart(format!("wave {name}"), format!("{OF_WAVE}{name}"), wave, legs)
+    pub(super) fn of_run(name: &str, wave: usize, object_progress: ObjectProgress) -> Self {
+        Self::apart(format!("wave {name}"), format!("{OF_WAVE}{name}"), wave, object_progress)
     }
 
     /// A placeholder outside of the cluster: healthy, and without owner.
-    fn apart(name: String, uid: String, wave: usize, legs: ObjectProgress) -> Self {
+    fn apart(name: String, uid: String, wave: usize, object_progress: ObjectProgress) -> Self {
         Self {
             namespace: None,
             name,
@@ -205,22 +210,22 @@ impl FleetObject {
             version: None,
             labels: BTreeMap::new(),
             has_annotations: false,
-            noted: AnnotationContent::Nothing,
+            annotation_content: AnnotationContent::Nothing,
             turn: 0,
             rank: 0,
             wave,
-            is_going: false,
-            going: None,
+            is_terminating: false,
+            deletion: None,
             git: None,
             owner: None,
             unhealthy: None,
             managers: None,
             contested: None,
             opts_out: false,
-            legs: Some(Box::new(legs)),
+            object_progress: Some(Box::new(object_progress)),
             role: None,
             runs: Vec::new(),
-            former: None,
+            replacement_uid: None,
             held: None,
             belongs: Membership::Chosen,
         }
@@ -234,20 +239,22 @@ impl FleetObject {
 
     /// True for a placeholder of a wave run.
     pub(super) fn is_run(&self) -> bool {
-        self.legs.as_ref().is_some_and(|legs| legs.is_run)
+        self.object_progress.as_ref().is_some_and(|object_progress| object_progress.is_run)
     }
 
     /// The next wave entry in a direction.
-    pub(super) fn leg(&self, back: bool) -> Option<&WaveProgress> {
-        let legs = self.legs.as_ref()?;
-        if back { legs.back() } else { legs.forward() }
+    pub(super) fn wave_progress(&self, back: bool) -> Option<&WaveProgress> {
+        let object_progress = self.object_progress.as_ref()?;
+        if back { object_progress.back() } else { object_progress.forward() }
     }
 
     /// Its wave in a direction.
     pub(super) fn wave(&self, back: bool) -> usize {
-        let Some(legs) = &self.legs else { return self.wave };
-        let held = legs.held().map(|(leg, _)| leg).filter(|_| !back);
-        held.or_else(|| self.leg(back)).or_else(|| legs.last()).map_or(self.wave, |leg| leg.wave)
+        let Some(object_progress) = &self.object_progress else { return self.wave };
+        let held = object_progress.held().map(|(wave_progress, _)| wave_progress).filter(|_| !back);
+        held.or_else(|| self.wave_progress(back))
+            .or_else(|| object_progress.last())
+            .map_or(self.wave, |wave_progress| wave_progress.wave)
     }
 
     /// `namespace/name`.
@@ -304,7 +311,7 @@ impl FleetObject {
         if let Some((_, hold)) = hold.filter(|(_, hold)| is_since(&hold.at)) {
             return Some(format!("rollout {}, which holds it since {}", hold.name, hold.at));
         }
-        let mark = self.noted.mark().filter(|mark| mark.rollout != rollout.uid && is_since(&mark.at))?;
+        let mark = self.annotation_content.mark().filter(|mark| mark.rollout != rollout.uid && is_since(&mark.at))?;
         Some(format!("another rollout, of uid {}, which has moved it to {} at {}", mark.rollout, mark.to, mark.at))
     }
 
@@ -315,25 +322,25 @@ impl FleetObject {
     }
 
     /// The annotation of this rollout.
-    pub(super) fn mark_of(&self, rollout: &Rollout) -> Option<&RolloutAnnotation> {
-        self.noted.mark().filter(|mark| rollout.has_left(mark))
+    pub(super) fn annotation_of(&self, rollout: &Rollout) -> Option<&RolloutAnnotation> {
+        self.annotation_content.mark().filter(|mark| rollout.has_left(mark))
     }
 
     /// True if its annotation records a move to the new version by another rollout, or by a deleted one of the same
     /// name.
     pub(super) fn is_moved_by_another(&self, rollout: &Rollout) -> bool {
         self.is_at(&rollout.to)
-            && self.noted.mark().is_some_and(|mark| mark.rollout != rollout.uid && mark.to == rollout.to)
+            && self.annotation_content.mark().is_some_and(|mark| mark.rollout != rollout.uid && mark.to == rollout.to)
     }
 
     /// The reason why the annotation cannot be written, with the remedy; `None` if it can.
     pub(super) fn has_no_room(&self, rollout: &Rollout) -> Option<String> {
-        self.noted.refuses(rollout, self.namespace(), &self.name)
+        self.annotation_content.refuses(rollout, self.namespace(), &self.name)
     }
 
     /// The reason why its move state is unknown: other text in the place of the annotation.
-    pub(super) fn has_lost_mark(&self, rollout: &Rollout) -> Option<String> {
-        self.has_no_room(rollout).or_else(|| self.noted.is_emptied(rollout, self.namespace(), &self.name))
+    pub(super) fn lost_annotation(&self, rollout: &Rollout) -> Option<String> {
+        self.has_no_room(rollout).or_else(|| self.annotation_content.is_emptied(rollout, self.namespace(), &self.name))
     }
 
     /// The text of the hold annotation.
@@ -357,8 +364,8 @@ impl FleetObject {
     }
 
     /// True if another client released it explicitly.
-    pub(super) fn is_let_go(&self) -> bool {
-        self.held_text() == Some(LET_GO)
+    pub(super) fn is_released(&self) -> bool {
+        self.held_text() == Some(RELEASE_REQUEST)
     }
 
     /// True if this rollout held and released it.

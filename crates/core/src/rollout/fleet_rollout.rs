@@ -47,7 +47,7 @@ pub struct Rollout {
     /// The state word for a begun rollout.
     pub(super) started: String,
     /// True if each state word must be written before the next one.
-    pub(super) tells_states: bool,
+    pub(super) writes_state_labels: bool,
     pub(super) take_over: bool,
     /// True if objects are held until their turn.
     pub(super) hold: bool,
@@ -146,7 +146,7 @@ impl Rollout {
 
     /// The reason why two controllers on one object would be undetected; `None` if detectable.
     #[must_use]
-    pub fn cannot_tell_controllers(&self) -> Option<String> {
+    pub fn undetectable_controllers(&self) -> Option<String> {
         let manager = |version: &str| self.managers.get(version);
         let known = self.from.as_deref().is_none_or(|from| manager(from).is_some()) && manager(&self.to).is_some();
         if !known {
@@ -199,7 +199,7 @@ impl Rollout {
 
     /// True if a wave requires approval on this side.
     #[must_use]
-    pub fn asks_approval(&self, wave: &str, side: WaveSide) -> bool {
+    pub fn requires_approval(&self, wave: &str, side: WaveSide) -> bool {
         self.waves.iter().any(|one| one.name == wave && one.gate(side).approval)
     }
 
@@ -233,9 +233,9 @@ impl Rollout {
         fn name(wave: &Wave) -> Option<&str> {
             wave.workflow.as_ref().map(|workflow| workflow.name.as_str())
         }
-        let has_gone = |wave: &Wave| mark.is_some_and(|mark| mark.step.contains_key(&wave.name)) && !wave.is_run;
-        let gone = self.waves.iter().enumerate().filter(|(_, wave)| has_gone(wave));
-        let mut chosen: Vec<(usize, Option<&str>)> = gone.map(|(at, wave)| (at, name(wave))).collect();
+        let has_begun_wave = |wave: &Wave| mark.is_some_and(|mark| mark.step.contains_key(&wave.name)) && !wave.is_run;
+        let begun = self.waves.iter().enumerate().filter(|(_, wave)| has_begun_wave(wave));
+        let mut chosen: Vec<(usize, Option<&str>)> = begun.map(|(at, wave)| (at, name(wave))).collect();
         for (at, wave) in self.waves.iter().enumerate().filter(|(_, wave)| !wave.is_run) {
             let workflow = name(wave);
             let is_new = !chosen.iter().any(|(_, known)| *known == workflow);
@@ -270,7 +270,7 @@ impl Rollout {
 
     /// True if other objects contain the running versions: this information is as old as their last lookup.
     #[must_use]
-    pub fn asks_others(&self) -> bool {
+    pub fn has_external_versions(&self) -> bool {
         self.others().next().is_some()
     }
 
@@ -305,7 +305,8 @@ impl Rollout {
         let mut all: Vec<&str> = Vec::new();
         for workflow in self.waves.iter().filter_map(|wave| wave.workflow.as_ref()) {
             let returns = |step: &WorkflowStep| {
-                workflow.returns() && step.beside().is_some_and(|one| matches!(one.act, ObjectAction::DeleteSource))
+                workflow.returns()
+                    && step.object_step().is_some_and(|one| matches!(one.act, ObjectAction::DeleteSource))
             };
             let stops = workflow.steps.iter().filter(|step| step.irreversible.is_some() && !returns(step));
             for step in stops {
@@ -350,7 +351,9 @@ impl Rollout {
     pub fn makes_objects(&self) -> bool {
         self.workflow_steps().any(|step| match &step.act {
             WorkflowAct::Job { .. } => true,
-            WorkflowAct::Beside(beside) => matches!(beside.act, ObjectAction::Convert | ObjectAction::Recreate(_)),
+            WorkflowAct::OnObjects(object_step) => {
+                matches!(object_step.act, ObjectAction::Convert | ObjectAction::Recreate(_))
+            }
             WorkflowAct::Set(_) | WorkflowAct::Wait { .. } => false,
         })
     }
@@ -408,7 +411,7 @@ impl Rollout {
         // A value that is no version is outside of the path: it is adopted, as in /validate.
         let (old, new) = (upgrade::version(from)?, upgrade::version(to)?);
         let v = if from.starts_with('v') { "v" } else { "" };
-        path.path.allow(&old, &new).err().map(|refused| refused.told(|version| format!("{v}{version}")))
+        path.path.allow(&old, &new).err().map(|refused| refused.refusal_message(|version| format!("{v}{version}")))
     }
 }
 

@@ -11,12 +11,12 @@ pub(super) struct FleetView<'f, 'a> {
     pub(super) status: &'a RolloutStatus,
     pub(super) fleet: &'f [FleetObject],
     /// In fleet order.
-    pub(super) standings: &'a [ObjectState],
+    pub(super) object_states: &'a [ObjectState],
 }
 
 impl<'f, 'a> FleetView<'f, 'a> {
     pub(super) fn all(&self) -> impl Iterator<Item = (&'f FleetObject, &'a ObjectState)> {
-        self.fleet.iter().zip(self.standings)
+        self.fleet.iter().zip(self.object_states)
     }
 
     /// The current wave of the rollout.
@@ -28,20 +28,20 @@ impl<'f, 'a> FleetView<'f, 'a> {
     /// one.
     pub(super) fn in_wave(&self, wave: usize, at: usize) -> impl Iterator<Item = (&'f FleetObject, &'a ObjectState)> {
         let last = self.rollout.waves.len().saturating_sub(1);
-        self.all().filter(move |(object, standing)| {
-            let is_open = matches!(standing, ObjectState::Old | ObjectState::Waiting(_) | ObjectState::Refused(_));
+        self.all().filter(move |(object, object_state)| {
+            let is_open = matches!(object_state, ObjectState::Old | ObjectState::Waiting(_) | ObjectState::Refused(_));
             let own = self.wave_of(object);
             let of = if is_open && own < at { last } else { own };
-            of == wave && !matches!(standing, ObjectState::Gone | ObjectState::Outside)
+            of == wave && !matches!(object_state, ObjectState::Deleted | ObjectState::Outside)
         })
     }
 
     /// The current wave of an object.
     pub(super) fn wave_of(&self, object: &FleetObject) -> usize {
-        if object.legs.is_none() {
+        if object.object_progress.is_none() {
             return object.wave;
         }
-        let reserved = self.status.reservation(&object.uid);
+        let reserved = self.status.in_flight_object(&object.uid);
         let named = reserved.and_then(|one| self.rollout.waves.iter().position(|wave| wave.name == one.wave));
         named.unwrap_or_else(|| object.wave(self.status.direction == Direction::Undo))
     }
@@ -49,8 +49,8 @@ impl<'f, 'a> FleetView<'f, 'a> {
     /// Unhealthy objects that are not in flight, with reasons.
     pub(super) fn unhealthy(&self) -> Vec<String> {
         let back = self.status.direction == Direction::Undo;
-        let of = |(object, standing): (&FleetObject, &ObjectState)| {
-            let counts = match standing {
+        let of = |(object, object_state): (&FleetObject, &ObjectState)| {
+            let counts = match object_state {
                 // During an undo, moved objects are its cause.
                 ObjectState::New => !back,
                 // The final message lists it; the undo skips it, and nothing waits for it.
@@ -59,7 +59,7 @@ impl<'f, 'a> FleetView<'f, 'a> {
                 ObjectState::Refused(_) | ObjectState::Waiting(_) if back && self.is_new(object) => false,
                 ObjectState::Old | ObjectState::Held(_) | ObjectState::Waiting(_) | ObjectState::Refused(_) => true,
                 // It was rolled back.
-                ObjectState::Failed(why) if self.status.reservation(&object.uid).is_none() => {
+                ObjectState::Failed(why) if self.status.in_flight_object(&object.uid).is_none() => {
                     return Some(format!("{} ({why})", object.title()));
                 }
                 _ => false,
@@ -72,7 +72,7 @@ impl<'f, 'a> FleetView<'f, 'a> {
 
     /// True if its label has the target version.
     fn is_new(&self, object: &FleetObject) -> bool {
-        object.legs.is_none() && object.is_at(&self.rollout.to)
+        object.object_progress.is_none() && object.is_at(&self.rollout.to)
     }
 
     pub(super) fn counts(&self) -> RolloutCounts {
@@ -81,15 +81,15 @@ impl<'f, 'a> FleetView<'f, 'a> {
             updated: self.status.converted_counts.values().sum(),
             ..RolloutCounts::default()
         };
-        for (object, standing) in self.all().filter(|(object, _)| !object.is_run()) {
-            if self.has_gone(object) {
+        for (object, object_state) in self.all().filter(|(object, _)| !object.is_run()) {
+            if self.is_converted(object) {
                 // Counts as converted, unless it cannot be recreated.
-                let stays = matches!(standing, ObjectState::Waiting(_) | ObjectState::Refused(_));
+                let stays = matches!(object_state, ObjectState::Waiting(_) | ObjectState::Refused(_));
                 counts.updated = counts.updated.saturating_sub(usize::from(stays));
                 counts.refused += usize::from(stays);
                 continue;
             }
-            match standing {
+            match object_state {
                 ObjectState::Old => counts.pending += 1,
                 ObjectState::Reserved | ObjectState::Moving(_) | ObjectState::Settling => counts.in_flight += 1,
                 ObjectState::New => counts.updated += 1,
@@ -97,27 +97,28 @@ impl<'f, 'a> FleetView<'f, 'a> {
                 ObjectState::Held(_) => counts.held += 1,
                 ObjectState::Waiting(_) | ObjectState::Refused(_) => counts.refused += 1,
                 ObjectState::Outside => counts.outside += 1,
-                ObjectState::Gone => {}
+                ObjectState::Deleted => {}
             }
         }
         counts
     }
 
     /// True if an object is deleted and is not being recreated.
-    fn has_gone(&self, object: &FleetObject) -> bool {
-        object.former.is_some() && self.status.reservation(&object.uid).is_none()
+    fn is_converted(&self, object: &FleetObject) -> bool {
+        object.replacement_uid.is_some() && self.status.in_flight_object(&object.uid).is_none()
     }
 
     /// The first objects that cannot be moved: a status must stay small.
     pub(super) fn blocked(&self) -> Vec<BlockedObject> {
-        let is_one = |standing: &ObjectState| {
-            matches!(standing, ObjectState::Held(_) | ObjectState::Waiting(_) | ObjectState::Refused(_))
+        let is_one = |object_state: &ObjectState| {
+            matches!(object_state, ObjectState::Held(_) | ObjectState::Waiting(_) | ObjectState::Refused(_))
         };
-        let unmoved = self.all().filter(|(_, standing)| is_one(standing)).map(|(object, standing)| BlockedObject {
-            object: object.title(),
-            state: standing.word().to_owned(),
-            message: standing.why().to_owned(),
-        });
+        let unmoved =
+            self.all().filter(|(_, object_state)| is_one(object_state)).map(|(object, object_state)| BlockedObject {
+                object: object.title(),
+                state: object_state.word().to_owned(),
+                message: object_state.why().to_owned(),
+            });
         unmoved.take(UNMOVED).collect()
     }
 
@@ -125,15 +126,18 @@ impl<'f, 'a> FleetView<'f, 'a> {
         let at = self.wave_at();
         let counts = |(index, wave): (usize, &super::wave::Wave)| {
             if wave.workflow.is_some() {
-                let legs = self.all().filter(|(_, standing)| **standing != ObjectState::Gone);
-                let legs = legs.filter(|(object, _)| !self.has_gone(object));
-                let legs = legs.filter_map(|(object, _)| object.legs.as_ref()?.of_wave(index));
-                let (done, rest): (Vec<_>, Vec<_>) = legs.filter(|leg| leg.counts()).partition(|leg| leg.is_done());
+                let object_progress = self.all().filter(|(_, object_state)| **object_state != ObjectState::Deleted);
+                let object_progress = object_progress.filter(|(object, _)| !self.is_converted(object));
+                let object_progress =
+                    object_progress.filter_map(|(object, _)| object.object_progress.as_ref()?.of_wave(index));
+                let (done, rest): (Vec<_>, Vec<_>) = object_progress
+                    .filter(|wave_progress| wave_progress.counts())
+                    .partition(|wave_progress| wave_progress.is_done());
                 let done = done.len() + self.status.conversion_of(&wave.name);
                 return WaveCounts { name: wave.name.clone(), done, total: done + rest.len() };
             }
-            let count = |(done, total), (_, standing): (_, &ObjectState)| {
-                (done + usize::from(*standing == ObjectState::New), total + 1)
+            let count = |(done, total), (_, object_state): (_, &ObjectState)| {
+                (done + usize::from(*object_state == ObjectState::New), total + 1)
             };
             let (done, total) = self.in_wave(index, at).fold((0, 0), count);
             WaveCounts { name: wave.name.clone(), done, total }

@@ -18,7 +18,7 @@ pub struct Forecast<'a> {
     /// The name of its wave.
     pub wave: &'a str,
     /// The state.
-    pub standing: ObjectState,
+    pub object_state: ObjectState,
     /// The running versions of each part, in the order of [`Rollout::parts`]; empty for a missing part. Otherwise the
     /// error.
     pub parts: Vec<Result<Vec<String>, String>>,
@@ -36,27 +36,30 @@ pub fn forecast<'a>(
     now: ClockReading,
 ) -> Vec<Forecast<'a>> {
     let answers = facts.answers.clone();
-    let standings = plan(rollout, status, fleet, facts, now).standings.into_iter();
+    let object_states = plan(rollout, status, fleet, facts, now).object_states.into_iter();
     // Before the start, no object is in flight.
-    let planned = |standing| if standing == ObjectState::Reserved { ObjectState::Old } else { standing };
-    let standings = standings.map(|standing| if status.started.is_none() { planned(standing) } else { standing });
-    let mut all: Vec<(&FleetObject, ObjectState)> = fleet.iter().zip(standings).collect();
+    let planned = |object_state| if object_state == ObjectState::Reserved { ObjectState::Old } else { object_state };
+    let object_states =
+        object_states.map(|object_state| if status.started.is_none() { planned(object_state) } else { object_state });
+    let mut all: Vec<(&FleetObject, ObjectState)> = fleet.iter().zip(object_states).collect();
     all.sort_by(|(one, _), (two, _)| {
         (one.wave(false), one.place_forward()).cmp(&(two.wave(false), two.place_forward()))
     });
-    let told = all.into_iter().map(|(object, standing)| Forecast {
+    let forecasts = all.into_iter().map(|(object, object_state)| Forecast {
         object,
         wave: rollout.waves.get(object.wave(false)).map_or("", |wave| wave.name.as_str()),
-        write: (standing == ObjectState::Old).then(|| first_write(rollout, object, now)).flatten(),
+        write: (object_state == ObjectState::Old).then(|| first_write(rollout, object, now)).flatten(),
         parts: rollout.parts().zip(object.runs(rollout, &answers)).map(|(_, versions)| versions).collect(),
-        standing,
+        object_state,
     });
-    told.collect()
+    forecasts.collect()
 }
 
 /// The first write of an object; `None` if its workflow begins with another action.
 fn first_write(rollout: &Rollout, object: &FleetObject, now: ClockReading) -> Option<ObjectPatch> {
-    let Some(legs) = &object.legs else { return Some(ObjectPatch::forward(rollout, object, now, None)) };
-    let traveller = StepContext { rollout, object, legs, leg: legs.forward()? };
-    traveller.writes_next().then(|| traveller.forward(now, Completion::Whole))
+    let Some(object_progress) = &object.object_progress else {
+        return Some(ObjectPatch::forward(rollout, object, now, None));
+    };
+    let context = StepContext { rollout, object, object_progress, wave_progress: object_progress.forward()? };
+    context.writes_next().then(|| context.forward(now, Completion::Whole))
 }

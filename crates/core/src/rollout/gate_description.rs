@@ -46,12 +46,12 @@ impl GateDescription<'_> {
 
 /// The gates of a rollout, in chronological order.
 #[must_use]
-pub fn told_gates(rollout: &Rollout) -> Vec<GateDescription<'_>> {
+pub fn gate_descriptions(rollout: &Rollout) -> Vec<GateDescription<'_>> {
     let sides = rollout.waves.iter().flat_map(|wave| WaveSide::BOTH.map(|side| (wave, side, wave.gate(side))));
     let waited = sides.filter(|(.., gate)| !gate.is_open());
-    let told = waited.map(|(wave, side, gate)| {
+    let gates = waited.map(|(wave, side, gate)| {
         let WaveGate { approval, checks, wait } = *gate;
         GateDescription { wave: &wave.name, side, approval, checks, wait }
     });
-    told.collect()
+    gates.collect()
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::checks::ChecksAsked;
+use super::checks::CheckTime;
 use super::message::PendingGate;
 use super::moment::{rfc3339, wall};
 use super::planner::Planner;
@@ -13,7 +13,7 @@ use super::wave_gate::{WaveGate, WaveSide};
 
 /// Records that the rollout reached a wave, and whether its gate is closed. No object begins before the gate opens,
 /// whichever process runs the rollout. An open gate is not evaluated again.
-pub(super) fn come_to(planner: &mut Planner<'_>, wave: &Wave) {
+pub(super) fn enter_wave(planner: &mut Planner<'_>, wave: &Wave) {
     planner.status.wave = Some(wave.name.clone());
     planner.status.wave_since = Some(planner.now());
     planner.status.wave_done = None;
@@ -26,15 +26,15 @@ pub(super) fn waits_before(planner: &mut Planner<'_>, wave: &Wave) -> bool {
         return false;
     }
     let since = wave.before.wait.map(|_| since(&mut planner.status.wave_since, planner.now.wall));
-    let shut = shut(planner, wave, WaveSide::Before, since).or_else(|| {
+    let closed_gate = closed_gate(planner, wave, WaveSide::Before, since).or_else(|| {
         // Checks that run right before a wave are repeated after a failure.
         planner.facts.closed(planner.rollout).map(|what| PendingGate { reason: None, what })
     });
-    let is_held_up = planner.facts.trouble.is_some() || planner.facts.shut.is_some();
-    planner.status.before = shut.is_some() || is_held_up;
+    let is_held_up = planner.facts.trouble.is_some() || planner.facts.closed_gate.is_some();
+    planner.status.before = closed_gate.is_some() || is_held_up;
     // Objects in flight finish.
     if planner.status.in_flight.is_empty() {
-        planner.in_the_way.waits = shut;
+        planner.in_the_way.waits = closed_gate;
     }
     planner.status.before
 }
@@ -43,7 +43,7 @@ pub(super) fn waits_before(planner: &mut Planner<'_>, wave: &Wave) -> bool {
 pub(super) fn waits_then(planner: &mut Planner<'_>, wave: &Wave) -> Option<PendingGate> {
     planner.status.wave_done.as_ref()?;
     let since = wave.after.wait.map(|_| since(&mut planner.status.wave_done, planner.now.wall));
-    shut(planner, wave, WaveSide::After, since)
+    closed_gate(planner, wave, WaveSide::After, since)
 }
 
 /// Start of the waiting time. A recorded time in the future (written by a fast clock) is reset to now, so no wait
@@ -57,7 +57,7 @@ fn since(written: &mut Option<String>, now: u64) -> u64 {
 }
 
 /// All pending conditions on one side of a wave: the operator sees the rest along with the approval.
-fn shut(planner: &Planner<'_>, wave: &Wave, side: WaveSide, since: Option<u64>) -> Option<PendingGate> {
+fn closed_gate(planner: &Planner<'_>, wave: &Wave, side: WaveSide, since: Option<u64>) -> Option<PendingGate> {
     let gate = wave.gate(side);
     let approved = match side {
         WaveSide::Before => &planner.status.approved_before,
@@ -88,10 +88,10 @@ fn unmet(planner: &Planner<'_>, gate: &WaveGate) -> Option<String> {
     if !gate.checks {
         return None;
     }
-    if !planner.looked_again {
+    if !planner.checks_repeated {
         return Some("its start checks are looked at again".to_owned());
     }
-    let unmet = unmet_checks(planner.rollout, planner.fleet, &planner.facts, ChecksAsked::Again);
+    let unmet = unmet_checks(planner.rollout, planner.fleet, &planner.facts, CheckTime::Again);
     (!unmet.is_empty()).then(|| unmet.join("; "))
 }
 

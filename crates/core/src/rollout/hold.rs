@@ -11,16 +11,16 @@ use super::patch::ObjectPatch;
 use super::planner::Planner;
 
 /// Holds pending objects before anything else. Returns true if there were any.
-pub(super) fn holds_first(planner: &mut Planner<'_>, standings: &[ObjectState]) -> bool {
+pub(super) fn holds_first(planner: &mut Planner<'_>, object_states: &[ObjectState]) -> bool {
     let (rollout, now) = (planner.rollout, planner.now);
     if !rollout.hold {
-        return lets_go_first(planner);
+        return release_first(planner);
     }
-    let fleet = planner.fleet.iter().zip(standings);
-    let fleet = fleet.filter(|(object, standing)| is_to_be_held(planner, object, standing));
+    let fleet = planner.fleet.iter().zip(object_states);
+    let fleet = fleet.filter(|(object, object_state)| is_to_be_held(planner, object, object_state));
     let all: Vec<&FleetObject> = fleet.map(|(object, _)| object).collect();
     if all.is_empty() {
-        return lets_go(planner, |object| object.belongs == Membership::Held);
+        return release_some(planner, |object| object.belongs == Membership::Held);
     }
     let what = format!("holding {} more", all.len());
     planner.holds = all.into_iter().take(AT_ONCE).map(|object| ObjectPatch::hold(rollout, object, now)).collect();
@@ -28,27 +28,28 @@ pub(super) fn holds_first(planner: &mut Planner<'_>, standings: &[ObjectState]) 
     true
 }
 
-fn is_to_be_held(planner: &Planner<'_>, object: &FleetObject, standing: &ObjectState) -> bool {
+fn is_to_be_held(planner: &Planner<'_>, object: &FleetObject, object_state: &ObjectState) -> bool {
     // Skipped objects are released at the end, and not held again.
-    let stays = matches!(standing, ObjectState::Held(_)) && !object.is_released_by(planner.rollout);
-    let is_to_go = stays || matches!(standing, ObjectState::Old | ObjectState::Waiting(_) | ObjectState::Refused(_));
-    let is_new = object.mark_of(planner.rollout).is_none() && !object.is_at(&planner.rollout.to);
-    let is_refused = planner.facts.remembered.is_hold_refused(object.uid());
-    is_to_go && is_new && !is_refused && object.hold().is_none() && !object.is_let_go()
+    let stays = matches!(object_state, ObjectState::Held(_)) && !object.is_released_by(planner.rollout);
+    let is_pending =
+        stays || matches!(object_state, ObjectState::Old | ObjectState::Waiting(_) | ObjectState::Refused(_));
+    let is_new = object.annotation_of(planner.rollout).is_none() && !object.is_at(&planner.rollout.to);
+    let is_refused = planner.facts.runner_cache.is_hold_refused(object.uid());
+    is_pending && is_new && !is_refused && object.hold().is_none() && !object.is_released()
 }
 
 /// Releases held objects that do not move, before the end of the rollout or after `hold` is turned off. Returns true if
 /// there were any.
-pub(super) fn lets_go_first(planner: &mut Planner<'_>) -> bool {
-    lets_go(planner, |_| true)
+pub(super) fn release_first(planner: &mut Planner<'_>) -> bool {
+    release_some(planner, |_| true)
 }
 
 /// Releases some of them.
-fn lets_go(planner: &mut Planner<'_>, which: impl Fn(&FleetObject) -> bool) -> bool {
-    let is_refused = |object: &FleetObject| planner.facts.remembered.is_hold_refused(object.uid());
-    let held = planner.fleet.iter().filter(|object| !object.is_going && !is_refused(object) && which(object));
+fn release_some(planner: &mut Planner<'_>, which: impl Fn(&FleetObject) -> bool) -> bool {
+    let is_refused = |object: &FleetObject| planner.facts.runner_cache.is_hold_refused(object.uid());
+    let held = planner.fleet.iter().filter(|object| !object.is_terminating && !is_refused(object) && which(object));
     let all: Vec<ObjectPatch> =
-        held.filter_map(|object| ObjectPatch::let_go(planner.rollout, object)).take(AT_ONCE).collect();
+        held.filter_map(|object| ObjectPatch::release(planner.rollout, object)).take(AT_ONCE).collect();
     if all.is_empty() {
         return false;
     }

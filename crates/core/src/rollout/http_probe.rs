@@ -8,7 +8,7 @@ use crate::definition::{HttpAddress, NamedCheck, RolloutVersions};
 pub struct HttpProbe {
     pub(super) about: LookupPurpose,
     /// The request and its receiver.
-    pub asks: ProbeKind,
+    pub kind: ProbeKind,
 }
 
 /// The request and its receiver.
@@ -27,11 +27,11 @@ impl HttpProbe {
         about: fn(String) -> LookupPurpose,
         versions: RolloutVersions<'_>,
     ) -> Option<Self> {
-        let (name, asks) = match check {
+        let (name, kind) = match check {
             NamedCheck::Http(page) => (&page.name, ProbeKind::Page(page.address.filled(versions))),
             NamedCheck::Metric(metric) => (&metric.name, ProbeKind::Number(metric.query.filled(versions))),
             NamedCheck::List(_) => return None,
         };
-        Some(Self { about: about(name.clone()), asks })
+        Some(Self { about: about(name.clone()), kind })
     }
 }

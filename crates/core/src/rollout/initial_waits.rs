@@ -18,21 +18,21 @@ pub(super) enum StepApplicability {
 }
 
 /// The lookup that determines whether a step applies.
-pub(super) fn if_any_question(traveller: StepContext<'_>, step: &WorkflowStep) -> Option<LookupRequest> {
+pub(super) fn condition_lookup(context: StepContext<'_>, step: &WorkflowStep) -> Option<LookupRequest> {
     let list = step.if_any.as_ref()?;
-    Some(LookupRequest::of_all_at(&list.resource, &traveller.place_of(&list.place)))
+    Some(LookupRequest::of_all_at(&list.resource, &context.place_of(&list.place)))
 }
 
 /// Whether a step applies to an object.
-pub(super) fn applies(traveller: StepContext<'_>, step: &WorkflowStep, answers: &LookupResults) -> StepApplicability {
-    let Some(question) = if_any_question(traveller, step) else { return StepApplicability::Yes };
-    match list(answers, &question) {
-        Ok([]) => match had_any(traveller, &question) {
+pub(super) fn applies(context: StepContext<'_>, step: &WorkflowStep, answers: &LookupResults) -> StepApplicability {
+    let Some(lookup) = condition_lookup(context, step) else { return StepApplicability::Yes };
+    match list(answers, &lookup) {
+        Ok([]) => match had_any(context, &lookup) {
             Some(before) => StepApplicability::Unknown(format!(
-                "there is none of {question} any more, and there was when step {before} was done: one that is empty for a \
+                "there is none of {lookup} any more, and there was when step {before} was done: one that is empty for a \
                  moment says nothing"
             )),
-            None => of_nobody(traveller, step, answers),
+            None => applies_to_empty_list(context, step, answers),
         },
         Ok(_) => StepApplicability::Yes,
         Err(why) => StepApplicability::Unknown(why),
@@ -41,23 +41,23 @@ pub(super) fn applies(traveller: StepContext<'_>, step: &WorkflowStep, answers: 
 
 /// An applied step with the same, then nonempty list. A step that applied continues to apply in the middle of a
 /// workflow.
-fn had_any<'a>(traveller: StepContext<'a>, question: &LookupRequest) -> Option<&'a str> {
-    let mut before = traveller.steps().iter().enumerate().take(traveller.leg.done);
-    let is_of_it = |step: &WorkflowStep| if_any_question(traveller, step).is_some_and(|one| one.is_same(question));
-    let (_, step) = before.find(|(at, step)| is_of_it(step) && !traveller.was_by_hand(*at))?;
+fn had_any<'a>(context: StepContext<'a>, lookup: &LookupRequest) -> Option<&'a str> {
+    let mut before = context.steps().iter().enumerate().take(context.wave_progress.done);
+    let is_of_it = |step: &WorkflowStep| condition_lookup(context, step).is_some_and(|one| one.is_same(lookup));
+    let (_, step) = before.find(|(at, step)| is_of_it(step) && !context.was_by_hand(*at))?;
     Some(&step.name)
 }
 
 /// Whether a step with an empty list applies. The list may be empty for a moment, or refer to the wrong location: the
 /// step still applies while one of its named objects exists.
-fn of_nobody(traveller: StepContext<'_>, step: &WorkflowStep, answers: &LookupResults) -> StepApplicability {
-    let WorkflowAct::Beside(of) = &step.act else { return StepApplicability::No };
+fn applies_to_empty_list(context: StepContext<'_>, step: &WorkflowStep, answers: &LookupResults) -> StepApplicability {
+    let WorkflowAct::OnObjects(of) = &step.act else { return StepApplicability::No };
     let ObjectAction::Readmit(readmission) = &of.act else { return StepApplicability::No };
-    for question in steps::readmitted(traveller, readmission) {
-        match answers.mutated_of(&question) {
+    for lookup in steps::readmitted(context, readmission) {
+        match answers.mutated_of(&lookup) {
             Some(MutationState::Absent) => {}
             Some(_) => return StepApplicability::Yes,
-            None => return StepApplicability::Unknown(format!("nobody has looked at {question}")),
+            None => return StepApplicability::Unknown(format!("nobody has looked at {lookup}")),
         }
     }
     StepApplicability::No
@@ -65,55 +65,54 @@ fn of_nobody(traveller: StepContext<'_>, step: &WorkflowStep, answers: &LookupRe
 
 /// Lookups before an object begins: the conditions of its first steps, except for those already unmet in the object
 /// itself.
-pub(super) fn leading_questions(traveller: StepContext<'_>) -> Vec<LookupRequest> {
-    let mut questions = Vec::new();
+pub(super) fn initial_lookups(context: StepContext<'_>) -> Vec<LookupRequest> {
+    let mut lookups = Vec::new();
     // A list that determines an unmet wait: later waits with the same list need no lookup.
-    let mut shut: Option<LookupRequest> = None;
-    for (at, step) in traveller.steps().iter().enumerate() {
-        let only = if_any_question(traveller, step);
-        let is_behind = match (&shut, &only) {
-            (Some(shut), Some(only)) => shut.is_same(only),
+    let mut closed_gate: Option<LookupRequest> = None;
+    for (at, step) in context.steps().iter().enumerate() {
+        let only = condition_lookup(context, step);
+        let is_behind = match (&closed_gate, &only) {
+            (Some(closed_gate), Some(only)) => closed_gate.is_same(only),
             _ => false,
         };
-        questions.extend(only.clone().filter(|_| !is_behind));
+        lookups.extend(only.clone().filter(|_| !is_behind));
         match &step.act {
             _ if is_behind && step.is_wait() => {}
-            WorkflowAct::Wait { .. } if traveller.leg.unmet(at, StepDirection::Done).is_some() => match only {
+            WorkflowAct::Wait { .. } if context.wave_progress.unmet(at, StepDirection::Done).is_some() => match only {
                 None => break,
-                only => shut = shut.or(only),
+                only => closed_gate = closed_gate.or(only),
             },
             WorkflowAct::Wait { .. } => {}
-            WorkflowAct::Beside(other) if other.act.is_wait() => {
-                questions.extend(steps::step_questions(traveller, &other.act, at, StepDirection::Done));
+            WorkflowAct::OnObjects(other) if other.act.is_wait() => {
+                lookups.extend(steps::step_lookups(context, &other.act, at, StepDirection::Done));
             }
             _ => break,
         }
     }
-    questions
+    lookups
 }
 
 /// The unmet wait of an object that has not begun, as a message.
-pub(super) fn leading_wait(traveller: StepContext<'_>, answers: &LookupResults) -> Option<String> {
-    if traveller.leg.done > 0 {
+pub(super) fn initial_wait(context: StepContext<'_>, answers: &LookupResults) -> Option<String> {
+    if context.wave_progress.done > 0 {
         return None;
     }
-    for (at, step) in traveller.steps().iter().enumerate() {
-        let told = |why: String| Some(format!("step {}: {why}", step.name));
-        match applies(traveller, step, answers) {
-            StepApplicability::Unknown(why) => return told(why),
+    for (at, step) in context.steps().iter().enumerate() {
+        let waits_at = |why: String| Some(format!("step {}: {why}", step.name));
+        match applies(context, step, answers) {
+            StepApplicability::Unknown(why) => return waits_at(why),
             StepApplicability::No => continue,
             StepApplicability::Yes => {}
         }
         match &step.act {
             WorkflowAct::Wait { .. } => {
-                if let Some(why) = traveller.leg.unmet(at, StepDirection::Done) {
-                    return told(why.to_owned());
+                if let Some(why) = context.wave_progress.unmet(at, StepDirection::Done) {
+                    return waits_at(why.to_owned());
                 }
             }
-            WorkflowAct::Beside(other) if other.act.is_wait() => {
-                match steps::progress(ObjectStepInput { traveller, step: at, answers }, &other.act, StepDirection::Done)
-                {
-                    StepOutcome::Waits(why) | StepOutcome::Away(why) | StepOutcome::Stuck(why) => return told(why),
+            WorkflowAct::OnObjects(other) if other.act.is_wait() => {
+                match steps::progress(ObjectStepInput { context, step: at, answers }, &other.act, StepDirection::Done) {
+                    StepOutcome::Waits(why) | StepOutcome::Away(why) | StepOutcome::Stuck(why) => return waits_at(why),
                     StepOutcome::Done | StepOutcome::ByHand | StepOutcome::Next(_) => {}
                 }
             }

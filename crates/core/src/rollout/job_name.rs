@@ -6,12 +6,12 @@ use super::status::InFlightObject;
 use crate::definition::StepDirection;
 
 /// The Job name of a step: deterministic, and different for each attempt.
-pub(super) fn job_name(rollout: &Rollout, reservation: &InFlightObject, step: &str, way: StepDirection) -> String {
+pub(super) fn job_name(rollout: &Rollout, in_flight_object: &InFlightObject, step: &str, way: StepDirection) -> String {
     let way = if way == StepDirection::Done { "done" } else { "undone" };
-    let attempt = reservation.attempt.to_string();
-    let parts = [&rollout.uid, &reservation.uid, &reservation.wave, step, way, &attempt];
-    let told: String = parts.iter().map(|part| format!("{part}\0")).collect();
-    format!("pointsman-{}", short_hash(&told, DIGITS))
+    let attempt = in_flight_object.attempt.to_string();
+    let parts = [&rollout.uid, &in_flight_object.uid, &in_flight_object.wave, step, way, &attempt];
+    let text: String = parts.iter().map(|part| format!("{part}\0")).collect();
+    format!("pointsman-{}", short_hash(&text, DIGITS))
 }
 
 /// Bytes of the hash in a name: longer than hashes of Kubernetes, and far below the 63 characters of a label.

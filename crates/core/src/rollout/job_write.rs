@@ -77,7 +77,7 @@ impl SeenJob {
 /// # Errors
 /// A message, if its template is unreadable or not a Job.
 pub(super) fn job_write(
-    traveller: StepContext<'_>,
+    context: StepContext<'_>,
     step: &str,
     job: &WorkflowJob,
     name: &str,
@@ -91,11 +91,11 @@ pub(super) fn job_write(
     }
     let (mut labels, mut annotations) = (taken(&mut metadata, "labels"), taken(&mut metadata, "annotations"));
     labels.insert("app.kubernetes.io/managed-by".to_owned(), json!("pointsman"));
-    let told = format!("{}: {step} of {}", traveller.wave(), traveller.object.title());
-    annotations.insert("pointsman.dev/step".to_owned(), json!(told));
+    let description = format!("{}: {step} of {}", context.wave(), context.object.title());
+    annotations.insert("pointsman.dev/step".to_owned(), json!(description));
     // Deleting the StagedRollout deletes its Jobs.
     let owner = json!({
-        "apiVersion": "pointsman.dev/v1", "kind": "StagedRollout", "name": traveller.rollout.name, "uid": traveller.rollout.uid,
+        "apiVersion": "pointsman.dev/v1", "kind": "StagedRollout", "name": context.rollout.name, "uid": context.rollout.uid,
     });
     let metadata = json!({
         "name": name, "namespace": namespace, "labels": labels, "annotations": annotations, "ownerReferences": [owner],
@@ -108,12 +108,12 @@ pub(super) fn job_write(
     body.insert("spec".to_owned(), Value::Object(spec));
     let mut body = Value::Object(body);
     let env: Vec<(String, String)> =
-        job.env.iter().map(|(name, value)| (name.clone(), traveller.filled_text(value))).collect();
+        job.env.iter().map(|(name, value)| (name.clone(), context.filled_text(value))).collect();
     for list in ["initContainers", "containers"] {
         let containers = body.pointer_mut(&format!("/spec/template/spec/{list}")).and_then(Value::as_array_mut);
         containers.into_iter().flatten().for_each(|container| set_env(container, &env));
     }
-    let (of, uid) = (traveller.object.title(), traveller.object.uid.clone());
+    let (of, uid) = (context.object.title(), context.object.uid.clone());
     Ok(JobWrite { namespace, name: name.to_owned(), body, of, uid })
 }
 

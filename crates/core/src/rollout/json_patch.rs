@@ -74,7 +74,7 @@ mod tests {
         let owners = json!([{"uid": "p", "kind": "P"}, {"uid": "q"}]);
         let object =
             json!({"metadata": {"uid": "u", "annotations": {"a/b": "x", "c": "y"}, "ownerReferences": owners}});
-        for (patch, said) in [
+        for (patch, expected) in [
             (add("/metadata/annotations/a~1b", json!("x")), Some(true)),
             (add("/metadata/annotations/a~1b", json!("z")), Some(false)),
             (add("/metadata/annotations", json!({"c": "y"})), Some(true)),
@@ -89,7 +89,7 @@ mod tests {
             (add("/metadata/managedFields/-", json!({"manager": "m"})), Some(true)),
             (remove("/metadata/managedFields/0"), Some(true)),
         ] {
-            assert_eq!(is_patched(&patch, &object), said, "{patch}");
+            assert_eq!(is_patched(&patch, &object), expected, "{patch}");
         }
         assert_eq!(patched_uid(&add("/metadata", json!({}))), Some("u"));
         assert_eq!(patched_uid(&remove("/metadata/uid")), None);

@@ -15,7 +15,7 @@ pub(super) struct SourceAndTargetKind {
     /// Conditions under which an object is not converted, each with its message.
     refusals: Vec<(Gate, String)>,
     /// The status field of an object that receives the refusal reason.
-    told: Option<Path>,
+    refusal_field: Option<Path>,
     /// The annotation with the hash of an object of the target kind, if defined.
     hash: Option<String>,
 }
@@ -73,7 +73,7 @@ impl SourceAndTargetKind {
                 })
                 .collect(),
             refusals: becoming.refused().iter().map(|one| (one.gate.clone(), one.message.clone())).collect(),
-            told: becoming.told().cloned(),
+            refusal_field: becoming.error_field().cloned(),
             hash: kind.hash_annotation(),
         })
     }
@@ -91,25 +91,25 @@ impl SourceAndTargetKind {
     }
 
     /// The refusal reason in the status of an object.
-    pub(super) fn told_of(&self, object: &Value) -> Option<String> {
-        let path = self.told.as_ref()?;
+    pub(super) fn recorded_refusal_of(&self, object: &Value) -> Option<String> {
+        let path = self.refusal_field.as_ref()?;
         let found = path.names().iter().try_fold(object, |value, name| value.get(name.as_ref()));
         found.and_then(Value::as_str).map(str::to_owned)
     }
 
     /// True if refusal reasons are written to the status of objects.
-    pub(super) fn tells_owners(&self) -> bool {
-        self.told.is_some()
+    pub(super) fn writes_refusals(&self) -> bool {
+        self.refusal_field.is_some()
     }
 
     /// True if the text is one of the refusal reasons.
-    pub(super) fn is_refusal(&self, told: &str) -> bool {
-        self.refusals.iter().any(|(_, message)| message == told)
+    pub(super) fn is_refusal(&self, text: &str) -> bool {
+        self.refusals.iter().any(|(_, message)| message == text)
     }
 
     /// A merge patch that sets or clears the reason in the status. `None` if no field is defined.
-    pub(super) fn tells(&self, why: Option<&str>) -> Option<Value> {
-        let names = self.told.as_ref()?.names();
+    pub(super) fn refusal_patch(&self, why: Option<&str>) -> Option<Value> {
+        let names = self.refusal_field.as_ref()?.names();
         Some(names.iter().rev().fold(json!(why), |value, name| json!({name.as_ref(): value})))
     }
 

@@ -17,7 +17,7 @@ use crate::definition::{Gate, JobSource, ListCheck, unmet_of};
 pub struct LookupRequest {
     pub(super) about: LookupPurpose,
     /// The filter for the found objects.
-    pub(super) looked_for: LookupFilter,
+    pub(super) filter: LookupFilter,
     /// The plural of their resource.
     pub plural: String,
     /// The group of their resource; empty for the core group.
@@ -71,7 +71,7 @@ pub enum LookupTarget {
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(super) enum LookupPurpose {
     /// An object on which a step acts, by a unique text.
-    Beside(String),
+    OtherObject(String),
     /// A check while objects are moved, by name.
     During(String),
     /// The Job of a step, by namespace and name.
@@ -109,13 +109,13 @@ impl LookupRequest {
     /// For the objects of a check.
     pub(super) fn of_list(about: LookupPurpose, list: &ListCheck) -> Self {
         let labelled = Self::of_labelled(&list.resource, list.namespace.as_deref(), &list.labels.to_string());
-        Self { about, looked_for: LookupFilter::Faults(list.clone()), ..labelled }
+        Self { about, filter: LookupFilter::Faults(list.clone()), ..labelled }
     }
 
     /// For objects that contain versions of others.
     pub(super) fn of_versions(source: &OtherSource) -> Self {
         let labelled = Self::of_labelled(&source.resource, source.namespace.as_deref(), &source.labels.to_string());
-        Self { about: Self::about_versions(source), looked_for: LookupFilter::Versions(source.clone()), ..labelled }
+        Self { about: Self::about_versions(source), filter: LookupFilter::Versions(source.clone()), ..labelled }
     }
 
     /// The purpose of that lookup.
@@ -163,7 +163,7 @@ impl LookupRequest {
     fn of_one(about: LookupPurpose, (plural, group): (&str, &str), namespace: &str, name: &str) -> Self {
         Self {
             about,
-            looked_for: LookupFilter::Whole,
+            filter: LookupFilter::Whole,
             plural: plural.to_owned(),
             group: group.to_owned(),
             namespace: Some(namespace.to_owned()),
@@ -175,13 +175,13 @@ impl LookupRequest {
 
     /// For an object named in a step.
     pub(super) fn of_object(resource: &ResourceName, namespace: Option<&str>, name: &str) -> Self {
-        Self::beside(resource, None, namespace, LookupTarget::Named(name.to_owned()), LookupFilter::Whole)
+        Self::for_objects(resource, None, namespace, LookupTarget::Named(name.to_owned()), LookupFilter::Whole)
     }
 
     /// For an object of the source or target kind.
     pub(super) fn of_paired(kind: &PairedKind, namespace: Option<&str>, name: &str) -> Self {
         let wanted = LookupTarget::Named(name.to_owned());
-        Self::beside(&kind.resource, Some(kind.version()), namespace, wanted, LookupFilter::Whole)
+        Self::for_objects(&kind.resource, Some(kind.version()), namespace, wanted, LookupFilter::Whole)
     }
 
     /// For all objects of a namespace.
@@ -191,23 +191,23 @@ impl LookupRequest {
 
     /// For objects of a namespace with labels.
     pub(super) fn of_labelled(resource: &ResourceName, namespace: Option<&str>, labels: &str) -> Self {
-        Self::beside(resource, None, namespace, LookupTarget::Labelled(labels.to_owned()), LookupFilter::All)
+        Self::for_objects(resource, None, namespace, LookupTarget::Labelled(labels.to_owned()), LookupFilter::All)
     }
 
     /// For metadata of objects with labels.
     pub(super) fn of_metadata(resource: &ResourceName, namespace: Option<&str>, labels: &str) -> Self {
-        Self::beside(resource, None, namespace, LookupTarget::Metadata(labels.to_owned()), LookupFilter::All)
+        Self::for_objects(resource, None, namespace, LookupTarget::Metadata(labels.to_owned()), LookupFilter::All)
     }
 
     /// For metadata of objects with an owner of this name.
     pub(super) fn of_owned(resource: &ResourceName, namespace: Option<&str>, name: &str) -> Self {
-        Self::beside(resource, None, namespace, LookupTarget::Owned(name.to_owned()), LookupFilter::All)
+        Self::for_objects(resource, None, namespace, LookupTarget::Owned(name.to_owned()), LookupFilter::All)
     }
 
     /// For all objects with an owner reference to this uid.
     pub(super) fn of_referring(namespace: Option<&str>, uid: &str) -> Self {
         let any = ResourceName { plural: "*".to_owned(), group: String::new() };
-        Self::beside(&any, None, namespace, LookupTarget::Referring(uid.to_owned()), LookupFilter::All)
+        Self::for_objects(&any, None, namespace, LookupTarget::Referring(uid.to_owned()), LookupFilter::All)
     }
 
     /// For the replacement of an object.
@@ -219,19 +219,19 @@ impl LookupRequest {
         facts: &[FactLookup],
     ) -> Self {
         let wanted = LookupTarget::Replaced { name: name.to_owned(), uid: uid.to_owned(), facts: facts.to_vec() };
-        Self::beside(&source.resource, Some(source.version()), namespace, wanted, LookupFilter::Whole)
+        Self::for_objects(&source.resource, Some(source.version()), namespace, wanted, LookupFilter::Whole)
     }
 
-    fn beside(
+    fn for_objects(
         resource: &ResourceName,
         version: Option<&str>,
         namespace: Option<&str>,
         wanted: LookupTarget,
-        looked_for: LookupFilter,
+        filter: LookupFilter,
     ) -> Self {
-        let mut question = Self {
-            about: LookupPurpose::Beside(String::new()),
-            looked_for,
+        let mut lookup = Self {
+            about: LookupPurpose::OtherObject(String::new()),
+            filter,
             plural: resource.plural.clone(),
             group: resource.group.clone(),
             namespace: namespace.map(str::to_owned),
@@ -239,12 +239,12 @@ impl LookupRequest {
             cluster: None,
             wanted,
         };
-        question.about = question.about_beside();
-        question
+        lookup.about = lookup.unique_purpose();
+        lookup
     }
 
     /// A unique purpose.
-    fn about_beside(&self) -> LookupPurpose {
+    fn unique_purpose(&self) -> LookupPurpose {
         let sort = match &self.wanted {
             LookupTarget::Named(_) => "one",
             LookupTarget::Labelled(_) => "all",
@@ -261,17 +261,17 @@ impl LookupRequest {
             _ => None,
         };
         let whole = format!("{sort} {self} {key:?} {mutation:?}");
-        match &self.looked_for {
-            LookupFilter::Unmet(gate) => LookupPurpose::Beside(format!("{whole} {gate:?}")),
-            _ => LookupPurpose::Beside(whole),
+        match &self.filter {
+            LookupFilter::Unmet(gate) => LookupPurpose::OtherObject(format!("{whole} {gate:?}")),
+            _ => LookupPurpose::OtherObject(whole),
         }
     }
 
     /// Moves the lookup to another location.
     fn at(self, place: &ResolvedLocation) -> Self {
-        let mut question = Self { namespace: place.namespace.clone(), cluster: place.cluster.clone(), ..self };
-        question.about = question.about_beside();
-        question
+        let mut lookup = Self { namespace: place.namespace.clone(), cluster: place.cluster.clone(), ..self };
+        lookup.about = lookup.unique_purpose();
+        lookup
     }
 
     /// For an object named in a step, at any location.
@@ -287,13 +287,13 @@ impl LookupRequest {
     /// For all objects at a location, each of which must pass a gate.
     pub(super) fn of_every(resource: &ResourceName, place: &ResolvedLocation, gate: &Gate) -> Self {
         let wanted = LookupTarget::Labelled(String::new());
-        Self::beside(resource, None, None, wanted, LookupFilter::Unmet(gate.clone())).at(place)
+        Self::for_objects(resource, None, None, wanted, LookupFilter::Unmet(gate.clone())).at(place)
     }
 
     /// For an object that a mutation must process.
     pub(super) fn of_mutated(resource: &ResourceName, place: &ResolvedLocation, name: &str, mutation: &str) -> Self {
         let wanted = LookupTarget::Mutated { name: name.to_owned(), mutation: mutation.to_owned() };
-        Self::beside(resource, None, None, wanted, LookupFilter::Whole).at(place)
+        Self::for_objects(resource, None, None, wanted, LookupFilter::Whole).at(place)
     }
 
     /// The key of the result: equal for equal lookups.
@@ -315,7 +315,7 @@ impl LookupRequest {
             group: place.resource.group.clone(),
             namespace: place.namespace.clone(),
             wanted: LookupTarget::Named(place.name_of(id)),
-            looked_for: LookupFilter::State(place.clone()),
+            filter: LookupFilter::State(place.clone()),
             version: None,
             cluster: None,
         }

@@ -63,35 +63,35 @@ impl LookupResults {
     }
 
     /// Adds found objects: a page, or all, possibly none.
-    pub fn saw(&mut self, question: &LookupRequest, objects: &[Value]) {
-        let found = self.found.entry(question.about.clone()).or_insert_with(|| Ok(FoundObjects::default()));
+    pub fn saw(&mut self, lookup: &LookupRequest, objects: &[Value]) {
+        let found = self.found.entry(lookup.about.clone()).or_insert_with(|| Ok(FoundObjects::default()));
         if let Ok(found) = found {
-            objects.iter().for_each(|object| found.see(&question.looked_for, object));
+            objects.iter().for_each(|object| found.see(&lookup.filter, object));
         }
     }
 
     /// Sets the replacement of an object. The caller converts the object, with the definition and the requested facts.
-    pub fn became(&mut self, question: &LookupRequest, became: ConversionOutcome) {
-        self.became.insert(question.about.clone(), became);
+    pub fn became(&mut self, lookup: &LookupRequest, became: ConversionOutcome) {
+        self.became.insert(lookup.about.clone(), became);
     }
 
     /// Sets whether a mutation has processed an object. The caller evaluates the definition.
-    pub fn mutated(&mut self, question: &LookupRequest, mutated: MutationState) {
-        self.mutated.insert(question.about.clone(), mutated);
+    pub fn mutated(&mut self, lookup: &LookupRequest, mutated: MutationState) {
+        self.mutated.insert(lookup.about.clone(), mutated);
     }
 
     /// Copies the result of the same lookup from an earlier pass.
-    pub fn again(&mut self, question: &LookupRequest, before: &Self) {
-        let about = &question.about;
+    pub fn again(&mut self, lookup: &LookupRequest, before: &Self) {
+        let about = &lookup.about;
         self.found.extend(before.found.get(about).map(|found| (about.clone(), found.clone())));
     }
 
     /// Sets the error of a lookup.
-    pub fn cannot_read(&mut self, question: &LookupRequest, why: String) {
-        match question.wanted {
-            LookupTarget::Mutated { .. } => self.mutated(question, MutationState::Unknown(why)),
-            LookupTarget::Replaced { .. } => self.became(question, ConversionOutcome::Waits(why)),
-            _ => drop(self.found.insert(question.about.clone(), Err(why))),
+    pub fn cannot_read(&mut self, lookup: &LookupRequest, why: String) {
+        match lookup.wanted {
+            LookupTarget::Mutated { .. } => self.mutated(lookup, MutationState::Unknown(why)),
+            LookupTarget::Replaced { .. } => self.became(lookup, ConversionOutcome::Waits(why)),
+            _ => drop(self.found.insert(lookup.about.clone(), Err(why))),
         }
     }
 
@@ -111,9 +111,9 @@ impl LookupResults {
     }
 
     /// Sets the response to a probe, or the error.
-    pub fn heard(&mut self, question: &HttpProbe, answer: Result<ProbeResult, String>) {
-        let about = question.about.clone();
-        match &question.asks {
+    pub fn record_response(&mut self, lookup: &HttpProbe, answer: Result<ProbeResult, String>) {
+        let about = lookup.about.clone();
+        match &lookup.kind {
             ProbeKind::Number(_) => drop(self.numbers.insert(about, answer.and_then(|answer| read_number(&answer)))),
             ProbeKind::Page(_) => drop(self.pages.insert(about, answer.and_then(|answer| answer.fine()))),
         }
@@ -133,17 +133,17 @@ impl LookupResults {
             None => Err(format!("nobody has looked at {}", source.title())),
             Some(Err(why)) => Err(format!("{} cannot be read: {why}", source.title())),
             Some(Ok(found)) => {
-                found.versions_of(namespace, name).unwrap_or_else(|elsewhere| source.of_nobody(elsewhere))
+                found.versions_of(namespace, name).unwrap_or_else(|elsewhere| source.if_unreferenced(elsewhere))
             }
         }
     }
 
-    pub(super) fn conversion_of(&self, question: &LookupRequest) -> Option<&ConversionOutcome> {
-        self.became.get(&question.about)
+    pub(super) fn conversion_of(&self, lookup: &LookupRequest) -> Option<&ConversionOutcome> {
+        self.became.get(&lookup.about)
     }
 
-    pub(super) fn mutated_of(&self, question: &LookupRequest) -> Option<&MutationState> {
-        self.mutated.get(&question.about)
+    pub(super) fn mutated_of(&self, lookup: &LookupRequest) -> Option<&MutationState> {
+        self.mutated.get(&lookup.about)
     }
 
     pub(super) fn number(&self, about: &LookupPurpose) -> Option<&Result<f64, String>> {
@@ -156,15 +156,15 @@ impl LookupResults {
 }
 
 impl FoundObjects {
-    fn see(&mut self, looked_for: &LookupFilter, object: &Value) {
+    fn see(&mut self, filter: &LookupFilter, object: &Value) {
         self.objects += 1;
-        match looked_for {
+        match filter {
             LookupFilter::State(place) => self.state = place.state_of(object),
             LookupFilter::Whole => self.whole = Some(object.clone()),
             LookupFilter::All => self.all.push(object.clone()),
-            LookupFilter::Versions(source) => self.hear(source, object),
+            LookupFilter::Versions(source) => self.add_versions(source, object),
             LookupFilter::Faults(_) | LookupFilter::Unmet(_) => {
-                let Some(why) = looked_for.unmet(object) else { return };
+                let Some(why) = filter.unmet(object) else { return };
                 self.unmet += 1;
                 if self.shown.len() < SHOWN {
                     self.shown.push(format!("{}: {why}", title(object)));
@@ -176,11 +176,11 @@ impl FoundObjects {
 
 impl FoundObjects {
     /// Adds an object that contains versions. One unreadable version makes the result unknown.
-    fn hear(&mut self, source: &OtherSource, other: &Value) {
+    fn add_versions(&mut self, source: &OtherSource, other: &Value) {
         let Some((NamedObject { namespace, name }, version)) = source.read(other) else { return };
         let version = version.map_err(|why| format!("{} {}: {why}", source.resource, title(other)));
         let known = self.versions.entry(name.to_owned()).or_default().entry(namespace.map(str::to_owned));
-        hear_one(known.or_insert_with(|| Ok(Vec::new())), version);
+        add_version(known.or_insert_with(|| Ok(Vec::new())), version);
     }
 
     /// The versions of an object. Otherwise true if another object of this name has versions.
@@ -193,8 +193,8 @@ impl FoundObjects {
         its.cloned()
             .reduce(|mut known, more| {
                 match more {
-                    Ok(more) => more.into_iter().for_each(|version| hear_one(&mut known, Ok(version))),
-                    Err(why) => hear_one(&mut known, Err(why)),
+                    Ok(more) => more.into_iter().for_each(|version| add_version(&mut known, Ok(version))),
+                    Err(why) => add_version(&mut known, Err(why)),
                 }
                 known
             })
@@ -203,7 +203,7 @@ impl FoundObjects {
 }
 
 /// Adds a version, or an error.
-fn hear_one(known: &mut PartVersions, version: Result<String, String>) {
+fn add_version(known: &mut PartVersions, version: Result<String, String>) {
     match (&mut *known, version) {
         (Ok(all), Ok(version)) if !all.contains(&version) => all.push(version),
         (Ok(_), Err(why)) => *known = Err(why),

@@ -113,22 +113,22 @@ mod tests {
 
     #[test]
     fn only_later_writes_count() {
-        let looked =
+        let wrote =
             |entries: &[(&str, &str, &str, bool)]| wrote_since(&object(entries), "op", "example.com/v", 0).is_some();
         let moved = (ROLLOUT_MANAGER, "Update", "05", true);
         let by_hand = ("kubectl-label", "Update", "07", true);
         for (time, is_seen) in [("04", false), ("05", false), ("06", true)] {
-            assert_eq!(looked(&[moved, ("op", "Update", time, false)]), is_seen, "{time}");
+            assert_eq!(wrote(&[moved, ("op", "Update", time, false)]), is_seen, "{time}");
         }
-        assert!(!looked(&[("op", "Update", "06", false)]), "nobody knows when it was moved");
-        assert!(!looked(&[moved]));
+        assert!(!wrote(&[("op", "Update", "06", false)]), "nobody knows when it was moved");
+        assert!(!wrote(&[moved]));
         // A move by hand, without a rollout or after one.
         for before in [vec![], vec![(ROLLOUT_MANAGER, "Update", "05", false)]] {
             for (time, is_seen) in [("06", false), ("07", false), ("08", true)] {
                 let entries = [before.clone(), vec![by_hand, ("op", "Update", time, false)]].concat();
-                assert_eq!(looked(&entries), is_seen, "{entries:?}");
+                assert_eq!(wrote(&entries), is_seen, "{entries:?}");
             }
         }
-        assert!(looked(&[moved, ("op", "Apply", "06", true)]), "a controller that applies the label as it is");
+        assert!(wrote(&[moved, ("op", "Apply", "06", true)]), "a controller that applies the label as it is");
     }
 }

@@ -14,7 +14,7 @@ pub(super) struct Blockers {
     /// Blocks every write.
     pub(super) trouble: Option<String>,
     /// Blocks every move; other writes continue.
-    pub(super) shut: Option<String>,
+    pub(super) closed_gate: Option<String>,
     /// The pending gate of a complete or unstarted wave.
     pub(super) waits: Option<PendingGate>,
     /// The refused write of the first blocked in-flight object.
@@ -31,7 +31,7 @@ pub(super) struct PendingGate {
 }
 
 /// The status with counts and message.
-pub(super) fn described(view: &FleetView<'_, '_>, in_the_way: &Blockers, told: Option<&str>) -> RolloutStatus {
+pub(super) fn described(view: &FleetView<'_, '_>, in_the_way: &Blockers, pending_state: Option<&str>) -> RolloutStatus {
     let (at, waves) = (view.wave_at(), view.waves());
     let status = RolloutStatus { counts: view.counts(), blocked: view.blocked(), ..view.status.clone() };
     if status.started.is_none() {
@@ -42,7 +42,7 @@ pub(super) fn described(view: &FleetView<'_, '_>, in_the_way: &Blockers, told: O
         None => words(view.rollout, &status, waves.get(at), in_the_way),
     };
     let status = RolloutStatus { phase, reason, message, waves, ..status };
-    RolloutStatus { state: state(view.rollout, &status, at, told), ..status }
+    RolloutStatus { state: state(view.rollout, &status, at, pending_state), ..status }
 }
 
 /// The message of a finished rollout.
@@ -52,18 +52,18 @@ fn over(view: &FleetView<'_, '_>, status: &RolloutStatus) -> Option<String> {
         (RolloutPhase::Complete, _) => Some(at),
         (RolloutPhase::Failed, _) => {
             let failed = status.counts.failed;
-            Some(format!("{at}; taken back because they failed: {failed}{}", marks_lost(status)))
+            Some(format!("{at}; taken back because they failed: {failed}{}", lost_annotations(status)))
         }
         (RolloutPhase::Aborted, Some(ROLLED_BACK)) => {
             let stay = match status.counts.updated {
                 new if view.rollout.has_workflows() && new > 0 => Some(format!("a step of {}", counted(new))),
                 _ => status.completed_run_waves.first().map(|wave| format!("what wave {wave} has run")),
             };
-            let told = match stay {
+            let result = match stay {
                 Some(stay) => format!("taken back as far as it goes: {stay} cannot be undone"),
                 None => taken_back(view),
             };
-            Some(told + &marks_lost(status) + &lost(status) + &of_another(view))
+            Some(result + &lost_annotations(status) + &lost(status) + &of_another(view))
         }
         (RolloutPhase::Aborted, _) => Some(format!("stopped: {at}, {}", stopped(view))),
         _ => None,
@@ -72,9 +72,9 @@ fn over(view: &FleetView<'_, '_>, status: &RolloutStatus) -> Option<String> {
 
 /// Result of an undo, for objects with the rollout annotation. The rollout keeps labels that another client set.
 fn taken_back(view: &FleetView<'_, '_>) -> String {
-    let is_another = |(object, standing): &(&FleetObject, &ObjectState)| {
-        let was = object.mark_of(view.rollout).map(|mark| mark.was.as_deref());
-        matches!(standing, ObjectState::Held(_)) && was.is_some_and(|was| was != object.version())
+    let is_another = |(object, object_state): &(&FleetObject, &ObjectState)| {
+        let was = object.annotation_of(view.rollout).map(|mark| mark.was.as_deref());
+        matches!(object_state, ObjectState::Held(_)) && was.is_some_and(|was| was != object.version())
     };
     let set: Vec<String> = view.all().filter(is_another).map(|(object, _)| object.title()).collect();
     if set.is_empty() {
@@ -91,7 +91,7 @@ fn taken_back(view: &FleetView<'_, '_>) -> String {
 /// Objects at the new version that another rollout moved, or a deleted one of the same name. Their annotations do not
 /// concern this rollout.
 fn of_another(view: &FleetView<'_, '_>) -> String {
-    let is_its = |object: &&FleetObject| object.legs.is_none() && object.is_moved_by_another(view.rollout);
+    let is_its = |object: &&FleetObject| object.object_progress.is_none() && object.is_moved_by_another(view.rollout);
     let all: Vec<String> = view.fleet.iter().filter(is_its).map(FleetObject::title).collect();
     if all.is_empty() {
         return String::new();
@@ -106,15 +106,15 @@ fn of_another(view: &FleetView<'_, '_>) -> String {
 /// Objects that an aborted rollout has not moved, and objects left partially applied.
 fn stopped(view: &FleetView<'_, '_>) -> String {
     let is_left = |object: &FleetObject| {
-        object.legs.as_ref().is_some_and(|legs| legs.is_half_way())
-            || object.has_lost_mark(view.rollout).is_some()
+        object.object_progress.as_ref().is_some_and(|object_progress| object_progress.is_half_way())
+            || object.lost_annotation(view.rollout).is_some()
             || view.status.lost().any(|lost| lost.uid == object.uid)
     };
-    let is_before = |(object, standing): &(&FleetObject, &ObjectState)| match standing {
+    let is_before = |(object, object_state): &(&FleetObject, &ObjectState)| match object_state {
         ObjectState::Old => !is_left(object) && !object.is_run(),
         // Reverted, or never moved.
         ObjectState::Failed(_) | ObjectState::Waiting(_) | ObjectState::Refused(_) => {
-            !is_left(object) && object.legs.as_ref().is_some_and(|legs| legs.is_home())
+            !is_left(object) && object.object_progress.as_ref().is_some_and(|object_progress| object_progress.is_home())
         }
         _ => false,
     };
@@ -127,7 +127,7 @@ fn stopped(view: &FleetView<'_, '_>) -> String {
 }
 
 /// Objects with Job effects that are not reverted.
-fn marks_lost(status: &RolloutStatus) -> String {
+fn lost_annotations(status: &RolloutStatus) -> String {
     let Some(first) = status.lost().next() else { return String::new() };
     let names: Vec<String> = status.lost().map(|lost| lost.object.clone()).collect();
     format!("; left where they are: {}. {}: {}", some(&names), first.object, first.message)
@@ -169,8 +169,8 @@ fn words(
         (Direction::Undo, _) => format!("going back, {} to go", status.counts.updated),
         _ => "stopping".to_owned(),
     };
-    if let Some(shut) = &in_the_way.shut {
-        return (RolloutPhase::Waiting, Some("Shut".to_owned()), format!("{place}, {shut}"));
+    if let Some(closed_gate) = &in_the_way.closed_gate {
+        return (RolloutPhase::Waiting, Some("Shut".to_owned()), format!("{place}, {closed_gate}"));
     }
     if let Some(waits) = &in_the_way.waits {
         let reason = waits.reason.map(str::to_owned);

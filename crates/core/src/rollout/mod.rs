@@ -90,7 +90,7 @@ mod workflow_plan;
 
 pub use bad_rollout::BadRollout;
 pub use conditions::Condition;
-pub use converted_source::{formers, made_question, unmarked};
+pub use converted_source::{annotation_removals, converted_sources, replacements_lookup};
 pub use facts::{PlanInput, RunnerCache};
 pub use field_managers::ManagerRecord;
 pub use fleet_object::{FleetObject, OF_WAVE};
@@ -98,7 +98,7 @@ pub use fleet_rollout::{Direction, Rollout};
 pub use forecast::{Forecast, forecast};
 pub(crate) use freeze::Freeze;
 pub use freeze::Frozen;
-pub use gate_description::{GateDescription, told_gates};
+pub use gate_description::{GateDescription, gate_descriptions};
 pub use http_probe::{HttpProbe, ProbeKind};
 pub use job_write::JobWrite;
 pub use json_patch::{is_patched, patched_uid};
@@ -119,19 +119,17 @@ pub use plan::{RolloutPlan, plan};
 pub use probe_result::ProbeResult;
 pub use rate_limiter::{ApiCallKind, RateChange, RateLimiter};
 pub use read::{answered_rollout, read_rollout, rolled_kind};
-pub use requests::{NoEffect, RolloutRequest, goes_forward_again};
+pub use requests::{NoEffect, RolloutRequest, restarts_forward};
 pub use rights::{RolloutRights, rights, rights_elsewhere};
 pub use rollout_write::RolloutWrite;
 pub use running_versions::{RunningVersions, UnreadVersion, VersionState, VersionStatus, rollout_target};
 pub use spec::{ROLLOUT, ROLLOUT_CRD};
-pub use start::{
-    asks_for_crd, asks_for_others, rollout_questions, shut_now, start_refusals, stays_over, web_questions,
-};
+pub use start::{http_probes, needs_crd, needs_other_rollouts, rollout_lookups, shut_now, start_refusals, stays_over};
 pub use status::{
     BlockedObject, CrdSnapshot, HistoryEntry, InFlightObject, ObservedJob, OrphanedJob, PauseReason, RolloutCounts,
     RolloutFailure, RolloutPhase, RolloutStatus, WaveCounts,
 };
-pub use step_description::{StepDescription, told_steps};
+pub use step_description::{StepDescription, step_descriptions};
 pub use steps::{
     ObjectCall, ObjectWrite, PreconditionObject, Propagation, Replacement, ReplacementObject, not_left_behind,
 };
@@ -139,4 +137,4 @@ pub use steps_digest::steps_not_compared;
 pub use version_range::VersionRange;
 pub use wave_gate::WaveSide;
 pub use window::LocalTime;
-pub use workflow_plan::{ahead_questions, step_questions, waiting_questions};
+pub use workflow_plan::{initial_wait_lookups, preflight_lookups, step_lookups};

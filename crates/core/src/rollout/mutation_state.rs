@@ -6,7 +6,7 @@ pub enum MutationState {
     /// The object does not exist.
     Absent,
     /// The object is terminating, and mutations skip it.
-    Going,
+    Terminating,
     /// The object equals the result of the mutation.
     Seen,
     /// The object differs, at this path.

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::fleet_rollout::{Direction, Rollout};
 use super::mutation_state::MutationState;
 use super::status::RolloutStatus;
-use super::steps::is_going;
+use super::steps::is_terminating;
 use crate::definition::{MutatedKind, Mutation, MutationPhase, ObjectAction, Path, Touch, WorkflowStep};
 use crate::json::Json;
 
@@ -33,8 +33,8 @@ pub fn seen_by_mutation(
             "no definition with the mutation {mutation} is loaded: give its directory with --kinds"
         ));
     };
-    if is_going(object) {
-        return MutationState::Going;
+    if is_terminating(object) {
+        return MutationState::Terminating;
     }
     let before = Json::owned(object.to_string());
     if !mutation.selection.matches(&before) {
@@ -52,7 +52,7 @@ pub fn seen_by_mutation(
 }
 
 fn readmission(step: &WorkflowStep) -> Option<&Touch> {
-    match &step.beside()?.act {
+    match &step.object_step()?.act {
         ObjectAction::Readmit(readmission) => Some(readmission),
         _ => None,
     }

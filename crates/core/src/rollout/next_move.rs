@@ -9,7 +9,7 @@ use super::status::RolloutStatus;
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum PriorityDecision {
     /// The object moves first in its wave, after an update of the StagedRollout.
-    Told {
+    Prioritized {
         /// The new value of `spec.prioritizedObjects`: pending earlier entries, and this object.
         next: Vec<String>,
         /// The expected time, as text.
@@ -40,7 +40,7 @@ pub fn next_move(
     let Some(one) = all.iter().find(|one| one.object.title() == title) else {
         return Err(format!("rollout {name} is about no object {title}: pointsman rollout objects {name} lists them"));
     };
-    match &one.standing {
+    match &one.object_state {
         ObjectState::New => return Ok(PriorityDecision::Needless(format!("{title} is at {} already", rollout.to))),
         ObjectState::Reserved | ObjectState::Moving(_) | ObjectState::Settling => {
             return Ok(PriorityDecision::Needless(format!("{title} is under way already")));
@@ -51,19 +51,19 @@ pub fn next_move(
             return Err(format!("{title} does not go with rollout {name}: it is {}{why}", other.word()));
         }
     }
-    let is_to_go = |title: &&String| {
-        let still = |one: &&Forecast<'_>| matches!(one.standing, ObjectState::Old | ObjectState::Waiting(_));
+    let is_pending = |title: &&String| {
+        let still = |one: &&Forecast<'_>| matches!(one.object_state, ObjectState::Old | ObjectState::Waiting(_));
         all.iter().filter(still).any(|one| one.object.title() == **title)
     };
-    let mut next: Vec<String> = rollout.prioritized.iter().filter(is_to_go).cloned().collect();
-    let before = next.iter().position(|told| told == title).unwrap_or(next.len());
+    let mut next: Vec<String> = rollout.prioritized.iter().filter(is_pending).cloned().collect();
+    let before = next.iter().position(|title_before| title_before == title).unwrap_or(next.len());
     if before == next.len() {
         next.push(title.to_owned());
     }
     if next.len() > MOST {
         return Err(format!("{MOST} objects were told to go next, and none of them has gone: let them go first"));
     }
-    Ok(PriorityDecision::Told { next, when: when(rollout, status, one, before) })
+    Ok(PriorityDecision::Prioritized { next, when: when(rollout, status, one, before) })
 }
 
 fn when(rollout: &Rollout, status: &RolloutStatus, one: &Forecast<'_>, before: usize) -> String {

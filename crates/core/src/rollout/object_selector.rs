@@ -17,7 +17,7 @@ impl ObjectSelector {
     /// Compiles the selector, or returns the error. The version label cannot select: the rollout changes it.
     pub(super) fn compile(spec: &SelectorSpec, version_label: &str) -> Result<Self, String> {
         let labels = Selector::parse(spec.labels.as_deref().unwrap_or_default())?;
-        if labels.asks_for(version_label) {
+        if labels.depends_on(version_label) {
             return Err(format!(
                 "selector.labels: {labels} asks for {version_label}, which is what the rollout changes: say `from` instead"
             ));
@@ -31,8 +31,8 @@ impl ObjectSelector {
     }
 
     /// True if the selection depends on a label.
-    pub(super) fn asks_for(&self, label: &str) -> bool {
-        self.labels.asks_for(label)
+    pub(super) fn depends_on(&self, label: &str) -> bool {
+        self.labels.depends_on(label)
     }
 
     pub(super) fn is_everything(&self) -> bool {

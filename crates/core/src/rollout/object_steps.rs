@@ -3,57 +3,57 @@
 use std::collections::BTreeMap;
 
 use super::fleet_rollout::{Direction, Rollout};
-use super::initial_waits::{if_any_question, leading_questions};
+use super::initial_waits::{condition_lookup, initial_lookups};
 use super::lookup_request::LookupRequest;
 use super::planner::Planner;
 use super::rollout_write::RolloutWrite;
 use super::status::InFlightObject;
 use super::step_context::StepContext;
-use super::step_state::{has_begun_beside, way};
+use super::step_state::{has_uncounted_changes, way};
 use super::steps::{
-    self, ObjectCall, ObjectWrite, PodSet, PreflightFailure, ahead_questions, leftover_questions, leftovers,
-    pods_ahead, pods_questions, refused_ahead,
+    self, ObjectCall, ObjectWrite, PodSet, PreflightFailure, leftover_lookups, leftovers, pods_ahead, pods_lookups,
+    preflight_lookups, refused_ahead,
 };
-use super::wait_recheck::waited_questions;
+use super::wait_recheck::recheck_lookups;
 
 /// Lookups that an in-flight object needs.
-pub(super) fn questions_beside(traveller: StepContext<'_>, reservation: &InFlightObject) -> Vec<LookupRequest> {
-    let way = way(reservation.back);
-    let mut questions = Vec::new();
-    if !reservation.back && !traveller.has_begun(reservation) {
-        questions.extend(ahead_questions(traveller));
-    } else if !reservation.back {
-        questions.extend(pods_questions(traveller));
+pub(super) fn step_lookups_of(context: StepContext<'_>, in_flight_object: &InFlightObject) -> Vec<LookupRequest> {
+    let way = way(in_flight_object.back);
+    let mut lookups = Vec::new();
+    if !in_flight_object.back && !context.has_begun(in_flight_object) {
+        lookups.extend(preflight_lookups(context));
+    } else if !in_flight_object.back {
+        lookups.extend(pods_lookups(context));
     }
-    if !reservation.back {
-        questions.extend(if_any_questions(traveller));
-        questions.extend(waited_questions(traveller, reservation));
-    } else if let Some((step, _)) = traveller.next_step(reservation) {
-        questions.extend(steps::earlier_question(traveller, step));
+    if !in_flight_object.back {
+        lookups.extend(condition_lookups(context));
+        lookups.extend(recheck_lookups(context, in_flight_object));
+    } else if let Some((step, _)) = context.next_step(in_flight_object) {
+        lookups.extend(steps::name_reuse_lookup(context, step));
     }
-    for (step, act) in traveller.beside(reservation.back) {
-        questions.extend(steps::step_questions(traveller, act, step, way));
+    for (step, act) in context.object_actions(in_flight_object.back) {
+        lookups.extend(steps::step_lookups(context, act, step, way));
     }
     // A rollback needs to know which steps are partially applied.
-    for (step, act) in traveller.beside(!reservation.back).filter(|(_, act)| act.is_undone_by_writes()) {
-        questions.extend(steps::step_questions(traveller, act, step, way));
+    for (step, act) in context.object_actions(!in_flight_object.back).filter(|(_, act)| act.is_undone_by_writes()) {
+        lookups.extend(steps::step_lookups(context, act, step, way));
     }
-    questions
+    lookups
 }
 
 /// Lookups that decide whether the current step applies to the object, and for which condition it waits before it
 /// begins.
-fn if_any_questions(traveller: StepContext<'_>) -> Vec<LookupRequest> {
-    if traveller.leg.done == 0 {
-        return leading_questions(traveller);
+fn condition_lookups(context: StepContext<'_>) -> Vec<LookupRequest> {
+    if context.wave_progress.done == 0 {
+        return initial_lookups(context);
     }
-    let at_hand = traveller.steps().get(traveller.leg.done);
-    at_hand.and_then(|step| if_any_question(traveller, step)).into_iter().collect()
+    let at_hand = context.steps().get(context.wave_progress.done);
+    at_hand.and_then(|step| condition_lookup(context, step)).into_iter().collect()
 }
 
 /// Lookups for an in-flight object that is deleted.
-pub(super) fn questions_after(rollout: &Rollout, reservation: &InFlightObject) -> Vec<LookupRequest> {
-    leftover_questions(rollout, reservation)
+pub(super) fn deleted_object_lookups(rollout: &Rollout, in_flight_object: &InFlightObject) -> Vec<LookupRequest> {
+    leftover_lookups(rollout, in_flight_object)
 }
 
 /// Preflight before an object begins: an object with obstacles against its workflow is skipped. Objects in flight or
@@ -65,64 +65,72 @@ pub(super) fn note_refused_ahead(planner: &mut Planner<'_>) {
     let (mut refused, mut pods) = (Vec::new(), BTreeMap::<Option<&str>, Vec<PodSet>>::new());
     let answers = &planner.facts.answers;
     let under_way = planner.status.in_flight.iter().filter(|one| !one.back);
-    let under_way = under_way.filter_map(|one| Some((planner.traveller(one)?, one)));
+    let under_way = under_way.filter_map(|one| Some((planner.context(one)?, one)));
     let (begun, ahead): (Vec<_>, Vec<_>) =
-        under_way.filter(|(traveller, _)| !traveller.object.is_going).partition(|(traveller, reservation)| {
-            traveller.has_begun(reservation) || has_begun_beside(*traveller, answers)
+        under_way.filter(|(context, _)| !context.object.is_terminating).partition(|(context, in_flight_object)| {
+            context.has_begun(in_flight_object) || has_uncounted_changes(*context, answers)
         });
-    for (traveller, _) in begun {
-        pods.entry(traveller.object.namespace()).or_default().extend(pods_ahead(traveller, answers));
+    for (context, _) in begun {
+        pods.entry(context.object.namespace()).or_default().extend(pods_ahead(context, answers));
     }
-    for (traveller, reservation) in ahead.into_iter().filter(|(traveller, _)| !ahead_questions(*traveller).is_empty()) {
-        let others = pods.entry(traveller.object.namespace()).or_default();
-        let ahead = refused_ahead(traveller, answers, others);
+    for (context, in_flight_object) in ahead.into_iter().filter(|(context, _)| !preflight_lookups(*context).is_empty())
+    {
+        let others = pods.entry(context.object.namespace()).or_default();
+        let ahead = refused_ahead(context, answers, others);
         if ahead.is_none() {
-            others.extend(pods_ahead(traveller, answers));
+            others.extend(pods_ahead(context, answers));
         }
-        refused.push((reservation.uid.clone(), ahead));
+        refused.push((in_flight_object.uid.clone(), ahead));
     }
-    let (now, remembered) = (planner.now, &mut planner.facts.remembered);
+    let (now, runner_cache) = (planner.now, &mut planner.facts.runner_cache);
     for (uid, ahead) in refused {
         match ahead {
-            Some(PreflightFailure::Refused(why)) => remembered.refused_ahead(&uid, &why, now),
-            Some(PreflightFailure::Waits(why)) => remembered.put_off(&uid, &why, now),
-            None => remembered.allowed_ahead(&uid, now),
+            Some(PreflightFailure::Refused(why)) => runner_cache.refused_ahead(&uid, &why, now),
+            Some(PreflightFailure::Waits(why)) => runner_cache.put_off(&uid, &why, now),
+            None => runner_cache.allowed_ahead(&uid, now),
         }
     }
 }
 
 /// True if the preflight of an object is unfinished, or found an obstacle.
-pub(super) fn is_held_ahead(planner: &Planner<'_>, traveller: StepContext<'_>) -> bool {
-    refused_ahead(traveller, &planner.facts.answers, &[]).is_some()
+pub(super) fn is_held_ahead(planner: &Planner<'_>, context: StepContext<'_>) -> bool {
+    refused_ahead(context, &planner.facts.answers, &[]).is_some()
 }
 
 /// True if a deleted object has been replaced by one of the target kind.
-pub(super) fn is_replaced(planner: &Planner<'_>, reservation: &InFlightObject) -> bool {
-    steps::is_replaced(planner.rollout, reservation, &planner.facts.answers)
+pub(super) fn is_replaced(planner: &Planner<'_>, in_flight_object: &InFlightObject) -> bool {
+    steps::is_replaced(planner.rollout, in_flight_object, &planner.facts.answers)
 }
 
 /// State saved for an object that is deleted and has no replacement.
-pub(super) fn kept_of(planner: &Planner<'_>, reservation: &InFlightObject) -> Option<String> {
-    steps::kept_of(planner.rollout, reservation, &planner.facts.answers)
+pub(super) fn kept_of(planner: &Planner<'_>, in_flight_object: &InFlightObject) -> Option<String> {
+    steps::kept_of(planner.rollout, in_flight_object, &planner.facts.answers)
 }
 
 /// Writes the refusal reason to the status of each object that its own fields exclude, once per run.
-pub(super) fn tells(planner: &mut Planner<'_>) -> Vec<RolloutWrite> {
-    let Some(pair) = planner.rollout.pair.as_deref().filter(|_| planner.status.started.is_some() && !planner.rests)
+pub(super) fn refusal_writes(planner: &mut Planner<'_>) -> Vec<RolloutWrite> {
+    let Some(pair) =
+        planner.rollout.pair.as_deref().filter(|_| planner.status.started.is_some() && !planner.is_inactive)
     else {
         return Vec::new();
     };
     let mut writes = Vec::new();
     for object in planner.fleet {
-        let Some(legs) = object.legs.as_ref().filter(|legs| !legs.has_begun() && !object.is_going) else { continue };
+        let Some(object_progress) = object
+            .object_progress
+            .as_ref()
+            .filter(|object_progress| !object_progress.has_begun() && !object.is_terminating)
+        else {
+            continue;
+        };
         // Removes an earlier reason that no longer applies.
-        let told = legs.told.as_deref().filter(|told| pair.is_refusal(told));
-        if legs.refused.as_deref() == told {
+        let recorded = object_progress.recorded_refusal.as_deref().filter(|recorded| pair.is_refusal(recorded));
+        if object_progress.refused.as_deref() == recorded {
             continue;
         }
-        let why = legs.refused.as_deref();
-        let is_new = planner.facts.remembered.tells(object.uid(), why.unwrap_or_default());
-        let Some(patch) = pair.tells(why).filter(|_| is_new) else { continue };
+        let why = object_progress.refused.as_deref();
+        let is_new = planner.facts.runner_cache.records_refusal(object.uid(), why.unwrap_or_default());
+        let Some(patch) = pair.refusal_patch(why).filter(|_| is_new) else { continue };
         writes.push(RolloutWrite::Object(Box::new(ObjectWrite {
             plural: pair.source.resource.plural.clone(),
             group: pair.source.resource.group.clone(),
@@ -130,7 +138,7 @@ pub(super) fn tells(planner: &mut Planner<'_>) -> Vec<RolloutWrite> {
             cluster: None,
             namespace: object.namespace().map(str::to_owned),
             name: object.name().to_owned(),
-            call: ObjectCall::Tell(patch),
+            call: ObjectCall::ReportRefusal(patch),
             of: object.title(),
             uid: object.uid().to_owned(),
         })));
@@ -139,14 +147,14 @@ pub(super) fn tells(planner: &mut Planner<'_>) -> Vec<RolloutWrite> {
 }
 
 /// True if leftovers of a deleted object remain.
-pub(super) fn has_leftovers(planner: &Planner<'_>, reservation: &InFlightObject) -> bool {
-    !matches!(leftovers(planner.rollout, reservation, &planner.facts.answers), Ok(None))
+pub(super) fn has_leftovers(planner: &Planner<'_>, in_flight_object: &InFlightObject) -> bool {
+    !matches!(leftovers(planner.rollout, in_flight_object, &planner.facts.answers), Ok(None))
 }
 
 /// The next API call that removes leftovers of a deleted object.
-pub(super) fn leftover_write(planner: &Planner<'_>, reservation: &InFlightObject) -> Option<Box<ObjectWrite>> {
-    if planner.object(&reservation.uid).is_some() {
+pub(super) fn leftover_write(planner: &Planner<'_>, in_flight_object: &InFlightObject) -> Option<Box<ObjectWrite>> {
+    if planner.object(&in_flight_object.uid).is_some() {
         return None;
     }
-    leftovers(planner.rollout, reservation, &planner.facts.answers).ok().flatten().map(Box::new)
+    leftovers(planner.rollout, in_flight_object, &planner.facts.answers).ok().flatten().map(Box::new)
 }

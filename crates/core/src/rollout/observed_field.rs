@@ -71,7 +71,7 @@ pub(super) struct FieldPatch {
     /// Paths created by the patch.
     made: Vec<Path>,
     /// Paths removed by the patch.
-    gone: Vec<Path>,
+    removed: Vec<Path>,
 }
 
 impl FieldPatch {
@@ -136,8 +136,8 @@ impl FieldPatch {
         let mut keeps = field.len();
         while keeps > there + 1 {
             let (holder, _) = field.split_at(keeps - 1);
-            let gone = self.gone.iter().filter(|gone| gone.parent().as_ref() == Some(&holder)).count();
-            if seen.members.get(keeps - 1).is_none_or(|members| members.saturating_sub(gone) > 1) {
+            let removed = self.removed.iter().filter(|removed| removed.parent().as_ref() == Some(&holder)).count();
+            if seen.members.get(keeps - 1).is_none_or(|members| members.saturating_sub(removed) > 1) {
                 break;
             }
             keeps -= 1;
@@ -148,7 +148,7 @@ impl FieldPatch {
         });
         let path = field_pointer(&outer);
         self.operations.extend([test(&path, value), json!({"op": "remove", "path": path})]);
-        self.gone.push(outer);
+        self.removed.push(outer);
     }
 }
 

@@ -10,7 +10,7 @@ use super::fleet_rollout::Rollout;
 use super::json_patch::{pointer, test};
 use super::moment::{ClockReading, rfc3339};
 use super::rollout_annotation::{ANNOTATION, RolloutAnnotation, keeps_not};
-use crate::definition::{HELD, HoldMark, LET_GO, RELEASED, WANTED};
+use crate::definition::{HELD, HoldMark, RELEASE_REQUEST, RELEASED, WANTED};
 
 /// The write of one object.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -51,7 +51,7 @@ impl ObjectPatch {
         if object.has_annotations {
             // A runner that lost the rollout to another one must not move the object again after the label was reset.
             let path = pointer("annotations", ANNOTATION);
-            patch.push(test(&path, json!(object.noted.text())));
+            patch.push(test(&path, json!(object.annotation_content.text())));
             patch.push(json!({"op": "add", "path": path, "value": text}));
         } else {
             // Without the precondition, annotations added meanwhile would be lost.
@@ -115,7 +115,7 @@ impl ObjectPatch {
     /// Releases an object without moving it, with a text that /mutate does not put back. `None` if the rollout does not
     /// hold the object.
     #[must_use]
-    pub fn let_go(rollout: &Rollout, object: &FleetObject) -> Option<Self> {
+    pub fn release(rollout: &Rollout, object: &FleetObject) -> Option<Self> {
         let mut patch = vec![test("/metadata/uid", json!(object.uid))];
         patch.extend(released(rollout, object.hold_of(rollout)?));
         Some(Self::of(object, patch))
@@ -124,7 +124,7 @@ impl ObjectPatch {
     /// Moves a held object as another client would. If the webhook does not protect the label, a dry run of this patch
     /// returns the new version. `None` if the rollout does not hold the object.
     #[must_use]
-    pub fn by_somebody_else(rollout: &Rollout, object: &FleetObject) -> Option<Self> {
+    pub fn by_another_client(rollout: &Rollout, object: &FleetObject) -> Option<Self> {
         object.hold_of(rollout)?;
         let (path, value) = match object.labels.is_empty() {
             true => ("/metadata/labels".to_owned(), json!({&rollout.label: rollout.to})),
@@ -137,7 +137,7 @@ impl ObjectPatch {
     /// Restores the version before the rollout. `None` if the rollout has not moved the object. `awaited` is as in
     /// [`Self::forward`], and the caller records its entries.
     pub(super) fn back(rollout: &Rollout, object: &FleetObject, awaited: Option<&str>) -> Option<Self> {
-        let mark = object.mark_of(rollout)?;
+        let mark = object.annotation_of(rollout)?;
         let label = pointer("labels", &rollout.label);
         let mut patch = vec![test("/metadata/uid", json!(object.uid)), test(&label, json!(mark.to))];
         patch.extend(unmark(object));
@@ -153,12 +153,12 @@ impl ObjectPatch {
     /// Removes the annotations of the rollout. `None` if the object has none.
     #[must_use]
     pub fn clean(rollout: &Rollout, object: &FleetObject) -> Option<Self> {
-        let left = object.held_text().filter(|text| *text == LET_GO || text.starts_with(RELEASED));
-        if object.mark_of(rollout).is_none() && left.is_none() {
+        let left = object.held_text().filter(|text| *text == RELEASE_REQUEST || text.starts_with(RELEASED));
+        if object.annotation_of(rollout).is_none() && left.is_none() {
             return None;
         }
         let mut patch = vec![test("/metadata/uid", json!(object.uid))];
-        if object.mark_of(rollout).is_some() {
+        if object.annotation_of(rollout).is_some() {
             patch.extend(unmark(object));
         }
         patch.extend(left.into_iter().flat_map(|text| removed(HELD, text)));
@@ -180,7 +180,7 @@ impl ObjectPatch {
 /// Removes the rollout annotation if unchanged since it was read.
 fn unmark(object: &FleetObject) -> Vec<Value> {
     let path = pointer("annotations", ANNOTATION);
-    vec![test(&path, json!(object.noted.text())), json!({"op": "remove", "path": path})]
+    vec![test(&path, json!(object.annotation_content.text())), json!({"op": "remove", "path": path})]
 }
 
 /// Whether a write is the turn of an object.
@@ -206,8 +206,8 @@ fn unheld(rollout: &Rollout, object: &FleetObject, turn: IsTurn) -> Vec<Value> {
 /// Replaces a hold by a release of this rollout.
 fn released(rollout: &Rollout, text: &str) -> [Value; 2] {
     let path = pointer("annotations", HELD);
-    let let_go = json!({"op": "replace", "path": path, "value": format!("{RELEASED} {}", rollout.uid)});
-    [test(&path, json!(text)), let_go]
+    let release = json!({"op": "replace", "path": path, "value": format!("{RELEASED} {}", rollout.uid)});
+    [test(&path, json!(text)), release]
 }
 
 /// Removes an annotation if its value is as read.

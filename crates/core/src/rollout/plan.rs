@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use super::converted_source::{formers, note_left, returned};
+use super::converted_source::{converted_sources, note_left, returned};
 use super::decide::decide;
 use super::facts::{PlanInput, RunnerCache};
 use super::fleet_object::FleetObject;
@@ -12,7 +12,7 @@ use super::message::described;
 use super::moment::ClockReading;
 use super::object_move::{Moves, moves, note_records, tries};
 use super::object_state::ObjectState;
-use super::object_steps::tells;
+use super::object_steps::refusal_writes;
 use super::planner::Planner;
 use super::rollout_write::RolloutWrite;
 use super::running_range::{RunningRange, running_range};
@@ -29,9 +29,9 @@ pub struct RolloutPlan {
     /// The status, written or not.
     pub status: RolloutStatus,
     /// The state of each object, in fleet order.
-    pub standings: Vec<ObjectState>,
+    pub object_states: Vec<ObjectState>,
     /// Input for the next plan of this run.
-    pub remembered: RunnerCache,
+    pub runner_cache: RunnerCache,
     /// True if the next plan needs a consistent list of the whole fleet.
     pub wants_list: bool,
     /// True if a move only waits for time to pass: its controller wrote the object in this second.
@@ -48,9 +48,9 @@ impl RolloutPlan {
         let after = &self.status;
         let known = |uid: &str, at: &str| before.failures.iter().any(|known| known.uid == uid && known.at == at);
         let failed = after.failures.iter().filter(|failure| !known(&failure.uid, &failure.at));
-        let goes_on =
+        let continues =
             |one: &InFlightObject| after.in_flight.iter().any(|next| next.uid == one.uid && next.back == one.back);
-        let let_go = before.in_flight.iter().filter(|one| !goes_on(one));
+        let released = before.in_flight.iter().filter(|one| !continues(one));
         let steps = self.writes.iter().filter_map(|write| match write {
             RolloutWrite::Job(one) => Some(one.uid.as_str()),
             // Independent of all lookups.
@@ -60,7 +60,7 @@ impl RolloutPlan {
             RolloutWrite::Status(_) | RolloutWrite::Try(_) | RolloutWrite::Hold(_) => None,
         });
         let failed = failed.map(|failure| failure.uid.as_str());
-        failed.chain(let_go.map(|one| one.uid.as_str())).chain(steps).collect()
+        failed.chain(released.map(|one| one.uid.as_str())).chain(steps).collect()
     }
 }
 
@@ -75,43 +75,43 @@ pub fn plan(
 ) -> RolloutPlan {
     let (seen, before) = (fleet.len(), returned(rollout, status, fleet));
     let more: Vec<FleetObject> =
-        runs(rollout, status).into_iter().chain(formers(rollout, status, fleet, &facts.answers)).collect();
+        runs(rollout, status).into_iter().chain(converted_sources(rollout, status, fleet, &facts.answers)).collect();
     let with_more: Cow<'_, [FleetObject]> =
         if more.is_empty() { Cow::Borrowed(fleet) } else { Cow::Owned(fleet.iter().cloned().chain(more).collect()) };
     let mut planner = Planner::new(rollout, before.clone().into_owned(), &with_more, facts, now);
     decide(&mut planner);
     note_left(&mut planner.status, &before);
     planner.in_the_way.refused = refused_on_the_way(&planner);
-    let mut standings = planner.standings();
+    let mut object_states = planner.object_states();
     let Moves { writes: moves, records, defers } = moves(&planner);
     note_records(&mut planner, records);
-    let view = planner.view(&standings);
+    let view = planner.view(&object_states);
     let (steps, tries) = (step_writes(&planner), tries(&planner, &view));
     let gaps = gap_writes(&planner);
-    let quiet = planner.rests || planner.facts.trouble.is_some();
+    let quiet = planner.is_inactive || planner.facts.trouble.is_some();
     let holds = if quiet { Vec::new() } else { planner.holds.clone() };
-    let next = if planner.rests {
+    let next = if planner.is_inactive {
         status.clone()
     } else {
         let RunningRange { whole, parts } = running_range(&view, status, &planner.facts);
-        let told = described(&view, &planner.in_the_way, planner.told.as_deref());
+        let described_status = described(&view, &planner.in_the_way, planner.pending_state.as_deref());
         let (lowest, highest) = whole.map(|VersionRange { lowest, highest }| (lowest, highest)).unzip();
-        let mut next = RolloutStatus { lowest, highest, parts, ..told };
+        let mut next = RolloutStatus { lowest, highest, parts, ..described_status };
         next.observe(rollout.generation, now);
         next
     };
-    let told = tells(&mut planner);
+    let refusals = refusal_writes(&mut planner);
     note_tried(&mut planner);
-    standings.truncate(seen);
+    object_states.truncate(seen);
     let reserved = (next != *status).then(|| RolloutWrite::Status(Box::new(next.clone())));
     let moves = moves
         .into_iter()
         .map(RolloutWrite::Move)
         .chain(steps)
-        .chain(told)
+        .chain(refusals)
         .chain(tries.into_iter().map(RolloutWrite::Try));
     let holds = holds.into_iter().map(RolloutWrite::Hold);
     let writes = gaps.into_iter().chain(reserved).chain(moves).chain(holds).collect();
-    let (remembered, wants_list) = (planner.facts.remembered, planner.wants_list);
-    RolloutPlan { writes, status: next, standings, remembered, wants_list, defers }
+    let (runner_cache, wants_list) = (planner.facts.runner_cache, planner.wants_list);
+    RolloutPlan { writes, status: next, object_states, runner_cache, wants_list, defers }
 }

@@ -22,22 +22,22 @@ pub(super) struct Planner<'a> {
     /// Objects that are in flight, or were when this plan began, by uid.
     under_way: HashMap<&'a str, &'a FleetObject>,
     /// For each source version, the refused upgrade to the new one, or `None` if allowed.
-    hops: BTreeMap<&'a str, Option<String>>,
+    refused_upgrades: BTreeMap<&'a str, Option<String>>,
     pub(super) now: ClockReading,
     pub(super) status: RolloutStatus,
     pub(super) facts: PlanInput,
     pub(super) wants_list: bool,
     pub(super) in_the_way: Blockers,
     /// A state word that must be written before anything else.
-    pub(super) told: Option<String>,
+    pub(super) pending_state: Option<String>,
     /// Hold and release writes, which precede everything else.
     pub(super) holds: Vec<ObjectPatch>,
     /// True if start checks were repeated for this plan.
-    pub(super) looked_again: bool,
+    pub(super) checks_repeated: bool,
     /// True if a converted object was released just now: the next plan knows whether it can be recreated.
     pub(super) is_replaced: bool,
     /// True if nothing is decided: the rollout was finished before, or observations are incomplete.
-    pub(super) rests: bool,
+    pub(super) is_inactive: bool,
     /// True for a recheck of a finished rollout: without findings, its recorded end remains.
     pub(super) was_over: bool,
 }
@@ -50,64 +50,66 @@ impl<'a> Planner<'a> {
         facts: PlanInput,
         now: ClockReading,
     ) -> Self {
-        let in_the_way = Blockers { trouble: facts.trouble.clone(), shut: facts.shut.clone(), ..Blockers::default() };
-        let reserved = status.reservations();
+        let in_the_way =
+            Blockers { trouble: facts.trouble.clone(), closed_gate: facts.closed_gate.clone(), ..Blockers::default() };
+        let reserved = status.in_flight_objects();
         let under_way =
             fleet.iter().filter(|object| reserved.contains_key(object.uid()) && object.belongs != Membership::Held);
         let under_way = under_way.map(|object| (object.uid(), object)).collect();
-        let hops = hops(rollout, fleet);
-        let (told, wants_list, rests, looked_again) = (None, false, false, recheck_requested(rollout, &status));
+        let refused_upgrades = refused_upgrades(rollout, fleet);
+        let (pending_state, wants_list, is_inactive, checks_repeated) =
+            (None, false, false, recheck_requested(rollout, &status));
         let holds = Vec::new();
         Self {
             rollout,
             fleet,
             under_way,
-            hops,
+            refused_upgrades,
             now,
             status,
             facts,
             wants_list,
             in_the_way,
-            told,
+            pending_state,
             holds,
-            looked_again,
+            checks_repeated,
             is_replaced: false,
-            rests,
+            is_inactive,
             was_over: false,
         }
     }
 
     /// Blocks forward moves while a check fails. An undo is exempt: the failing check may be its reason.
-    pub(super) fn look_at_checks(&mut self) {
-        if self.facts.shut.is_none() && self.status.direction_of(self.rollout) == Direction::Forward {
-            self.facts.shut = self.rollout.checks.shut(&self.facts.answers);
-            if self.facts.shut.is_none() {
-                self.facts.shut = unheard(self.rollout, &self.status, &self.facts.answers, self.now);
+    pub(super) fn evaluate_checks(&mut self) {
+        if self.facts.closed_gate.is_none() && self.status.direction_of(self.rollout) == Direction::Forward {
+            self.facts.closed_gate = self.rollout.checks.closed_gate(&self.facts.answers);
+            if self.facts.closed_gate.is_none() {
+                self.facts.closed_gate = unheard(self.rollout, &self.status, &self.facts.answers, self.now);
             }
-            self.in_the_way.shut.clone_from(&self.facts.shut);
+            self.in_the_way.closed_gate.clone_from(&self.facts.closed_gate);
         }
     }
 
-    pub(super) fn judge(&self) -> StateEvaluator<'_> {
+    pub(super) fn evaluator(&self) -> StateEvaluator<'_> {
         let back = self.status.direction == Direction::Undo;
         StateEvaluator {
             rollout: self.rollout,
             status: &self.status,
             facts: &self.facts,
-            hops: &self.hops,
+            refused_upgrades: &self.refused_upgrades,
             now: self.now,
             back,
         }
     }
 
     /// The state of each object, in fleet order; valid until an object is released, put in flight or changes direction.
-    pub(super) fn standings(&self) -> Vec<ObjectState> {
-        self.judge().standings(self.fleet)
+    pub(super) fn object_states(&self) -> Vec<ObjectState> {
+        self.evaluator().object_states(self.fleet)
     }
 
     /// The fleet with states.
-    pub(super) fn view<'s>(&'s self, standings: &'s [ObjectState]) -> FleetView<'a, 's> {
-        FleetView { rollout: self.rollout, status: &self.status, fleet: self.fleet, standings }
+    pub(super) fn view<'s>(&'s self, object_states: &'s [ObjectState]) -> FleetView<'a, 's> {
+        FleetView { rollout: self.rollout, status: &self.status, fleet: self.fleet, object_states }
     }
 
     /// An in-flight object.
@@ -116,8 +118,8 @@ impl<'a> Planner<'a> {
     }
 
     /// An object in flight on a workflow.
-    pub(super) fn traveller<'p>(&'p self, reservation: &InFlightObject) -> Option<StepContext<'p>> {
-        StepContext::of(self.rollout, self.object(&reservation.uid)?, reservation)
+    pub(super) fn context<'p>(&'p self, in_flight_object: &InFlightObject) -> Option<StepContext<'p>> {
+        StepContext::of(self.rollout, self.object(&in_flight_object.uid)?, in_flight_object)
     }
 
     /// True if an object failed and is not being rolled back. A lost annotation does not count: the object may
@@ -136,8 +138,8 @@ impl<'a> Planner<'a> {
     }
 
     /// Requests a list of the whole fleet before any decision.
-    pub(super) fn ask_for_list(&mut self) {
-        (self.rests, self.wants_list) = (true, true);
+    pub(super) fn request_list(&mut self) {
+        (self.is_inactive, self.wants_list) = (true, true);
     }
 
     /// Pauses the rollout until a resume.
@@ -149,16 +151,16 @@ impl<'a> Planner<'a> {
 
     /// Puts the next objects in flight, up to the limit.
     pub(super) fn reserve(&mut self, next: &[&'a FleetObject], max_in_flight: usize, back: bool) {
-        if self.facts.trouble.is_some() || self.facts.shut.is_some() {
+        if self.facts.trouble.is_some() || self.facts.closed_gate.is_some() {
             return;
         }
         let budget = max_in_flight.saturating_sub(self.status.in_flight.len());
         for object in next.iter().take(budget) {
             self.under_way.insert(&object.uid, object);
-            let wave = object.leg(back).and_then(|leg| self.rollout.waves.get(leg.wave));
+            let wave = object.wave_progress(back).and_then(|wave_progress| self.rollout.waves.get(wave_progress.wave));
             let (wave, attempt) = wave.map_or((String::new(), 0), |wave| (wave.name.clone(), self.status.attempt));
-            let target = object.former.clone();
-            let marked = object.legs.is_some() && object.mark_of(self.rollout).is_some();
+            let target = object.replacement_uid.clone();
+            let marked = object.object_progress.is_some() && object.annotation_of(self.rollout).is_some();
             let (object, uid, since) = (object.title(), object.uid.clone(), self.now());
             if let Some(became) = self.status.converted_counts.get_mut(&wave).filter(|_| target.is_some()) {
                 *became = became.saturating_sub(1);
@@ -166,7 +168,7 @@ impl<'a> Planner<'a> {
             // If the annotation is restored, it contains the step of the Job.
             let (job, tried) = (None, self.status.lost_job(&uid, &wave).filter(|_| back).cloned());
             let (may_come, writes) = (None, None);
-            let reservation = InFlightObject {
+            let in_flight_object = InFlightObject {
                 object,
                 uid,
                 since,
@@ -180,7 +182,7 @@ impl<'a> Planner<'a> {
                 target,
                 writes,
             };
-            self.status.in_flight.push(reservation);
+            self.status.in_flight.push(in_flight_object);
         }
     }
 
@@ -209,7 +211,7 @@ impl<'a> Planner<'a> {
 }
 
 /// The refused upgrades by source version; a fleet has few versions.
-fn hops<'a>(rollout: &Rollout, fleet: &'a [FleetObject]) -> BTreeMap<&'a str, Option<String>> {
+fn refused_upgrades<'a>(rollout: &Rollout, fleet: &'a [FleetObject]) -> BTreeMap<&'a str, Option<String>> {
     let is_of_it = |object: &&FleetObject| rollout.from.is_none() || object.version == rollout.from;
     let versions: BTreeSet<&str> = fleet.iter().filter(is_of_it).filter_map(FleetObject::version).collect();
     versions.into_iter().map(|version| (version, rollout.hop_refused(version, &rollout.to))).collect()

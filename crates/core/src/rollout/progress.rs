@@ -15,14 +15,14 @@ use crate::definition::{Path, StepDirection, WorkflowAct};
 /// The wave entries of an object, in wave order, and the observed fields that steps write.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct ObjectProgress {
-    pub(super) legs: Vec<WaveProgress>,
+    pub(super) waves: Vec<WaveProgress>,
     pub(super) fields: BTreeMap<Path, ObservedField>,
     /// The facts that its conversion to another kind needs.
     pub(super) facts: Vec<FactLookup>,
     /// The reason in its own fields that excludes it from conversion.
     pub(super) refused: Option<String>,
     /// The refusal reason in its status.
-    pub(super) told: Option<String>,
+    pub(super) recorded_refusal: Option<String>,
     /// True for a placeholder that represents a wave run.
     pub(super) is_run: bool,
 }
@@ -60,13 +60,13 @@ impl ObjectProgress {
     pub(super) fn of(object: &Value, rollout: &Rollout, waves: &[usize], mark: Option<&RolloutAnnotation>) -> Self {
         let facts = rollout.pair.as_ref().map(|pair| pair.wanted(object)).unwrap_or_default();
         let refused = rollout.pair.as_ref().and_then(|pair| pair.refuses(object));
-        let told = rollout.pair.as_ref().and_then(|pair| pair.told_of(object));
-        let mut all = Self { facts, refused, told, ..Self::default() };
+        let recorded_refusal = rollout.pair.as_ref().and_then(|pair| pair.recorded_refusal_of(object));
+        let mut all = Self { facts, refused, recorded_refusal, ..Self::default() };
         for (at, wave) in rollout.waves.iter().enumerate().filter(|(_, wave)| !wave.is_run) {
             let Some(workflow) = &wave.workflow else { continue };
             let done = mark.and_then(|mark| mark.step.get(&wave.name).copied()).unwrap_or_default();
             let unmet = |way| workflow.steps.iter().map(|step| step.unmet(object, way)).collect();
-            all.legs.push(WaveProgress {
+            all.waves.push(WaveProgress {
                 wave: at,
                 is_own: waves.contains(&at),
                 is_chosen: !wave.chosen.is_everything(),
@@ -91,17 +91,17 @@ impl ObjectProgress {
     /// The progress of a deleted object, from its last annotation. `None` if it cannot be recreated.
     pub(super) fn of_former(rollout: &Rollout, waves: &[usize], mark: &RolloutAnnotation) -> Option<Self> {
         let all = Self::of(&Value::Null, rollout, waves, Some(mark));
-        let legs = Self { legs: all.legs, ..Self::default() };
-        let last = legs.last().filter(|leg| leg.is_done())?;
+        let object_progress = Self { waves: all.waves, ..Self::default() };
+        let last = object_progress.last().filter(|wave_progress| wave_progress.is_done())?;
         let workflow = rollout.waves.get(last.wave)?.workflow.as_ref()?;
-        workflow.returns().then_some(legs)
+        workflow.returns().then_some(object_progress)
     }
 
     /// The progress of a wave run, as an object.
     pub(super) fn of_run(at: usize, wave: &Wave, status: &RolloutStatus) -> Option<Self> {
         let done = usize::from(status.completed_run_waves.contains(&wave.name));
         let workflow = wave.workflow.as_ref().filter(|_| wave.is_run)?;
-        let leg = WaveProgress {
+        let wave_progress = WaveProgress {
             wave: at,
             is_own: true,
             is_chosen: false,
@@ -114,51 +114,51 @@ impl ObjectProgress {
             done_unmet: vec![None; workflow.steps.len()],
             undone_unmet: vec![None; workflow.steps.len()],
         };
-        (leg.steps > 0).then(|| Self { legs: vec![leg], is_run: true, ..Self::default() })
+        (wave_progress.steps > 0).then(|| Self { waves: vec![wave_progress], is_run: true, ..Self::default() })
     }
 
     /// The next wave in forward direction.
     pub(super) fn forward(&self) -> Option<&WaveProgress> {
-        self.own().find(|leg| !leg.is_done() && leg.counts())
+        self.own().find(|wave_progress| !wave_progress.is_done() && wave_progress.counts())
     }
 
     /// The earlier wave that the object must pass first, with the obstacle: the wave selects the object, and the
     /// workflow's condition fails now.
     pub(super) fn held(&self) -> Option<(&WaveProgress, &str)> {
         let next = self.forward()?;
-        let before = self.own().take_while(|leg| leg.wave != next.wave);
-        before
-            .filter(|leg| leg.is_chosen)
-            .find_map(|leg| Some((leg, leg.outside.as_deref().filter(|_| !leg.counts())?)))
+        let before = self.own().take_while(|wave_progress| wave_progress.wave != next.wave);
+        before.filter(|wave_progress| wave_progress.is_chosen).find_map(|wave_progress| {
+            Some((wave_progress, wave_progress.outside.as_deref().filter(|_| !wave_progress.counts())?))
+        })
     }
 
     fn own(&self) -> impl DoubleEndedIterator<Item = &WaveProgress> {
-        self.legs.iter().filter(|leg| leg.is_own)
+        self.waves.iter().filter(|wave_progress| wave_progress.is_own)
     }
 
     /// The wave to roll back next. Irreversible steps end a rollback.
     pub(super) fn back(&self) -> Option<&WaveProgress> {
-        self.last().filter(|leg| leg.done > leg.floor || leg.open)
+        self.last().filter(|wave_progress| wave_progress.done > wave_progress.floor || wave_progress.open)
     }
 
     /// The last wave with an applied step.
     pub(super) fn last(&self) -> Option<&WaveProgress> {
-        self.own().rev().find(|leg| leg.done > 0 || leg.open)
+        self.own().rev().find(|wave_progress| wave_progress.done > 0 || wave_progress.open)
     }
 
     /// The entry of a wave that contains the object.
     pub(super) fn of_wave(&self, wave: usize) -> Option<&WaveProgress> {
-        self.own().find(|leg| leg.wave == wave)
+        self.own().find(|wave_progress| wave_progress.wave == wave)
     }
 
     /// The entry of a wave in which the object is in flight, whatever its labels.
     pub(super) fn under_way(&self, wave: usize) -> Option<&WaveProgress> {
-        self.legs.iter().find(|leg| leg.wave == wave)
+        self.waves.iter().find(|wave_progress| wave_progress.wave == wave)
     }
 
     /// True if the object is in the middle of a wave.
     pub(super) fn is_half_way(&self) -> bool {
-        self.last().is_some_and(|leg| !leg.is_done())
+        self.last().is_some_and(|wave_progress| !wave_progress.is_done())
     }
 
     /// True for an object without applied steps.
@@ -174,7 +174,7 @@ impl ObjectProgress {
 
 impl WaveProgress {
     /// True if the wave is complete in a direction.
-    pub(super) fn has_landed(&self, back: bool) -> bool {
+    pub(super) fn is_move_observed(&self, back: bool) -> bool {
         if back { self.done <= self.floor && !self.open } else { self.is_done() }
     }
 

@@ -8,23 +8,24 @@ use crate::apimachinery::excerpt;
 
 /// The single number of a response. Any other response is an error, so an unknown value never opens a gate.
 pub(super) fn read_number(answer: &ProbeResult) -> Result<f64, String> {
-    let said: Option<Value> = serde_json::from_slice(&answer.body).ok();
+    let response: Option<Value> = serde_json::from_slice(&answer.body).ok();
     if !answer.is_fine() {
-        let error = said.as_ref().and_then(error).map(|error| format!(": {error}"));
+        let error = response.as_ref().and_then(error).map(|error| format!(": {error}"));
         return Err(format!("Prometheus answers {}{}", answer.status(), error.unwrap_or_default()));
     }
-    let said = said.ok_or("what answers is not JSON: is it the API of Prometheus?")?;
-    let text = |path: &str| said.pointer(path).and_then(Value::as_str);
+    let response = response.ok_or("what answers is not JSON: is it the API of Prometheus?")?;
+    let text = |path: &str| response.pointer(path).and_then(Value::as_str);
     if text("/status") != Some("success") {
-        let error = error(&said).ok_or("what answers does not say `status: success`: is it the API of Prometheus?")?;
+        let error =
+            error(&response).ok_or("what answers does not say `status: success`: is it the API of Prometheus?")?;
         return Err(format!("Prometheus says {error}"));
     }
     // With a warning, a federated query may miss a server, which makes the sum wrong.
-    let warning = said.pointer("/warnings/0").map(|warning| excerpt(warning.as_str().unwrap_or("something")));
+    let warning = response.pointer("/warnings/0").map(|warning| excerpt(warning.as_str().unwrap_or("something")));
     if let Some(warning) = warning {
         return Err(format!("Prometheus warns that {warning:?}"));
     }
-    let result = said.pointer("/data/result");
+    let result = response.pointer("/data/result");
     match (text("/data/resultType"), result.and_then(Value::as_array).map(Vec::as_slice)) {
         (Some("scalar"), Some([_, number])) => finite(number),
         (Some("vector"), Some([])) => Err("Prometheus has no sample of it".to_owned()),
@@ -41,8 +42,8 @@ pub(super) fn read_number(answer: &ProbeResult) -> Result<f64, String> {
 }
 
 /// A number, which Prometheus encodes as a string.
-fn finite(said: &Value) -> Result<f64, String> {
-    let text = said.as_str().ok_or("what answers has a number that is none: is it the API of Prometheus?")?;
+fn finite(response: &Value) -> Result<f64, String> {
+    let text = response.as_str().ok_or("what answers has a number that is none: is it the API of Prometheus?")?;
     match text.parse::<f64>() {
         Ok(number) if number.is_finite() => Ok(number),
         _ => Err(format!("Prometheus says {:?}, which cannot be compared", excerpt(text))),
@@ -50,7 +51,7 @@ fn finite(said: &Value) -> Result<f64, String> {
 }
 
 /// The error of a Prometheus response, if present.
-fn error(said: &Value) -> Option<String> {
-    let text = |name: &str| said.get(name).and_then(Value::as_str).map(excerpt);
+fn error(response: &Value) -> Option<String> {
+    let text = |name: &str| response.get(name).and_then(Value::as_str).map(excerpt);
     Some(format!("{}: {}", text("errorType")?, text("error")?))
 }

@@ -19,10 +19,10 @@ pub struct RateLimiter {
     /// The last change of the rate, or the last confirmation that it is too high.
     changed: Duration,
     /// End of the pause from `Retry-After`.
-    rests: Duration,
+    is_inactive: Duration,
     objects: CallTimes,
     statuses: CallTimes,
-    looks: CallTimes,
+    reads: CallTimes,
 }
 
 /// A kind of timed API call. Each kind passes its own webhooks, and is compared with its own durations at the start.
@@ -33,7 +33,7 @@ pub enum ApiCallKind {
     /// A write of the status of the StagedRollout.
     Status,
     /// A read of the StagedRollout.
-    Look,
+    Read,
 }
 
 /// A change of the rate. Displays as a progress line.
@@ -64,10 +64,10 @@ impl RateLimiter {
             saved: BURST,
             at: now,
             changed: now,
-            rests: now,
+            is_inactive: now,
             objects: CallTimes::default(),
             statuses: CallTimes::default(),
-            looks: CallTimes::default(),
+            reads: CallTimes::default(),
         }
     }
 
@@ -80,14 +80,14 @@ impl RateLimiter {
     /// Requests the next write. Returns the time to wait; zero permits and counts the write.
     pub fn take(&mut self, now: Duration) -> Duration {
         self.save(now);
-        let rests = self.rests.saturating_sub(now);
-        if self.saved >= 1.0 && rests.is_zero() {
+        let is_inactive = self.is_inactive.saturating_sub(now);
+        if self.saved >= 1.0 && is_inactive.is_zero() {
             self.saved -= 1.0;
             return Duration::ZERO;
         }
         let missing = (1.0 - self.saved).max(0.0) / self.rate;
         // At least one tick: the caller repeats the request afterwards.
-        Duration::from_secs_f64(missing).max(rests).max(TICK)
+        Duration::from_secs_f64(missing).max(is_inactive).max(TICK)
     }
 
     /// Doubles the rate after a period without overload.
@@ -102,7 +102,7 @@ impl RateLimiter {
     pub fn is_busy(&mut self, retry_after: Option<Duration>, now: Duration) -> Option<RateChange> {
         self.save(now);
         self.saved = self.saved.min(0.0);
-        self.rests = self.rests.max(now + retry_after.unwrap_or_default().min(LONGEST));
+        self.is_inactive = self.is_inactive.max(now + retry_after.unwrap_or_default().min(LONGEST));
         self.forget();
         self.replaces((self.rate / 2.0).max(SLOWEST), PaceReason::Busy, now)
     }
@@ -116,7 +116,7 @@ impl RateLimiter {
         let times = match call {
             ApiCallKind::Object => &mut self.objects,
             ApiCallKind::Status => &mut self.statuses,
-            ApiCallKind::Look => &mut self.looks,
+            ApiCallKind::Read => &mut self.reads,
         };
         let slow = times.took(time, now)?;
         self.save(now);
@@ -126,7 +126,7 @@ impl RateLimiter {
     }
 
     fn forget(&mut self) {
-        [&mut self.objects, &mut self.statuses, &mut self.looks].into_iter().for_each(CallTimes::forget);
+        [&mut self.objects, &mut self.statuses, &mut self.reads].into_iter().for_each(CallTimes::forget);
     }
 
     fn replaces(&mut self, rate: f64, why: PaceReason, now: Duration) -> Option<RateChange> {
@@ -165,7 +165,7 @@ impl fmt::Display for ApiCallKind {
         f.write_str(match self {
             Self::Object => "patches of objects",
             Self::Status => "writes of the status",
-            Self::Look => "reads of the StagedRollout",
+            Self::Read => "reads of the StagedRollout",
         })
     }
 }

@@ -28,7 +28,7 @@ pub struct NoEffect {
 }
 
 /// A StagedRollout in a cluster, reduced to the members that requests use.
-struct AskedRollout<'d> {
+struct RolloutView<'d> {
     name: &'d str,
     status: RolloutStatus,
     direction: Direction,
@@ -53,7 +53,7 @@ impl RolloutRequest {
     /// # Errors
     /// The request would have no effect: the reason, and the command to use instead.
     pub fn check(self, document: &Value, flags: &str) -> Result<(), NoEffect> {
-        let rollout = AskedRollout::of(document, flags);
+        let rollout = RolloutView::of(document, flags);
         let Some((cause, hint)) = rollout.no_effect(self) else { return Ok(()) };
         Err(NoEffect { why: format!("cannot {} rollout {}: {cause}", self.verb(), rollout.name), hint })
     }
@@ -64,24 +64,24 @@ impl RolloutRequest {
 ///
 /// # Errors
 /// Applying would have no effect: the reason, and the command to use instead.
-pub fn goes_forward_again(document: &Value, applied: &Value, flags: &str) -> Result<bool, NoEffect> {
-    let (rollout, wanted) = (AskedRollout::of(document, flags), AskedRollout::of(applied, flags));
+pub fn restarts_forward(document: &Value, applied: &Value, flags: &str) -> Result<bool, NoEffect> {
+    let (rollout, wanted) = (RolloutView::of(document, flags), RolloutView::of(applied, flags));
     if rollout.status.started.is_none() {
         return Ok(false);
     }
-    let goes_elsewhere = rollout.direction != Direction::Forward || rollout.status.direction != Direction::Forward;
-    if wanted.direction == Direction::Forward && (goes_elsewhere || rollout.status.undo_all) {
+    let changes_direction = rollout.direction != Direction::Forward || rollout.status.direction != Direction::Forward;
+    if wanted.direction == Direction::Forward && (changes_direction || rollout.status.undo_all) {
         return Ok(true);
     }
     let spec = |document: &Value| document.get("spec").cloned().unwrap_or_default();
-    if !says(&spec(document), &spec(applied)) {
+    if !contains_all(&spec(document), &spec(applied)) {
         return Ok(false);
     }
     let cause = format!("it {}, and says the same already", rollout.state());
     Err(NoEffect { why: format!("cannot start rollout {}: {cause}", rollout.name), hint: rollout.hint() })
 }
 
-impl<'d> AskedRollout<'d> {
+impl<'d> RolloutView<'d> {
     fn of(document: &'d Value, flags: &'d str) -> Self {
         let member = |path: &str| document.pointer(path).cloned().unwrap_or_default();
         Self {
@@ -184,14 +184,14 @@ impl<'d> AskedRollout<'d> {
 }
 
 /// True if a document contains everything in another one.
-fn says(there: &Value, wanted: &Value) -> bool {
+fn contains_all(there: &Value, wanted: &Value) -> bool {
     match (there, wanted) {
         (Value::Object(there), Value::Object(wanted)) => wanted.iter().all(|(name, wanted)| match there.get(name) {
-            Some(there) => says(there, wanted),
+            Some(there) => contains_all(there, wanted),
             None => wanted.is_null(),
         }),
         (Value::Array(there), Value::Array(wanted)) => {
-            there.len() == wanted.len() && there.iter().zip(wanted).all(|(there, wanted)| says(there, wanted))
+            there.len() == wanted.len() && there.iter().zip(wanted).all(|(there, wanted)| contains_all(there, wanted))
         }
         (there, wanted) => there == wanted,
     }

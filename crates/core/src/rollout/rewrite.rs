@@ -12,7 +12,7 @@ use super::moment::{ClockReading, wall};
 use super::status::RolloutStatus;
 
 /// The lookup of a storage migration.
-pub(super) fn crd_question(rollout: &Rollout) -> Option<LookupRequest> {
+pub(super) fn crd_lookup(rollout: &Rollout) -> Option<LookupRequest> {
     rollout.stores.as_deref().map(LookupRequest::of_crd)
 }
 
@@ -55,14 +55,15 @@ pub(super) fn unheard(
         return Some(why);
     }
     let since = status.stored.as_ref().and_then(|stored| wall(&stored.since)).filter(|since| *since <= now.wall);
-    let is_heard = since.is_some_and(|since| now.wall >= since.saturating_add(HEARD));
-    (!is_heard).then(|| format!("every API server has {HEARD} s to hear that {} is stored", rollout.to()))
+    let has_propagated = since.is_some_and(|since| now.wall >= since.saturating_add(PROPAGATED_WITHIN));
+    (!has_propagated)
+        .then(|| format!("every API server has {PROPAGATED_WITHIN} s to hear that {} is stored", rollout.to()))
 }
 
 /// The observed CRD, or the error. `None` if the rollout needs no CRD.
 pub(super) fn seen_crd<'a>(rollout: &Rollout, answers: &'a LookupResults) -> Option<Result<&'a Value, String>> {
-    let (question, name) = (crd_question(rollout)?, rollout.stores.as_deref()?);
-    Some(match answers.of(&question.about) {
+    let (lookup, name) = (crd_lookup(rollout)?, rollout.stores.as_deref()?);
+    Some(match answers.of(&lookup.about) {
         None => Err(format!("nobody has looked at the CRD {name}")),
         Some(Err(why)) => Err(format!("the CRD {name} cannot be read: {why}")),
         Some(Ok(found)) => found.whole.as_ref().ok_or_else(|| format!("there is no CRD {name}")),
@@ -70,4 +71,4 @@ pub(super) fn seen_crd<'a>(rollout: &Rollout, answers: &'a LookupResults) -> Opt
 }
 
 /// Seconds. API servers watch CRDs, and receive a change within one; `pointsman migrate` waits as long (`--settle`).
-const HEARD: u64 = 10;
+const PROPAGATED_WITHIN: u64 = 10;

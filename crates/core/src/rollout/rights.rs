@@ -33,7 +33,7 @@ pub fn rights(rollout: &Rollout, kind: &Kind, owners: OwnerReferences) -> Rollou
         may(&pair.source.resource.group, &pair.source.resource.plural, &["create"]);
         may(&pair.target.resource.group, &pair.target.resource.plural, &["list", "patch"]);
     }
-    let acts = rollout.workflow_steps().filter_map(WorkflowStep::beside).map(|step| &step.act);
+    let acts = rollout.workflow_steps().filter_map(WorkflowStep::object_step).map(|step| &step.act);
     for (ResourceName { plural, group }, verbs) in acts.flat_map(|act| rights_of(act, rollout.pair.as_deref(), owners))
     {
         may(&group, &plural, verbs);
@@ -66,7 +66,7 @@ pub fn rights(rollout: &Rollout, kind: &Kind, owners: OwnerReferences) -> Rollou
 #[must_use]
 pub fn rights_elsewhere(rollout: &Rollout) -> RolloutRights {
     let mut rights = RolloutRights::new();
-    let acts = rollout.workflow_steps().filter_map(WorkflowStep::beside).map(|step| &step.act);
+    let acts = rollout.workflow_steps().filter_map(WorkflowStep::object_step).map(|step| &step.act);
     for (ResourceName { plural, group }, verbs) in acts.filter_map(rights_elsewhere_of) {
         rights.entry((group, plural)).or_default().extend(verbs);
     }

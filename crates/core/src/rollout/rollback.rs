@@ -8,52 +8,56 @@ use super::planner::Planner;
 use super::rewrite::{not_stored, seen_crd};
 use super::status::{ANNOTATION_REMOVED, CHANGED, CrdSnapshot, RolloutPhase};
 use super::steps_digest::{ComparedSteps, compare, digest_of_steps};
-use super::workflow_plan::{may_run, turned};
+use super::workflow_plan::{may_run, redirected};
 
-pub(super) fn turns(planner: &Planner<'_>) -> bool {
+pub(super) fn changes_direction(planner: &Planner<'_>) -> bool {
     wanted(planner) != planner.status.direction
 }
 
 /// Changes to the direction in the StagedRollout.
 pub(super) fn turn(planner: &mut Planner<'_>) {
     let wanted = wanted(planner);
-    if !turns(planner) {
+    if !changes_direction(planner) {
         return;
     }
-    let judge = planner.judge();
+    let evaluator = planner.evaluator();
     let landed: Vec<bool> = planner
         .status
         .in_flight
         .iter()
-        .map(|reservation| planner.object(&reservation.uid).is_some_and(|object| judge.has_landed(object, reservation)))
+        .map(|in_flight_object| {
+            planner
+                .object(&in_flight_object.uid)
+                .is_some_and(|object| evaluator.is_move_observed(object, in_flight_object))
+        })
         .collect();
     planner.status.attempt += u32::from(planner.rollout.waves.iter().any(|wave| wave.workflow.is_some()));
     let mut reserved = Vec::new();
-    for (mut reservation, landed) in std::mem::take(&mut planner.status.in_flight).into_iter().zip(landed) {
-        if let Some(traveller) = planner.traveller(&reservation) {
-            let uid = reservation.uid.clone();
-            reserved.extend(turned(planner, traveller, reservation, wanted));
-            planner.facts.remembered.healthy.remove(&uid);
+    for (mut in_flight_object, landed) in std::mem::take(&mut planner.status.in_flight).into_iter().zip(landed) {
+        if let Some(context) = planner.context(&in_flight_object) {
+            let uid = in_flight_object.uid.clone();
+            reserved.extend(redirected(planner, context, in_flight_object, wanted));
+            planner.facts.runner_cache.healthy.remove(&uid);
             continue;
         }
-        let is_absent = planner.object(&reservation.uid).is_none();
-        if is_absent && (planner.rollout.pair.is_some() || may_run(planner, &reservation)) {
+        let is_absent = planner.object(&in_flight_object.uid).is_none();
+        if is_absent && (planner.rollout.pair.is_some() || may_run(planner, &in_flight_object)) {
             // A replacement is detected at release.
-            reserved.push(reservation);
+            reserved.push(in_flight_object);
             continue;
         }
-        let turns = match wanted {
-            Direction::Undo => !reservation.back && landed,
-            Direction::Forward | Direction::Abort => reservation.back && !landed,
+        let changes_direction = match wanted {
+            Direction::Undo => !in_flight_object.back && landed,
+            Direction::Forward | Direction::Abort => in_flight_object.back && !landed,
         };
-        if turns {
-            reservation.back = !reservation.back;
-            reservation.since = planner.now();
-            planner.facts.remembered.healthy.remove(&reservation.uid);
+        if changes_direction {
+            in_flight_object.back = !in_flight_object.back;
+            in_flight_object.since = planner.now();
+            planner.facts.runner_cache.healthy.remove(&in_flight_object.uid);
         }
         // An unwritten move needs no wait.
-        if turns || landed || (reservation.back && wanted == Direction::Undo) {
-            reserved.push(reservation);
+        if changes_direction || landed || (in_flight_object.back && wanted == Direction::Undo) {
+            reserved.push(in_flight_object);
         }
     }
     planner.status.in_flight = reserved;

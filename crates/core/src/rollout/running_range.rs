@@ -24,11 +24,11 @@ pub(super) struct RunningRange {
 /// only rise.
 pub(super) fn running_range(view: &FleetView<'_, '_>, before: &RolloutStatus, facts: &PlanInput) -> RunningRange {
     let (rollout, consistent) = (view.rollout, facts.consistent);
-    let is_one = |object: &FleetObject| !object.is_run() && object.former.is_none();
+    let is_one = |object: &FleetObject| !object.is_run() && object.replacement_uid.is_none();
     // A terminating object runs until it is deleted.
     let there = view.fleet.iter().filter(|object| is_one(object));
     let there: Vec<Running<'_>> = there.map(|object| (object, object.runs(rollout, &facts.answers))).collect();
-    let reserved = view.status.reservations();
+    let reserved = view.status.in_flight_objects();
     let mut whole = BTreeSet::new();
     there.iter().for_each(|object| versions(rollout, &reserved, object, &mut whole));
     let parts = rollout.parts().enumerate().filter_map(|(at, part)| {
@@ -62,7 +62,7 @@ fn versions<'o>(
     all: &mut BTreeSet<Option<&'o str>>,
 ) {
     all.extend(meanwhile(rollout, reserved, object));
-    if object.legs.is_none() {
+    if object.object_progress.is_none() {
         all.insert(object.version());
         return;
     }
@@ -99,7 +99,7 @@ fn meanwhile<'o>(
     if !reserved.contains_key(object.uid()) {
         return Vec::new();
     }
-    match (&object.legs, object.mark_of(rollout)) {
+    match (&object.object_progress, object.annotation_of(rollout)) {
         (Some(_), _) => [rollout.from(), Some(rollout.to())].into_iter().flatten().map(Some).collect(),
         (None, Some(mark)) => vec![mark.was.as_deref(), Some(mark.to.as_str())],
         (None, None) => Vec::new(),

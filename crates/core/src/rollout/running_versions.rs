@@ -93,18 +93,18 @@ impl<'k> RunningVersions<'k> {
     /// Without observations.
     #[must_use]
     pub fn new(kind: &'k Kind) -> Self {
-        Self::beside(kind, LookupResults::default())
+        Self::with_lookups(kind, LookupResults::default())
     }
 
-    /// Without observations, with the results of [`Self::questions`].
+    /// Without observations, with the results of [`Self::lookups`].
     #[must_use]
-    pub fn beside(kind: &'k Kind, answers: LookupResults) -> Self {
+    pub fn with_lookups(kind: &'k Kind, answers: LookupResults) -> Self {
         Self { kind, objects: 0, seen: Vec::new(), unread: 0, shown: Vec::new(), answers }
     }
 
     /// Lookups of other objects that contain running versions.
     #[must_use]
-    pub fn questions(kind: &Kind) -> Vec<LookupRequest> {
+    pub fn lookups(kind: &Kind) -> Vec<LookupRequest> {
         let others = kind.admission.observe.iter().flat_map(ObservedPart::others);
         others.map(LookupRequest::of_versions).collect()
     }
@@ -171,10 +171,10 @@ impl<'k> RunningVersions<'k> {
     /// Every version that runs, is defined or is the target of a rollout, oldest first. `targets` are targets of active
     /// rollouts. Without targets, the active version counts as target.
     #[must_use]
-    pub fn standings(&self, targets: &[String]) -> Vec<VersionStatus> {
+    pub fn statuses(&self, targets: &[String]) -> Vec<VersionStatus> {
         let targets: Vec<VersionText> = targets.iter().map(|target| VersionText::new(target)).collect();
         let active = self.active();
-        let standing = |one: VersionText| {
+        let status_of = |one: VersionText| {
             let objects = self.seen.iter().find(|(seen, _)| seen.is(&one)).map_or(0, |(_, objects)| *objects);
             let is_active = active.is_some_and(|active| active.is(&one));
             let state = match objects {
@@ -200,7 +200,7 @@ impl<'k> RunningVersions<'k> {
                 version: one.text,
             }
         };
-        self.known(&targets).into_iter().map(standing).collect()
+        self.known(&targets).into_iter().map(status_of).collect()
     }
 
     /// The one version that runs everywhere; `None` while any object is unknown.
@@ -246,9 +246,9 @@ pub fn rollout_target(document: &Value) -> Option<String> {
     if document.pointer("/spec/workflow").is_some_and(|workflow| workflow == REWRITE) {
         return None;
     }
-    let is_asked_back = document.pointer("/spec/direction").and_then(Value::as_str) == Some("Undo");
-    let goes_back = is_asked_back || status.direction == Direction::Undo || status.undo_all;
-    let to = document.pointer(if goes_back { "/spec/from" } else { "/spec/to" });
+    let undo_requested = document.pointer("/spec/direction").and_then(Value::as_str) == Some("Undo");
+    let is_undo = undo_requested || status.direction == Direction::Undo || status.undo_all;
+    let to = document.pointer(if is_undo { "/spec/from" } else { "/spec/to" });
     to.and_then(Value::as_str).filter(|_| status.is_active()).map(str::to_owned)
 }
 

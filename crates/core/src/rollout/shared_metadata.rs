@@ -25,7 +25,7 @@ impl SharedMetadata {
     }
 
     /// As annotation value.
-    pub(super) fn told(&self) -> Option<Value> {
+    pub(super) fn to_annotation(&self) -> Option<Value> {
         serde_json::to_string(self).ok().map(Value::String)
     }
 

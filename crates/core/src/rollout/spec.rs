@@ -152,7 +152,7 @@ pub(super) struct FreezeSpec {
 
 impl StatesSpec {
     /// True if any word is defined.
-    pub(super) fn is_said(&self) -> bool {
+    pub(super) fn is_defined(&self) -> bool {
         [&self.started, &self.running, &self.done, &self.failed].into_iter().any(Option::is_some)
     }
 }

@@ -1,7 +1,7 @@
 //! Start conditions of a rollout.
 
-use super::checks::ChecksAsked;
-use super::converted_source::former_question;
+use super::checks::CheckTime;
+use super::converted_source::source_lookup;
 use super::facts::PlanInput;
 use super::fleet_object::{FleetObject, Membership};
 use super::fleet_rollout::{Direction, Rollout};
@@ -9,55 +9,56 @@ use super::http_probe::HttpProbe;
 use super::job_write::bad_template;
 use super::lookup_request::LookupRequest;
 use super::message::some;
-use super::rewrite::{crd_question, not_stored};
+use super::rewrite::{crd_lookup, not_stored};
 use super::status::RolloutStatus;
 use crate::definition::StartCheck;
 
 /// Lookups in the cluster: before a rollout begins, while it moves forward, and until it ends.
 #[must_use]
-pub fn rollout_questions(rollout: &Rollout, status: &RolloutStatus) -> Vec<LookupRequest> {
-    let goes_on = status.direction_of(rollout) == Direction::Forward;
-    let mut before = if looks_at_start(rollout, status) { rollout.checks.at_start() } else { Vec::new() };
+pub fn rollout_lookups(rollout: &Rollout, status: &RolloutStatus) -> Vec<LookupRequest> {
+    let is_forward = status.direction_of(rollout) == Direction::Forward;
+    let mut before = if needs_start_checks(rollout, status) { rollout.checks.at_start() } else { Vec::new() };
     if status.started.is_none() {
         before.extend(rollout.templates().into_iter().filter_map(|job| LookupRequest::of_template_of(&job.source)));
     }
-    let on_the_way = rollout.checks.on_the_way().into_iter().chain(crd_question(rollout));
+    let on_the_way = rollout.checks.on_the_way().into_iter().chain(crd_lookup(rollout));
     let versions = rollout.others().map(LookupRequest::of_versions);
-    let all = before.into_iter().chain(on_the_way.filter(|_| goes_on)).chain(former_question(rollout, status));
+    let all = before.into_iter().chain(on_the_way.filter(|_| is_forward)).chain(source_lookup(rollout, status));
     all.chain(versions).collect()
 }
 
 /// HTTP probes, at the same times.
 #[must_use]
-pub fn web_questions(rollout: &Rollout, status: &RolloutStatus) -> Vec<HttpProbe> {
-    let goes_on = status.direction_of(rollout) == Direction::Forward;
-    let before = if looks_at_start(rollout, status) { rollout.checks.web_at_start() } else { Vec::new() };
-    before.into_iter().chain(rollout.checks.web_on_the_way().into_iter().filter(|_| goes_on)).collect()
+pub fn http_probes(rollout: &Rollout, status: &RolloutStatus) -> Vec<HttpProbe> {
+    let is_forward = status.direction_of(rollout) == Direction::Forward;
+    let before = if needs_start_checks(rollout, status) { rollout.checks.web_at_start() } else { Vec::new() };
+    before.into_iter().chain(rollout.checks.web_on_the_way().into_iter().filter(|_| is_forward)).collect()
 }
 
 /// True if the results of start checks are needed.
-fn looks_at_start(rollout: &Rollout, status: &RolloutStatus) -> bool {
+fn needs_start_checks(rollout: &Rollout, status: &RolloutStatus) -> bool {
     status.started.is_none() || recheck_requested(rollout, status)
 }
 
 /// True if start checks are repeated because the current wave waits for them.
 pub(super) fn recheck_requested(rollout: &Rollout, status: &RolloutStatus) -> bool {
-    let goes_on = !status.is_over() && status.direction_of(rollout) == Direction::Forward;
-    let wave = rollout.waves.iter().find(|wave| Some(&wave.name) == status.wave.as_ref()).filter(|_| goes_on);
+    let is_forward = !status.is_over() && status.direction_of(rollout) == Direction::Forward;
+    let wave = rollout.waves.iter().find(|wave| Some(&wave.name) == status.wave.as_ref()).filter(|_| is_forward);
     wave.is_some_and(|wave| (status.before && wave.before.checks) || (status.wave_done.is_some() && wave.after.checks))
 }
 
 /// True if the planner needs the active rollouts over the same objects: before the start, before a finished rollout
 /// changes direction, and before a recheck of skipped objects.
 #[must_use]
-pub fn asks_for_others(rollout: &Rollout, status: &RolloutStatus) -> bool {
-    status.started.is_none() || status.turns_after_end(rollout.direction) || status.looks_for_left()
+pub fn needs_other_rollouts(rollout: &Rollout, status: &RolloutStatus) -> bool {
+    status.started.is_none() || status.turns_after_end(rollout.direction) || status.rechecks_skipped()
 }
 
 /// The reason why a finished rollout cannot change direction now: other rollouts move its objects.
 #[must_use]
 pub fn stays_over(rollout: &Rollout, status: &RolloutStatus, facts: &PlanInput) -> Option<String> {
-    let (other, _) = facts.others.first().filter(|_| status.started.is_some() && asks_for_others(rollout, status))?;
+    let (other, _) =
+        facts.others.first().filter(|_| status.started.is_some() && needs_other_rollouts(rollout, status))?;
     let wanted = match status.turns_after_end(rollout.direction) {
         true => format!("does not go {:?}", status.direction_of(rollout)),
         false => "does not look again for what it has left".to_owned(),
@@ -72,23 +73,23 @@ pub fn stays_over(rollout: &Rollout, status: &RolloutStatus, facts: &PlanInput) 
 /// Active rollouts over the same objects, one sentence each.
 pub(super) fn overlaps(facts: &PlanInput) -> Vec<String> {
     let others = facts.others.iter();
-    let told = others.map(|(name, objects)| {
+    let messages = others.map(|(name, objects)| {
         format!("rollout {name} is under way over {} of the same objects: {}", objects.len(), some(objects))
     });
-    told.collect()
+    messages.collect()
 }
 
 /// Message about the condition a rollout waits for now: a controller that is down, or a failing check.
 #[must_use]
 pub fn shut_now(rollout: &Rollout, status: &RolloutStatus, facts: &PlanInput) -> Option<String> {
-    let goes_on = status.direction_of(rollout) == Direction::Forward;
-    facts.shut.clone().or_else(|| rollout.checks.shut(&facts.answers).filter(|_| goes_on))
+    let is_forward = status.direction_of(rollout) == Direction::Forward;
+    facts.closed_gate.clone().or_else(|| rollout.checks.closed_gate(&facts.answers).filter(|_| is_forward))
 }
 
 /// True if the planner needs the parts of the definition that the CRD in the cluster lacks.
 #[must_use]
-pub fn asks_for_crd(rollout: &Rollout, status: &RolloutStatus) -> bool {
-    looks_at_start(rollout, status) && rollout.checks.start().iter().any(|check| matches!(check, StartCheck::Crd))
+pub fn needs_crd(rollout: &Rollout, status: &RolloutStatus) -> bool {
+    needs_start_checks(rollout, status) && rollout.checks.start().iter().any(|check| matches!(check, StartCheck::Crd))
 }
 
 /// All reasons that prevent a rollout from beginning, one sentence each.
@@ -98,7 +99,7 @@ pub fn start_refusals(rollout: &Rollout, fleet: &[FleetObject], facts: &PlanInpu
     refusals.extend(overlaps(facts));
     refusals.extend(rollout.templates().into_iter().filter_map(|job| bad_template(job, &facts.answers)));
     refusals.extend(not_stored(rollout, &facts.answers));
-    refusals.extend(unmet_checks(rollout, fleet, facts, ChecksAsked::AtStart));
+    refusals.extend(unmet_checks(rollout, fleet, facts, CheckTime::AtStart));
     refusals
 }
 
@@ -107,12 +108,12 @@ pub(super) fn unmet_checks(
     rollout: &Rollout,
     fleet: &[FleetObject],
     facts: &PlanInput,
-    when: ChecksAsked,
+    when: CheckTime,
 ) -> Vec<String> {
     let mut unmet = Vec::new();
     for check in rollout.checks.start() {
         match check {
-            StartCheck::Controllers => unmet.extend(facts.shut.iter().map(|why| format!("controllers: {why}"))),
+            StartCheck::Controllers => unmet.extend(facts.closed_gate.iter().map(|why| format!("controllers: {why}"))),
             StartCheck::Crd => unmet.extend(lacks(&rollout.checks.crd, facts.answers.crd())),
             StartCheck::Named(check) => unmet.extend(rollout.checks.faults(check, &facts.answers)),
             StartCheck::Needs => unmet.extend(rollout.checks.missing(&facts.answers, when)),
@@ -124,12 +125,16 @@ pub(super) fn unmet_checks(
 
 /// Refused upgrade paths, one per source version. Objects that opt out need none.
 fn off_the_path(rollout: &Rollout, fleet: &[FleetObject]) -> Vec<String> {
-    let goes = |object: &&FleetObject| {
+    let is_pending = |object: &&FleetObject| {
         let is_of_it = rollout.from.is_none() || object.version == rollout.from;
         let is_chosen = object.belongs == Membership::Chosen;
-        is_of_it && is_chosen && object.legs.is_none() && !object.is_going && !object.is_at(&rollout.to)
+        is_of_it
+            && is_chosen
+            && object.object_progress.is_none()
+            && !object.is_terminating
+            && !object.is_at(&rollout.to)
     };
-    let (out, on): (Vec<_>, Vec<_>) = fleet.iter().filter(goes).partition(|object| object.opts_out);
+    let (out, on): (Vec<_>, Vec<_>) = fleet.iter().filter(is_pending).partition(|object| object.opts_out);
     let mut versions: Vec<&str> = on.iter().filter_map(|object| object.version()).collect();
     // Without objects, uses `from` of the StagedRollout.
     versions.extend(rollout.from.as_deref().filter(|_| out.is_empty()));

@@ -5,9 +5,14 @@ use super::status::{ROLLED_BACK, RolloutPhase, RolloutStatus};
 
 /// The state word of a rollout that has begun and is at a wave. The second word, if given, must be written before the
 /// rollout continues.
-pub(super) fn state(rollout: &Rollout, status: &RolloutStatus, at: usize, told: Option<&str>) -> Option<String> {
-    if let Some(told) = told {
-        return Some(told.to_owned());
+pub(super) fn state(
+    rollout: &Rollout,
+    status: &RolloutStatus,
+    at: usize,
+    pending_state: Option<&str>,
+) -> Option<String> {
+    if let Some(pending_state) = pending_state {
+        return Some(pending_state.to_owned());
     }
     let wave = rollout.waves.get(at)?;
     let word = match (status.phase, status.direction) {

@@ -387,7 +387,7 @@ impl RolloutStatus {
 
     /// True during an undo.
     #[must_use]
-    pub fn goes_back(&self) -> bool {
+    pub fn is_undo(&self) -> bool {
         self.direction == Direction::Undo
     }
 
@@ -403,7 +403,7 @@ impl RolloutStatus {
 
     /// True if the runner must check objects skipped by a finished undo again: they may have been repaired.
     #[must_use]
-    pub fn looks_for_left(&self) -> bool {
+    pub fn rechecks_skipped(&self) -> bool {
         self.leaves_objects() || (self.is_taken_back() && self.recheck_requested)
     }
 
@@ -448,9 +448,9 @@ impl RolloutStatus {
         if let Some(way) = ways.into_iter().find(|way| *way != Direction::Forward) {
             return Err(format!("{name} goes {way:?}: that waits for no approval"));
         }
-        let asked: Vec<WaveSide> = SIDES.into_iter().filter(|side| rollout.asks_approval(wave, *side)).collect();
-        let side = match (asked.as_slice(), side) {
-            (asked, Some(side)) if asked.contains(&side) => side,
+        let required: Vec<WaveSide> = SIDES.into_iter().filter(|side| rollout.requires_approval(wave, *side)).collect();
+        let side = match (required.as_slice(), side) {
+            (required, Some(side)) if required.contains(&side) => side,
             ([one], None) => *one,
             ([_, _, ..], None) => {
                 return Err(format!(
@@ -458,7 +458,7 @@ impl RolloutStatus {
                      --after"
                 ));
             }
-            _ => return Err(not_asked(rollout, wave, side)),
+            _ => return Err(not_required(rollout, wave, side)),
         };
         let approved = match side {
             WaveSide::Before => &mut self.approved_before,
@@ -482,16 +482,16 @@ impl RolloutStatus {
         // Objects in rollback, or repaired ones, may have another Job by now.
         let is_spent = |one: &RolloutFailure| one.reason == JOB_FAILED && !one.cleared && !one.back;
         let is_spent = |uid: &str| self.failures.iter().any(|one| one.uid == uid && is_spent(one));
-        for reservation in self.in_flight.iter_mut().filter(|one| is_spent(&one.uid)) {
-            reservation.attempt = self.attempt;
-            reservation.tried = reservation.job.take().or_else(|| reservation.tried.take());
+        for in_flight_object in self.in_flight.iter_mut().filter(|one| is_spent(&one.uid)) {
+            in_flight_object.attempt = self.attempt;
+            in_flight_object.tried = in_flight_object.job.take().or_else(|| in_flight_object.tried.take());
         }
         // A resume of a finished rollout clears its skipped objects. A resume during an undo is about other failures.
-        let (is_over, goes_back) = (self.is_over(), self.direction != Direction::Forward);
-        let is_lost = |failure: &RolloutFailure| failure.reason == ANNOTATION_REMOVED && goes_back;
+        let (is_over, is_undo) = (self.is_over(), self.direction != Direction::Forward);
+        let is_lost = |failure: &RolloutFailure| failure.reason == ANNOTATION_REMOVED && is_undo;
         self.failures.retain(|failure| failure.reason == HELD || is_lost(failure));
-        let looked_at = self.failures.iter_mut().filter(|failure| is_over || !is_lost(failure));
-        looked_at.for_each(|failure| failure.cleared = true);
+        let reviewed = self.failures.iter_mut().filter(|failure| is_over || !is_lost(failure));
+        reviewed.for_each(|failure| failure.cleared = true);
         self.resumed = Some(rfc3339(now.wall));
         self.recheck_requested = self.is_taken_back();
         if matches!(self.phase, RolloutPhase::Paused | RolloutPhase::Failed) {
@@ -539,7 +539,7 @@ impl RolloutStatus {
 
     /// The status after a forced wait: timeouts restart.
     #[must_use]
-    pub fn going_on(&self, now: ClockReading) -> Self {
+    pub fn continuing(&self, now: ClockReading) -> Self {
         Self { resumed: Some(rfc3339(now.wall)), ..self.clone() }
     }
 
@@ -561,8 +561,8 @@ impl RolloutStatus {
         self.heading(rollout.direction)
     }
 
-    fn heading(&self, asked: Direction) -> Direction {
-        match asked {
+    fn heading(&self, requested: Direction) -> Direction {
+        match requested {
             Direction::Forward if self.undo_all => Direction::Undo,
             direction => direction,
         }
@@ -570,8 +570,8 @@ impl RolloutStatus {
 
     /// True if the rollout has finished, and must change direction for the given one in its StagedRollout.
     #[must_use]
-    pub fn turns_after_end(&self, asked: Direction) -> bool {
-        self.started.is_some() && self.is_over() && self.heading(asked) != self.direction
+    pub fn turns_after_end(&self, requested: Direction) -> bool {
+        self.started.is_some() && self.is_over() && self.heading(requested) != self.direction
     }
 
     /// The current wave.
@@ -590,18 +590,18 @@ impl RolloutStatus {
     pub fn under_way_back(&self) -> BTreeSet<String> {
         self.in_flight
             .iter()
-            .filter(|reservation| reservation.back)
-            .map(|reservation| reservation.uid.clone())
+            .filter(|in_flight_object| in_flight_object.back)
+            .map(|in_flight_object| in_flight_object.uid.clone())
             .collect()
     }
 
     /// Objects in flight, by uid.
-    pub(super) fn reservations(&self) -> HashMap<&str, &InFlightObject> {
-        self.in_flight.iter().map(|reservation| (reservation.uid.as_str(), reservation)).collect()
+    pub(super) fn in_flight_objects(&self) -> HashMap<&str, &InFlightObject> {
+        self.in_flight.iter().map(|in_flight_object| (in_flight_object.uid.as_str(), in_flight_object)).collect()
     }
 
-    pub(super) fn reservation(&self, uid: &str) -> Option<&InFlightObject> {
-        self.in_flight.iter().find(|reservation| reservation.uid == uid)
+    pub(super) fn in_flight_object(&self, uid: &str) -> Option<&InFlightObject> {
+        self.in_flight.iter().find(|in_flight_object| in_flight_object.uid == uid)
     }
 
     /// The uncleared failure of an object; lost annotations have the lowest priority.
@@ -622,10 +622,10 @@ impl RolloutStatus {
 }
 
 /// The error of an approval that is not required, with the required ones.
-fn not_asked(rollout: &Rollout, wave: &str, side: Option<WaveSide>) -> String {
+fn not_required(rollout: &Rollout, wave: &str, side: Option<WaveSide>) -> String {
     let name = rollout.name();
     let of = |wave: &str| {
-        SIDES.into_iter().filter(|side| rollout.asks_approval(wave, *side)).map(|side| side.of(wave)).collect()
+        SIDES.into_iter().filter(|side| rollout.requires_approval(wave, *side)).map(|side| side.of(wave)).collect()
     };
     let known: Vec<String> = rollout.waves().flat_map::<Vec<String>, _>(of).collect();
     if known.is_empty() {

@@ -35,8 +35,8 @@ pub(super) enum Completion {
 pub(super) struct StepContext<'a> {
     pub(super) rollout: &'a Rollout,
     pub(super) object: &'a FleetObject,
-    pub(super) legs: &'a ObjectProgress,
-    pub(super) leg: &'a WaveProgress,
+    pub(super) object_progress: &'a ObjectProgress,
+    pub(super) wave_progress: &'a WaveProgress,
 }
 
 /// A Job whose state determines the next step.
@@ -52,15 +52,15 @@ pub(super) struct WantedJob<'a> {
 
 impl<'a> StepContext<'a> {
     /// Context of an in-flight object.
-    pub(super) fn of(rollout: &'a Rollout, object: &'a FleetObject, reservation: &InFlightObject) -> Option<Self> {
-        let legs: &ObjectProgress = object.legs.as_deref()?;
-        let wave = rollout.waves.iter().position(|wave| wave.name == reservation.wave)?;
-        Some(Self { rollout, object, legs, leg: legs.under_way(wave)? })
+    pub(super) fn of(rollout: &'a Rollout, object: &'a FleetObject, in_flight_object: &InFlightObject) -> Option<Self> {
+        let object_progress: &ObjectProgress = object.object_progress.as_deref()?;
+        let wave = rollout.waves.iter().position(|wave| wave.name == in_flight_object.wave)?;
+        Some(Self { rollout, object, object_progress, wave_progress: object_progress.under_way(wave)? })
     }
 
     /// The steps of the workflow.
     pub(super) fn steps(self) -> &'a [WorkflowStep] {
-        let workflow = self.rollout.waves.get(self.leg.wave).and_then(|wave| wave.workflow.as_ref());
+        let workflow = self.rollout.waves.get(self.wave_progress.wave).and_then(|wave| wave.workflow.as_ref());
         workflow.map_or(&[], |workflow| workflow.steps.as_slice())
     }
 
@@ -71,12 +71,12 @@ impl<'a> StepContext<'a> {
 
     /// Actions on other objects in the current step and in an adjacent step that may be partially applied: the next
     /// step in a rollback, otherwise the last one. Each with its index.
-    pub(super) fn beside(self, back: bool) -> impl Iterator<Item = (usize, &'a ObjectAction)> {
-        let done = self.leg.done;
+    pub(super) fn object_actions(self, back: bool) -> impl Iterator<Item = (usize, &'a ObjectAction)> {
+        let done = self.wave_progress.done;
         let last = done.checked_sub(1);
         let places = if back { [Some(done), last] } else { [last, Some(done)] };
         places.into_iter().flatten().filter_map(move |at| {
-            let act = &self.steps().get(at)?.beside()?.act;
+            let act = &self.steps().get(at)?.object_step()?.act;
             // A deletion of other objects has no revert.
             let is_at_hand = if back { at < done } else { at == done };
             // The replacement must record that it was created from this object.
@@ -87,29 +87,29 @@ impl<'a> StepContext<'a> {
 
     /// True if the current step creates the replacement of the object.
     pub(super) fn may_be_made(self) -> bool {
-        let step = self.steps().get(self.leg.done).and_then(WorkflowStep::beside);
+        let step = self.steps().get(self.wave_progress.done).and_then(WorkflowStep::object_step);
         step.is_some_and(|step| matches!(step.act, ObjectAction::Convert))
     }
 
     /// The Job that applies the current step.
-    pub(super) fn job_ahead(self, reservation: &InFlightObject) -> Option<ObservedJob> {
-        let (step, it) = (self.leg.done, self.steps().get(self.leg.done)?);
+    pub(super) fn job_ahead(self, in_flight_object: &InFlightObject) -> Option<ObservedJob> {
+        let (step, it) = (self.wave_progress.done, self.steps().get(self.wave_progress.done)?);
         let WorkflowAct::Job { job, .. } = &it.act else { return None };
         let name =
-            format!("{}/{}", job.namespace(), job_name(self.rollout, reservation, &it.name, StepDirection::Done));
+            format!("{}/{}", job.namespace(), job_name(self.rollout, in_flight_object, &it.name, StepDirection::Done));
         Some(ObservedJob { name, step, back: false, lost: false })
     }
 
     /// True if the object was recreated from its replacement.
     pub(super) fn is_again(self) -> bool {
-        self.object.mark_of(self.rollout).is_some_and(|mark| mark.again.is_some())
+        self.object.annotation_of(self.rollout).is_some_and(|mark| mark.again.is_some())
     }
 
     /// Annotation of the replacement, from which the object can be recreated: its content once the object is deleted.
     /// `None` if the workflow cannot be reverted.
     pub(super) fn made_by(self) -> Option<String> {
         let workflow =
-            self.rollout.waves.get(self.leg.wave)?.workflow.as_ref().filter(|workflow| workflow.returns())?;
+            self.rollout.waves.get(self.wave_progress.wave)?.workflow.as_ref().filter(|workflow| workflow.returns())?;
         let new = || {
             RolloutAnnotation::new(
                 (&self.rollout.uid, &self.rollout.to),
@@ -117,7 +117,7 @@ impl<'a> StepContext<'a> {
                 ClockReading { wall: 0, steady: Duration::ZERO },
             )
         };
-        let mut mark = self.object.mark_of(self.rollout).cloned().unwrap_or_else(new);
+        let mut mark = self.object.annotation_of(self.rollout).cloned().unwrap_or_else(new);
         mark.step.insert(self.wave().to_owned(), workflow.steps.len());
         mark.unknown_waves.retain(|wave| wave != self.wave());
         mark.open.retain(|wave| wave != self.wave());
@@ -127,14 +127,14 @@ impl<'a> StepContext<'a> {
     }
 
     /// Annotation of the recreated object: its last step is reverted.
-    pub(super) fn mark_again(
+    pub(super) fn recreated_annotation(
         self,
         target: &str,
         generation: Option<i64>,
         shared: SharedMetadata,
     ) -> Option<RolloutAnnotation> {
-        let mut mark = self.object.mark_of(self.rollout)?.clone();
-        mark.step.insert(self.wave().to_owned(), self.leg.done.saturating_sub(1));
+        let mut mark = self.object.annotation_of(self.rollout)?.clone();
+        mark.step.insert(self.wave().to_owned(), self.wave_progress.done.saturating_sub(1));
         let (of, target) = (self.object.uid.clone(), target.to_owned());
         mark.again = Some(RecreatedFrom { of, target, generation, shared: Some(shared) });
         mark.place = None;
@@ -143,7 +143,7 @@ impl<'a> StepContext<'a> {
 
     /// Fields written by steps, with the written values.
     pub(super) fn left(self) -> Vec<(Path, Option<Value>)> {
-        let fields = (0..self.leg.done).flat_map(|step| self.fields(step));
+        let fields = (0..self.wave_progress.done).flat_map(|step| self.fields(step));
         fields.map(|(field, value)| (field.clone(), value.as_ref().map(|value| self.filled(value)))).collect()
     }
 
@@ -155,84 +155,90 @@ impl<'a> StepContext<'a> {
     }
 
     /// The observed Job of the current step, in either direction.
-    pub(super) fn seen_job(self, reservation: &InFlightObject) -> Option<&ObservedJob> {
-        reservation.job.as_ref().filter(|job| self.is_at(reservation, job))
+    pub(super) fn seen_job(self, in_flight_object: &InFlightObject) -> Option<&ObservedJob> {
+        in_flight_object.job.as_ref().filter(|job| self.is_at(in_flight_object, job))
     }
 
     /// True if a Job belongs to the current step.
-    pub(super) fn is_at(self, reservation: &InFlightObject, job: &ObservedJob) -> bool {
-        job.step + usize::from(job.back) == self.leg.done && !self.forgot_waves(reservation)
+    pub(super) fn is_at(self, in_flight_object: &InFlightObject, job: &ObservedJob) -> bool {
+        job.step + usize::from(job.back) == self.wave_progress.done && !self.forgot_waves(in_flight_object)
     }
 
     /// True if the object lost the record of earlier waves after it was put in flight, before a step of this wave: its
     /// progress is unknown.
-    fn forgot_waves(self, reservation: &InFlightObject) -> bool {
-        reservation.marked && !self.legs.is_run && self.object.mark_of(self.rollout).is_none()
+    fn forgot_waves(self, in_flight_object: &InFlightObject) -> bool {
+        in_flight_object.marked && !self.object_progress.is_run && self.object.annotation_of(self.rollout).is_none()
     }
 
     /// True if a Job step counted as applied without a Job: the step has no effect to revert.
     pub(super) fn was_by_hand(self, step: usize) -> bool {
-        self.object.mark_of(self.rollout).is_some_and(|mark| mark.kept.contains_key(&self.place(step)))
+        self.object.annotation_of(self.rollout).is_some_and(|mark| mark.kept.contains_key(&self.place(step)))
     }
 
     /// An observed Job that is missing from the object's annotation.
-    pub(super) fn lost_job(self, reservation: &InFlightObject) -> Option<&ObservedJob> {
-        reservation.tried.as_ref().filter(|job| job.lost)
+    pub(super) fn lost_job(self, in_flight_object: &InFlightObject) -> Option<&ObservedJob> {
+        in_flight_object.tried.as_ref().filter(|job| job.lost)
     }
 
     /// True if a Job of the current step was observed, in this attempt or the previous one.
-    pub(super) fn was_tried(self, reservation: &InFlightObject, step: usize) -> bool {
-        [&reservation.job, &reservation.tried].into_iter().flatten().any(|job| job.step == step)
+    pub(super) fn was_tried(self, in_flight_object: &InFlightObject, step: usize) -> bool {
+        [&in_flight_object.job, &in_flight_object.tried].into_iter().flatten().any(|job| job.step == step)
     }
 
     /// True if the object has begun this wave.
-    pub(super) fn has_begun(self, reservation: &InFlightObject) -> bool {
-        let done = if reservation.back { self.leg.done < self.leg.steps || self.leg.half } else { self.leg.done > 0 };
-        done || self.leg.open || self.seen_job(reservation).is_some() || self.half_tried(reservation).is_some()
+    pub(super) fn has_begun(self, in_flight_object: &InFlightObject) -> bool {
+        let done = if in_flight_object.back {
+            self.wave_progress.done < self.wave_progress.steps || self.wave_progress.half
+        } else {
+            self.wave_progress.done > 0
+        };
+        done || self.wave_progress.open
+            || self.seen_job(in_flight_object).is_some()
+            || self.half_tried(in_flight_object).is_some()
     }
 
     /// The Job of an earlier attempt at the next step, if no newer Job was observed: its effects are unknown.
-    pub(super) fn half_tried(self, reservation: &InFlightObject) -> Option<&ObservedJob> {
-        let is_next = |job: &&ObservedJob| !reservation.back && !job.back && job.step == self.leg.done;
-        reservation.tried.as_ref().filter(is_next).filter(|_| self.seen_job(reservation).is_none())
+    pub(super) fn half_tried(self, in_flight_object: &InFlightObject) -> Option<&ObservedJob> {
+        let is_next = |job: &&ObservedJob| !in_flight_object.back && !job.back && job.step == self.wave_progress.done;
+        in_flight_object.tried.as_ref().filter(is_next).filter(|_| self.seen_job(in_flight_object).is_none())
     }
 
     /// The next step, and its index.
-    pub(super) fn next_step(self, reservation: &InFlightObject) -> Option<(usize, &'a WorkflowStep)> {
-        let at = match reservation.back {
-            true if self.leg.done > self.leg.floor => self.leg.done.checked_sub(1)?,
+    pub(super) fn next_step(self, in_flight_object: &InFlightObject) -> Option<(usize, &'a WorkflowStep)> {
+        let at = match in_flight_object.back {
+            true if self.wave_progress.done > self.wave_progress.floor => self.wave_progress.done.checked_sub(1)?,
             true => return None,
-            false => self.leg.done,
+            false => self.wave_progress.done,
         };
         Some((at, self.steps().get(at)?))
     }
 
     /// The Job of the next step.
-    pub(super) fn wanted_job(self, reservation: &InFlightObject) -> Option<WantedJob<'a>> {
-        let (step, it) = self.next_step(reservation)?;
+    pub(super) fn wanted_job(self, in_flight_object: &InFlightObject) -> Option<WantedJob<'a>> {
+        let (step, it) = self.next_step(in_flight_object)?;
         let WorkflowAct::Job { job, undo } = &it.act else { return None };
         let (job, way) =
-            if reservation.back { (undo.as_ref()?, StepDirection::Undone) } else { (job, StepDirection::Done) };
-        if reservation.back && self.was_by_hand(step) {
+            if in_flight_object.back { (undo.as_ref()?, StepDirection::Undone) } else { (job, StepDirection::Done) };
+        if in_flight_object.back && self.was_by_hand(step) {
             return None;
         }
-        let name = job_name(self.rollout, reservation, &it.name, way);
-        let known = self.seen_job(reservation).filter(|seen| seen.back == reservation.back);
+        let name = job_name(self.rollout, in_flight_object, &it.name, way);
+        let known = self.seen_job(in_flight_object).filter(|seen| seen.back == in_flight_object.back);
         let title = known.map_or_else(|| format!("{}/{name}", job.namespace()), |seen| seen.name.clone());
         Some(WantedJob { title, job, step, name, is_known: known.is_some() })
     }
 
     /// True if the current step can be reverted and has effects to revert.
-    pub(super) fn can_go_back(self, reservation: &InFlightObject) -> bool {
-        let is_begun = self.leg.open || self.seen_job(reservation).is_some();
+    pub(super) fn can_revert(self, in_flight_object: &InFlightObject) -> bool {
+        let is_begun = self.wave_progress.open || self.seen_job(in_flight_object).is_some();
         let is_held = |(_, step): (usize, &WorkflowStep)| step.irreversible.is_some() && is_begun;
-        let floor = self.leg.floor;
-        !self.next_step(reservation).is_some_and(is_held) && (self.leg.done > floor || floor == 0)
+        let floor = self.wave_progress.floor;
+        !self.next_step(in_flight_object).is_some_and(is_held) && (self.wave_progress.done > floor || floor == 0)
     }
 
     /// Text that names the next step.
-    pub(super) fn told(self, reservation: &InFlightObject) -> String {
-        self.at_hand(reservation).map_or_else(
+    pub(super) fn step_label(self, in_flight_object: &InFlightObject) -> String {
+        self.at_hand(in_flight_object).map_or_else(
             || "the end".to_owned(),
             |(step, way)| match way {
                 StepDirection::Done => format!("step {}", step.name),
@@ -242,20 +248,20 @@ impl<'a> StepContext<'a> {
     }
 
     /// The current step and its direction, taken from the observed Job, which may be older than a change of direction.
-    pub(super) fn at_hand(self, reservation: &InFlightObject) -> Option<(&'a WorkflowStep, StepDirection)> {
+    pub(super) fn at_hand(self, in_flight_object: &InFlightObject) -> Option<(&'a WorkflowStep, StepDirection)> {
         let way = |back| if back { StepDirection::Undone } else { StepDirection::Done };
-        match self.seen_job(reservation) {
+        match self.seen_job(in_flight_object) {
             Some(seen) => Some((self.steps().get(seen.step)?, way(seen.back))),
-            None => self.next_step(reservation).map(|(_, step)| (step, way(reservation.back))),
+            None => self.next_step(in_flight_object).map(|(_, step)| (step, way(in_flight_object.back))),
         }
     }
 
     /// The patch that applies the next step, including its fields.
     pub(super) fn forward(self, now: ClockReading, half: Completion) -> ObjectPatch {
         let (mut patch, mut mark) = (self.patch(), self.mark(now));
-        let (step, place) = (self.leg.done, self.place(self.leg.done));
+        let (step, place) = (self.wave_progress.done, self.place(self.wave_progress.done));
         for (field, value) in self.fields(step) {
-            let Some(seen) = self.legs.fields.get(field) else { continue };
+            let Some(seen) = self.object_progress.fields.get(field) else { continue };
             let value = value.as_ref().map(|value| self.filled(value));
             patch.write(field, seen, value.as_ref());
             mark.kept.entry(place.clone()).or_default().insert(field.to_string(), seen.kept());
@@ -271,17 +277,18 @@ impl<'a> StepContext<'a> {
 
     /// True if the next step writes fields of the object.
     pub(super) fn writes_next(&self) -> bool {
-        !self.fields(self.leg.done).is_empty()
+        !self.fields(self.wave_progress.done).is_empty()
     }
 
     /// The patch that reverts the last applied step and restores the previous field values.
     pub(super) fn back(self, now: ClockReading) -> ObjectPatch {
         let mut patch = FieldPatch::new(&self.object.uid);
         let mut mark = self.mark(now);
-        let step = self.leg.done.saturating_sub(1);
+        let step = self.wave_progress.done.saturating_sub(1);
         let kept = mark.kept.remove(&self.place(step)).unwrap_or_default();
         for (field, value) in self.fields(step).iter().rev() {
-            let (Some(seen), Some(kept)) = (self.legs.fields.get(field), kept.get(&field.to_string())) else {
+            let (Some(seen), Some(kept)) = (self.object_progress.fields.get(field), kept.get(&field.to_string()))
+            else {
                 continue;
             };
             let left = value.as_ref().map(|value| self.filled(value));
@@ -293,7 +300,11 @@ impl<'a> StepContext<'a> {
     /// Message about a field that a step of the wave wrote and another client has changed.
     pub(super) fn changed(self) -> Option<String> {
         let is_changed = |field: &Path, left: Option<&Value>| {
-            self.legs.fields.get(field).is_some_and(|seen| !seen.is(left)).then(|| told(field, left))
+            self.object_progress
+                .fields
+                .get(field)
+                .is_some_and(|seen| !seen.is(left))
+                .then(|| changed_message(field, left))
         };
         self.last_left().iter().find_map(|(field, left)| is_changed(field, left.as_ref()))
     }
@@ -301,7 +312,7 @@ impl<'a> StepContext<'a> {
     /// Fields that steps of the wave wrote, with the last written values.
     fn last_left(self) -> BTreeMap<&'a Path, Option<Value>> {
         let mut left: BTreeMap<&Path, Option<Value>> = BTreeMap::new();
-        for (field, value) in (0..self.leg.done).flat_map(|step| self.fields(step)) {
+        for (field, value) in (0..self.wave_progress.done).flat_map(|step| self.fields(step)) {
             left.retain(|known, _| known.common(field) < known.len().min(field.len()));
             left.insert(field, value.as_ref().map(|value| self.filled(value)));
         }
@@ -312,9 +323,9 @@ impl<'a> StepContext<'a> {
     /// of earlier steps.
     fn patch(self) -> FieldPatch {
         let mut patch = FieldPatch::new(&self.object.uid);
-        if self.steps().get(self.leg.done).is_some_and(|step| step.irreversible.is_some()) {
+        if self.steps().get(self.wave_progress.done).is_some_and(|step| step.irreversible.is_some()) {
             let left = self.last_left().into_keys();
-            left.filter_map(|field| Some((field, self.legs.fields.get(field)?)))
+            left.filter_map(|field| Some((field, self.object_progress.fields.get(field)?)))
                 .for_each(|(field, seen)| patch.expects(field, seen));
         }
         patch
@@ -322,12 +333,12 @@ impl<'a> StepContext<'a> {
 
     /// Message about a field of the last step that holds neither the written value nor the previous one.
     pub(super) fn not_left(self) -> Option<String> {
-        let step = self.leg.done.checked_sub(1)?;
-        let kept = self.object.mark_of(self.rollout)?.kept.get(&self.place(step))?;
+        let step = self.wave_progress.done.checked_sub(1)?;
+        let kept = self.object.annotation_of(self.rollout)?.kept.get(&self.place(step))?;
         self.fields(step).iter().find_map(|(field, value)| {
-            let (seen, kept) = (self.legs.fields.get(field)?, kept.get(&field.to_string())?);
+            let (seen, kept) = (self.object_progress.fields.get(field)?, kept.get(&field.to_string())?);
             let left = value.as_ref().map(|value| self.filled(value));
-            (!seen.is(left.as_ref()) && !seen.is_again(kept)).then(|| told(field, left.as_ref()))
+            (!seen.is(left.as_ref()) && !seen.is_again(kept)).then(|| changed_message(field, left.as_ref()))
         })
     }
 
@@ -337,7 +348,7 @@ impl<'a> StepContext<'a> {
         let (patch, mut mark) = (FieldPatch::new(&self.object.uid), self.mark(now));
         mark.open.retain(|wave| wave != self.wave());
         mark.open.push(self.wave().to_owned());
-        self.stepped(patch, mark, self.leg.done.saturating_sub(1))
+        self.stepped(patch, mark, self.wave_progress.done.saturating_sub(1))
     }
 
     /// The patch that begins an irreversible next step: later rollbacks stop at this step.
@@ -350,7 +361,7 @@ impl<'a> StepContext<'a> {
     /// The patch that resets progress to `done` steps. The removed steps were waits.
     pub(super) fn waits_again(self, now: ClockReading, done: usize) -> ObjectPatch {
         let mut mark = self.mark(now);
-        (done..self.leg.done).for_each(|step| drop(mark.kept.remove(&self.place(step))));
+        (done..self.wave_progress.done).for_each(|step| drop(mark.kept.remove(&self.place(step))));
         self.stepped(FieldPatch::new(&self.object.uid), mark, done)
     }
 
@@ -370,7 +381,7 @@ impl<'a> StepContext<'a> {
         let text = |mark: &RolloutAnnotation| json!(serde_json::to_string(mark).unwrap_or_default());
         let place = Path::default().join("metadata").join("annotations").join(ANNOTATION);
         let there = if self.object.has_annotations { 2 } else { 1 };
-        let before = self.object.noted.text().map(|text| json!(text));
+        let before = self.object.annotation_content.text().map(|text| json!(text));
         let seen = ObservedField::plain(before.clone(), if before.is_some() { 3 } else { there });
         patch.write(&place, &seen, mark.as_ref().map(text).as_ref());
         let FleetObject { namespace, name, uid, .. } = self.object;
@@ -379,7 +390,7 @@ impl<'a> StepContext<'a> {
 
     /// The annotation of this rollout, with the current time.
     fn mark(self, now: ClockReading) -> RolloutAnnotation {
-        match self.object.mark_of(self.rollout) {
+        match self.object.annotation_of(self.rollout) {
             Some(mark) => RolloutAnnotation { at: rfc3339(now.wall), ..mark.clone() },
             None => RolloutAnnotation::new((&self.rollout.uid, &self.rollout.to), None, now),
         }
@@ -387,7 +398,7 @@ impl<'a> StepContext<'a> {
 
     /// The name of the wave.
     pub(super) fn wave(&self) -> &str {
-        self.rollout.waves.get(self.leg.wave).map_or("", |wave| wave.name.as_str())
+        self.rollout.waves.get(self.wave_progress.wave).map_or("", |wave| wave.name.as_str())
     }
 
     pub(super) fn place(self, step: usize) -> String {
@@ -396,7 +407,7 @@ impl<'a> StepContext<'a> {
 
     /// The fields that a step writes.
     fn fields(self, step: usize) -> &'a [(Path, Option<Value>)] {
-        let workflow = self.rollout.waves.get(self.leg.wave).and_then(|wave| wave.workflow.as_ref());
+        let workflow = self.rollout.waves.get(self.wave_progress.wave).and_then(|wave| wave.workflow.as_ref());
         match workflow.and_then(|workflow| workflow.steps.get(step)).map(|step| &step.act) {
             Some(WorkflowAct::Set(fields)) => fields,
             _ => &[],
@@ -431,7 +442,7 @@ impl<'a> StepContext<'a> {
 }
 
 /// The message about a field that changed after a step wrote it.
-fn told(field: &Path, left: Option<&Value>) -> String {
+fn changed_message(field: &Path, left: Option<&Value>) -> String {
     let left = left.map_or_else(|| "nothing".to_owned(), |left| excerpt(&left.to_string()));
     format!("{field} was changed by somebody since: the rollout left {left} there")
 }

@@ -20,16 +20,16 @@ pub struct StepDescription {
 /// The steps of each object, if other objects are written too or the object is stored again. Empty if steps only write
 /// the object and run Jobs.
 #[must_use]
-pub fn told_steps(rollout: &Rollout) -> Vec<StepDescription> {
+pub fn step_descriptions(rollout: &Rollout) -> Vec<StepDescription> {
     let mut workflows = Vec::new();
     for workflow in rollout.waves.iter().filter(|wave| !wave.is_run).filter_map(|wave| wave.workflow.as_ref()) {
         let is_known = workflows.iter().any(|known: &&Workflow| known.name == workflow.name);
-        let is_told = rollout.stores.is_some() || workflow.steps.iter().any(|step| step.beside().is_some());
-        if !is_known && is_told {
+        let is_described = rollout.stores.is_some() || workflow.steps.iter().any(|step| step.object_step().is_some());
+        if !is_known && is_described {
             workflows.push(workflow);
         }
     }
-    let told = workflows.into_iter().flat_map(|workflow| {
+    let descriptions = workflows.into_iter().flat_map(|workflow| {
         workflow.steps.iter().map(|step| StepDescription {
             workflow: workflow.name.clone(),
             name: step.name.clone(),
@@ -37,13 +37,13 @@ pub fn told_steps(rollout: &Rollout) -> Vec<StepDescription> {
             irreversible: step.irreversible.clone(),
         })
     });
-    told.collect()
+    descriptions.collect()
 }
 
 /// The effect of a rollback on a deleted object.
 fn again(workflow: &Workflow, step: &WorkflowStep) -> &'static str {
-    let goes = step.beside().is_some_and(|step| matches!(step.act, ObjectAction::DeleteSource));
-    if goes && workflow.returns() { "; going back makes it anew of what it has become" } else { "" }
+    let is_deletion = step.object_step().is_some_and(|step| matches!(step.act, ObjectAction::DeleteSource));
+    if is_deletion && workflow.returns() { "; going back makes it anew of what it has become" } else { "" }
 }
 
 /// The condition under which a step applies.
@@ -64,7 +64,7 @@ fn does(rollout: &Rollout, step: &WorkflowStep) -> String {
         }
         WorkflowAct::Wait { .. } => "waits for the object".to_owned(),
         WorkflowAct::Job { .. } => "runs a Job".to_owned(),
-        WorkflowAct::Beside(beside) => match &beside.act {
+        WorkflowAct::OnObjects(object_step) => match &object_step.act {
             ObjectAction::Wait { on, until } => waits(on, until, &target),
             ObjectAction::Convert => format!("makes its {target}"),
             ObjectAction::Recreate(recreation) => format!(

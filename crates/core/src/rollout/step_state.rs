@@ -10,37 +10,37 @@ use crate::definition::{ObjectAction, StepDirection};
 /// The next action on other objects before the current step: a partially applied adjacent step is first completed or
 /// reverted.
 pub(super) fn half_done(
-    traveller: StepContext<'_>,
-    reservation: &InFlightObject,
+    context: StepContext<'_>,
+    in_flight_object: &InFlightObject,
     answers: &LookupResults,
 ) -> Option<StepChange> {
-    let at_hand = traveller.next_step(reservation).map(|(at, _)| at);
-    let mut half = traveller.beside(reservation.back).filter(|(at, _)| Some(*at) != at_hand);
+    let at_hand = context.next_step(in_flight_object).map(|(at, _)| at);
+    let mut half = context.object_actions(in_flight_object.back).filter(|(at, _)| Some(*at) != at_hand);
     let (step, act) = half.next()?;
-    stepping_of(steps::progress(ObjectStepInput { traveller, step, answers }, act, way(reservation.back)))
+    stepping_of(steps::progress(ObjectStepInput { context, step, answers }, act, way(in_flight_object.back)))
 }
 
 /// The reason why a rollback cannot proceed: an object of the target kind exists that is not known as its replacement.
-pub(super) fn beside_earlier_one(
-    traveller: StepContext<'_>,
-    reservation: &InFlightObject,
+pub(super) fn conflicting_replacement(
+    context: StepContext<'_>,
+    in_flight_object: &InFlightObject,
     answers: &LookupResults,
 ) -> Option<StepChange> {
-    let (step, _) = traveller.next_step(reservation).filter(|_| reservation.back)?;
-    stepping_of(steps::beside_earlier(ObjectStepInput { traveller, step, answers })?)
+    let (step, _) = context.next_step(in_flight_object).filter(|_| in_flight_object.back)?;
+    stepping_of(steps::conflicting_replacement_outcome(ObjectStepInput { context, step, answers })?)
 }
 
 /// Progress of the current step, which acts on other objects.
 pub(super) fn progress_of(
-    traveller: StepContext<'_>,
+    context: StepContext<'_>,
     (step, act): (usize, &ObjectAction),
     back: bool,
     answers: &LookupResults,
 ) -> StepOutcome {
-    if back && traveller.was_by_hand(step) {
+    if back && context.was_by_hand(step) {
         return StepOutcome::Done;
     }
-    steps::progress(ObjectStepInput { traveller, step, answers }, act, way(back))
+    steps::progress(ObjectStepInput { context, step, answers }, act, way(back))
 }
 
 /// The consequence of an unfinished step for its object.
@@ -56,12 +56,12 @@ pub(super) fn stepping_of(progress: StepOutcome) -> Option<StepChange> {
 
 /// The write that recreates an object deleted for another one, if it is missing now.
 pub(super) fn open_gap(
-    traveller: StepContext<'_>,
-    reservation: &InFlightObject,
+    context: StepContext<'_>,
+    in_flight_object: &InFlightObject,
     answers: &LookupResults,
 ) -> Option<Box<ObjectWrite>> {
-    traveller.beside(reservation.back).find_map(|(step, act)| {
-        match progress_of(traveller, (step, act), reservation.back, answers) {
+    context.object_actions(in_flight_object.back).find_map(|(step, act)| {
+        match progress_of(context, (step, act), in_flight_object.back, answers) {
             StepOutcome::Next(write) if write.closes_gap() => Some(write),
             _ => None,
         }
@@ -69,10 +69,11 @@ pub(super) fn open_gap(
 }
 
 /// True if the first step is partially applied and not yet counted.
-pub(super) fn has_begun_beside(traveller: StepContext<'_>, answers: &LookupResults) -> bool {
-    let first = traveller.beside(true).find(|(at, act)| *at == traveller.leg.done && act.is_undone_by_writes());
+pub(super) fn has_uncounted_changes(context: StepContext<'_>, answers: &LookupResults) -> bool {
+    let first =
+        context.object_actions(true).find(|(at, act)| *at == context.wave_progress.done && act.is_undone_by_writes());
     let progress = first
-        .map(|(step, act)| steps::progress(ObjectStepInput { traveller, step, answers }, act, StepDirection::Undone));
+        .map(|(step, act)| steps::progress(ObjectStepInput { context, step, answers }, act, StepDirection::Undone));
     progress.is_some_and(|progress| stepping_of(progress).is_some())
 }
 

@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn unlisted_approval_is_ignored() {
-        for (said, why) in [
+        for (input, why) in [
             (json!([]), "is empty: leave it out, or name approval, checks, {wait: 10m}"),
             (json!("10m"), "\"10m\" is not known. Known here: approval, checks, {wait: 10m}"),
             (json!(["aproval"]), "\"aproval\" is not known, did you mean \"approval\"?"),
@@ -143,8 +143,8 @@ mod tests {
             (json!([["approval"]]), "[\"approval\"] is nothing to wait for"),
             (json!(true), "true is nothing to wait for"),
         ] {
-            let error = WaveGate::read(&said).unwrap_err();
-            assert!(error.contains(why), "{said}: {error}");
+            let error = WaveGate::read(&input).unwrap_err();
+            assert!(error.contains(why), "{input}: {error}");
         }
     }
 }

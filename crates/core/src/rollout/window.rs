@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn invalid_window_is_refused() {
-        for (days, from, to, said) in [
+        for (days, from, to, expected) in [
             (&["mo"][..], "09:00", "16:00", "\"mo\" is no day: use mon, tue"),
             (&["mon-fry"], "09:00", "16:00", "\"mon-fry\" is no day"),
             (&[], "9:00", "16:00", "\"9:00\" is no time of the day"),
@@ -160,7 +160,7 @@ mod tests {
             (&[], "24:00", "02:00", "is never"),
         ] {
             let error = window(days, from, to).unwrap_err();
-            assert!(error.contains(said), "{error}");
+            assert!(error.contains(expected), "{error}");
         }
     }
 

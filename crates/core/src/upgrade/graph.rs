@@ -124,7 +124,7 @@ impl Graph {
         let mut problems = Vec::new();
         for Hop { from, to, .. } in &self.rules {
             match to {
-                Target::Range(to) if !to.goes_beyond(from) => problems
+                Target::Range(to) if !to.exceeds(from) => problems
                     .push(format!("the rule from {from} to {to} can never hold: only newer versions may follow")),
                 _ => {}
             }

@@ -60,7 +60,7 @@ impl Range {
     }
 
     /// Returns whether the range contains a version newer than the first version of another range.
-    pub(crate) fn goes_beyond(&self, other: &Self) -> bool {
+    pub(crate) fn exceeds(&self, other: &Self) -> bool {
         let first = other.first().unwrap_or_else(|| Version::new(0, 0, 0));
         let first = numbers(&first);
         self.0.iter().all(|(side, bound)| *side == Bound::AtLeast || *bound > first)

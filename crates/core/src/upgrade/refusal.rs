@@ -15,7 +15,7 @@ pub(crate) struct Refused {
 
 impl Refused {
     /// The refusal, with versions in this spelling.
-    pub(crate) fn told(&self, spell: impl Fn(&Version) -> String) -> String {
+    pub(crate) fn refusal_message(&self, spell: impl Fn(&Version) -> String) -> String {
         let Self { running, wanted, next } = self;
         let what = if wanted.cmp_precedence(running).is_lt() { "downgrade" } else { "upgrade" };
         let way = match next {
@@ -28,6 +28,6 @@ impl Refused {
 
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.told(Version::to_string))
+        f.write_str(&self.refusal_message(Version::to_string))
     }
 }

@@ -8,7 +8,7 @@ pub(super) enum ElementChange {
     /// The element corresponds to the next element of the new list.
     Paired,
     /// The element was removed.
-    Gone,
+    Removed,
     /// The next element of the new list was added.
     Added,
 }
@@ -30,7 +30,7 @@ pub(super) fn alignment(old: &[Json<'_>], new: &[Json<'_>]) -> Vec<ElementChange
             changes.push(ElementChange::Paired);
         } else if left > 0 && cost(left - 1, right) + 1 == here {
             left -= 1;
-            changes.push(ElementChange::Gone);
+            changes.push(ElementChange::Removed);
         } else {
             right = right.saturating_sub(1);
             changes.push(ElementChange::Added);

@@ -10,36 +10,36 @@ use std::cell::OnceCell;
 pub(crate) struct Caller<'c> {
     /// `None` if the client waits without limit.
     is_awaited: Option<&'c dyn Fn() -> bool>,
-    gone: OnceCell<()>,
+    disconnected: OnceCell<()>,
 }
 
 /// The client has disconnected.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) struct CallerGone;
+pub(crate) struct ClientDisconnected;
 
 impl<'c> Caller<'c> {
     /// A client that waits without limit.
     pub(crate) fn patient() -> Self {
-        Self { is_awaited: None, gone: OnceCell::new() }
+        Self { is_awaited: None, disconnected: OnceCell::new() }
     }
 
     /// A client that waits while `is_awaited` returns true.
     pub(crate) fn waiting_while(is_awaited: &'c dyn Fn() -> bool) -> Self {
-        Self { is_awaited: Some(is_awaited), gone: OnceCell::new() }
+        Self { is_awaited: Some(is_awaited), disconnected: OnceCell::new() }
     }
 
     /// Checks whether the client still waits.
-    pub(crate) fn waits(&self) -> Result<(), CallerGone> {
+    pub(crate) fn waits(&self) -> Result<(), ClientDisconnected> {
         self.waited()?;
         if self.is_awaited.is_some_and(|is_awaited| !is_awaited()) {
-            self.gone.get_or_init(|| ());
+            self.disconnected.get_or_init(|| ());
         }
         self.waited()
     }
 
     /// Returns whether all earlier checks succeeded.
-    pub(crate) fn waited(&self) -> Result<(), CallerGone> {
-        if self.gone.get().is_some() { Err(CallerGone) } else { Ok(()) }
+    pub(crate) fn waited(&self) -> Result<(), ClientDisconnected> {
+        if self.disconnected.get().is_some() { Err(ClientDisconnected) } else { Ok(()) }
     }
 }
 
@@ -56,7 +56,7 @@ mod tests {
         assert_eq!(caller.waited(), Ok(()), "nobody has asked");
         assert_eq!(
             (caller.waits(), caller.waits(), caller.waited()),
-            (Err(CallerGone), Err(CallerGone), Err(CallerGone))
+            (Err(ClientDisconnected), Err(ClientDisconnected), Err(ClientDisconnected))
         );
         assert_eq!(Caller::patient().waits(), Ok(()));
     }

@@ -32,22 +32,22 @@ fn compare(mut old: Json<'_>, new: &Json<'_>, path: &mut String, patch: &mut Vec
 
 fn compare_members(old: Members<'_>, new: &Members<'_>, path: &mut String, patch: &mut Vec<PatchOperation>) {
     let mut before = old.into_pairs().peekable();
-    let mut gone: Vec<_> = Vec::new();
+    let mut removed: Vec<_> = Vec::new();
     for (name, value) in new.iter() {
         while let Some(other) = before.next_if(|(other, _)| other != name) {
-            gone.push(other);
+            removed.push(other);
         }
         // A member that was removed and added again is at the end.
         let was = before.next().or_else(|| {
-            let at = gone.iter().position(|(other, _)| other == name)?;
-            Some(gone.remove(at))
+            let at = removed.iter().position(|(other, _)| other == name)?;
+            Some(removed.remove(at))
         });
         inside(path, name, |path| match was {
             Some((_, was)) => compare(was, value, path, patch),
             None => patch.push(PatchOperation { op: "add", path: path.clone(), value: value.to_text() }),
         });
     }
-    for (name, _) in gone.into_iter().chain(before) {
+    for (name, _) in removed.into_iter().chain(before) {
         inside(path, &name, |path| {
             patch.push(PatchOperation { op: "remove", path: path.clone(), value: String::new() });
         });
@@ -70,7 +70,7 @@ fn compare_elements(old: Vec<Json<'_>>, new: &[Json<'_>], path: &mut String, pat
     for change in changes {
         let (was, is) = match change {
             ElementChange::Paired => (old.next(), new.next()),
-            ElementChange::Gone => (old.next(), None),
+            ElementChange::Removed => (old.next(), None),
             ElementChange::Added => (None, new.next()),
         };
         inside(path, &at.to_string(), |path| match (was, is) {
@@ -83,7 +83,7 @@ fn compare_elements(old: Vec<Json<'_>>, new: &[Json<'_>], path: &mut String, pat
             }
             (None, None) => {}
         });
-        at += usize::from(change != ElementChange::Gone);
+        at += usize::from(change != ElementChange::Removed);
     }
 }
 

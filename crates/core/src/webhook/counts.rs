@@ -50,30 +50,30 @@ impl BodyCounts {
     /// Counts the contents of parsed fields in the objects of a conversion review: in every list that is the value of a
     /// nested member. In an admission review, every such value counts as an object, and no list does.
     pub(super) fn within(body: &[u8], opened: &AccessedFields) -> Self {
-        let mut look = Look { opened, ..Look::default() };
+        let mut scan = BodyScan { opened, ..BodyScan::default() };
         let mut at = 0;
         while let Some(byte) = body.get(at) {
             at += 1;
             match byte {
                 b'"' => {
                     let end = string_end(body, at - 1);
-                    look.string(body.get(at..end).unwrap_or_default());
+                    scan.string(body.get(at..end).unwrap_or_default());
                     at = end;
                 }
-                b'{' | b'[' => look.opens(*byte, at),
-                b'}' | b']' => look.closes(at),
-                b',' => look.comma(at),
+                b'{' | b'[' => scan.opens(*byte, at),
+                b'}' | b']' => scan.closes(at),
+                b',' => scan.comma(at),
                 _ => {}
             }
         }
         // An object without an end is not read.
-        look.object_ends(at);
-        look.found
+        scan.object_ends(at);
+        scan.found
     }
 }
 
 /// A scan of a body up to some byte.
-struct Look<'r> {
+struct BodyScan<'r> {
     /// The parsed part of an object.
     opened: &'r AccessedFields,
     /// The open values, from the review on, as far as they are tracked.
@@ -109,19 +109,19 @@ enum Spot<'r> {
     Of(&'r AccessedFields),
 }
 
-impl Default for Look<'_> {
+impl Default for BodyScan<'_> {
     fn default() -> Self {
         let (own, found) = (Contents::default(), BodyCounts::default());
         Self { opened: &AccessedFields::Nothing, open: Vec::new(), below: 0, counts: false, own, begun: 0, found }
     }
 }
 
-impl<'r> Look<'r> {
+impl<'r> BodyScan<'r> {
     /// A name or a value, with its closing quote.
     fn string(&mut self, text: &[u8]) {
         match self.open.last_mut() {
             // An annotation may contain JSON.
-            _ if self.below > 0 => self.beside(count(b',', text), self.counts),
+            _ if self.below > 0 => self.add_siblings(count(b',', text), self.counts),
             Some(open) if open.awaits_name => {
                 open.awaits_name = false;
                 if let Spot::Of(opened) = open.spot {
@@ -131,7 +131,7 @@ impl<'r> Look<'r> {
             }
             _ => {
                 let is_seen = matches!(self.next(), (Spot::Of(AccessedFields::Everything), _));
-                self.beside(count(b',', text), is_seen);
+                self.add_siblings(count(b',', text), is_seen);
             }
         }
     }
@@ -170,7 +170,7 @@ impl<'r> Look<'r> {
 
     fn comma(&mut self, at: usize) {
         if self.below > 0 {
-            return self.beside(1, self.counts);
+            return self.add_siblings(1, self.counts);
         }
         let Some(open) = self.open.last_mut() else { return };
         open.awaits_name = !open.is_list;
@@ -180,12 +180,12 @@ impl<'r> Look<'r> {
                 self.found.objects += 1;
                 self.object_ends(at);
             }
-            Spot::Of(_) => self.beside(1, true),
+            Spot::Of(_) => self.add_siblings(1, true),
         }
     }
 
     /// Adds values with a sibling.
-    fn beside(&mut self, values: u64, is_seen: bool) {
+    fn add_siblings(&mut self, values: u64, is_seen: bool) {
         self.own.values += values;
         self.own.seen += if is_seen { values } else { 0 };
     }

@@ -157,9 +157,9 @@ impl Webhook {
     ///     unknown.to_string(),
     ///     r#"whether label moved of namespaces is "true" is not known yet, and stage moved hangs on it, try again"#
     /// );
-    /// facts.say("moved", Truth::False);
+    /// facts.set("moved", Truth::False);
     /// assert_eq!(webhook.handle_knowing(Endpoint::Mutate, review, &facts)?.outcome, Outcome::Allow);
-    /// facts.say("moved", Truth::True);
+    /// facts.set("moved", Truth::True);
     /// assert_eq!(webhook.handle_knowing(Endpoint::Mutate, review, &facts)?.outcome, Outcome::Patch);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -171,7 +171,7 @@ impl Webhook {
     /// the function must be cheap. Once it returns false, handling stops.
     ///
     /// # Errors
-    /// As [`Self::handle_knowing`], and [`HandleError::CallerGone`].
+    /// As [`Self::handle_knowing`], and [`HandleError::ClientDisconnected`].
     ///
     /// # Examples
     /// ```

@@ -12,14 +12,14 @@ type ObjectNames = BTreeSet<(String, String)>;
 /// The known facts. A fact that was never observed is unknown, and its mutations cannot be decided.
 #[derive(Clone, Debug, Default)]
 pub struct KnownFacts {
-    said: BTreeMap<String, bool>,
+    set_facts: BTreeMap<String, bool>,
     seen: Vec<(WatchedFact, Arc<ObjectNames>)>,
 }
 
 impl KnownFacts {
     /// Sets the fact of the mutation of this name for all objects.
-    pub fn say(&mut self, mutation: &str, is_true: FactValue) {
-        self.said.insert(mutation.to_owned(), is_true == FactValue::True);
+    pub fn set(&mut self, mutation: &str, is_true: FactValue) {
+        self.set_facts.insert(mutation.to_owned(), is_true == FactValue::True);
     }
 
     /// Sets the objects, by namespace and name, for which a fact is true. It is false for all others.
@@ -50,8 +50,8 @@ impl KnownFacts {
 
     /// The fact of a mutation for an object, if known.
     pub(crate) fn of(&self, mutation: &str, fact: &MutationFact, namespace: &str, name: &str) -> Option<bool> {
-        if let Some(said) = self.said.get(mutation) {
-            return Some(*said);
+        if let Some(set_facts) = self.set_facts.get(mutation) {
+            return Some(*set_facts);
         }
         let (_, objects) = self.seen.iter().find(|(other, _)| *other == fact.watched)?;
         Some(objects.contains(&fact.object_for(namespace, name)))

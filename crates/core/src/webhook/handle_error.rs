@@ -1,6 +1,6 @@
 //! Errors of requests that get no review.
 
-use super::caller::CallerGone;
+use super::caller::ClientDisconnected;
 use super::facts::FactUnknown;
 use super::review::BadReview;
 
@@ -13,14 +13,14 @@ pub enum HandleError {
     BadReview(#[from] BadReview),
     /// The client has disconnected: see [`handle_while`](super::Webhook::handle_while).
     #[error("nobody waits for the answer any more")]
-    CallerGone,
+    ClientDisconnected,
     /// A fact is unknown. The client can retry.
     #[error("{0}, try again")]
     FactUnknown(FactUnknown),
 }
 
-impl From<CallerGone> for HandleError {
-    fn from(_: CallerGone) -> Self {
-        Self::CallerGone
+impl From<ClientDisconnected> for HandleError {
+    fn from(_: ClientDisconnected) -> Self {
+        Self::ClientDisconnected
     }
 }

@@ -98,20 +98,20 @@ pub(super) fn convert<'a>(
     leave(&mut object, &way, own);
     let bridge = way.becoming.bridge();
     let from = bridge.version_at(object.version(bridge)?).name.clone();
-    let mut told = Vec::new();
+    let mut traced = Vec::new();
     object = object.written();
     object.convert_traced(
         bridge,
         version(bridge, &format!("{}.{}", way.there.0, way.there.1))?,
-        &mut Trace::to(&mut told),
+        &mut Trace::to(&mut traced),
     )?;
-    changes.append(&mut told);
+    changes.append(&mut traced);
     arrive(&mut object, &way);
     if let Some(other) = to.version.filter(|other| *other != way.there.1) {
         let kind =
             kinds.iter().find(|kind| kind.has(to.group, to.kind)).ok_or_else(|| nowhere((&group, &name), &to))?;
-        object.convert_traced(kind, version(kind, other)?, &mut Trace::to(&mut told))?;
-        changes.append(&mut told);
+        object.convert_traced(kind, version(kind, other)?, &mut Trace::to(&mut traced))?;
+        changes.append(&mut traced);
     }
     let converted = convert::written(object, &from, Metadata::New);
     match converted.fit {

@@ -12,6 +12,7 @@ mod convert;
 mod costs;
 mod counts;
 mod endpoint;
+mod entry;
 mod facts;
 mod handle_error;
 mod handlers;
@@ -23,7 +24,6 @@ mod review;
 mod rollout_hash;
 #[cfg(test)]
 mod tests;
-mod entry;
 mod weight;
 
 pub use crate::apimachinery::{FieldError, Reason, refusal};
@@ -31,6 +31,7 @@ pub use admission::{ControllerVersion, Enforcement, Flip, Judgement, NotAVersion
 pub(crate) use admission::{mistaken_label, same_field};
 pub use convert::{AnnotationBudget, Change, ConvertError, Converted, Facts, INCOMPLETE, Metadata, is_kept};
 pub use endpoint::Endpoint;
+pub use entry::Webhook;
 pub use facts::{FactUnknown, FactValue, KnownFacts};
 pub use handle_error::HandleError;
 pub use kind_conversion::{OtherKind, ReplaceError};
@@ -39,5 +40,4 @@ pub use reply::{ConversionWarning, Conversions, FailedObject, Outcome, Reply};
 pub use review::{BadReview, PatchOperation};
 pub(crate) use rollout_hash::digest;
 pub use rollout_hash::{HASH_SCHEMA, Preimage};
-pub use entry::Webhook;
 pub use weight::weight;

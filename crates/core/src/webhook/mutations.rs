@@ -16,7 +16,7 @@ pub(super) fn mutated(
     write: &Write<'_>,
     facts: &KnownFacts,
 ) -> Result<(Vec<PatchOperation>, Vec<String>), FactUnknown> {
-    if write.old.as_ref().is_some_and(|old| old.is_going()) {
+    if write.old.as_ref().is_some_and(|old| old.is_terminating()) {
         return Ok((Vec::new(), Vec::new()));
     }
     let object = write.new.json();
@@ -56,9 +56,9 @@ pub(super) fn mutated(
 /// A warning if a mutation replaces or removes a value of the client.
 fn replaced(mutation: &Mutation, sent: &Json<'_>, made: &Json<'_>) -> Option<String> {
     let all = changes(sent, made);
-    let mut gone = all.iter().filter(|operation| operation.op != "add" && operation.op != "test");
-    let path = excerpt(&gone.next()?.path);
-    let others = match gone.count() {
+    let mut replaced_paths = all.iter().filter(|operation| operation.op != "add" && operation.op != "test");
+    let path = excerpt(&replaced_paths.next()?.path);
+    let others = match replaced_paths.count() {
         0 => String::new(),
         count => format!(", and {count} others"),
     };

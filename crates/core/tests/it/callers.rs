@@ -27,11 +27,11 @@ impl Impatient {
     /// Whether it was answered, and how often it was asked.
     fn asks(&self, webhook: &Webhook, endpoint: Endpoint, body: &Value) -> (bool, usize) {
         let mut facts = KnownFacts::default();
-        facts.say("moved", FactValue::True);
+        facts.set("moved", FactValue::True);
         let reply = webhook.handle_while(endpoint, body.to_string().as_bytes(), &facts, &|| self.waits());
         let answered = match reply {
             Ok(_) => true,
-            Err(HandleError::CallerGone) => false,
+            Err(HandleError::ClientDisconnected) => false,
             Err(error) => panic!("{error}"),
         };
         (answered, self.asked.get())

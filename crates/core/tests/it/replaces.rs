@@ -52,7 +52,7 @@ fn judged(external: &str, seed: u64, cases: u64) -> Survey {
     let (words, converted) = (Dictionary::default(), || {});
     let laws: Vec<Law> = LAWS.into_iter().filter(|law| law.name != "stale").collect();
     let mut options =
-        CheckOptions { seed, cases, laws: &laws, words: &words, go_on: &mut || true, converted: &converted };
+        CheckOptions { seed, cases, laws: &laws, words: &words, has_time: &mut || true, converted: &converted };
     survey(&webhook, &webhook.kinds()[0], &[], &mut options)
 }
 

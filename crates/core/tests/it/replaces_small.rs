@@ -60,7 +60,7 @@ fn kind_may_change_its_group() {
     let new = crd("Cert", "n.io", &[("v1", json!({"b": text()}))]);
     let operations = json!([{"rename": {"from": "spec.a", "to": "spec.b"}}, {"drop": "spec.precious"}]);
     let becomes_it = json!({"from": {"crd": "old.yaml", "version": "v1"}, "to": "v1", "operations": operations});
-    let webhook = webhook(load(&old, &new, json!({"becomes": becomes_it})));
+    let webhook = webhook(load(&old, &new, json!({"replaces": becomes_it})));
     let before = object("o.io/v1", "Cert", json!({"a": "x", "precious": "p"}));
     let after = replaces(&webhook, &before, ("n.io", "Cert")).unwrap();
     assert_eq!((&after["apiVersion"], &after["spec"]), (&json!("n.io/v1"), &json!({"b": "x"})));
@@ -79,7 +79,7 @@ fn groups_versions_do_not_mix() {
     let operations = json!([{"rename": {"from": "spec.a", "to": "spec.b"}}, {"drop": "spec.precious"}]);
     let becomes_it = json!({"from": {"crd": "old.yaml", "version": "v1"}, "to": "v2", "operations": operations});
     let steps = json!([{"from": "v1", "to": "v2", "operations": [{"drop": "spec.precious"}]}]);
-    let webhook = webhook(load(&old, &new, json!({"becomes": becomes_it, "steps": steps})));
+    let webhook = webhook(load(&old, &new, json!({"replaces": becomes_it, "steps": steps})));
     let before = object("o.io/v1", "Cert", json!({"a": "x", "precious": "p"}));
     let after = replaces(&webhook, &before, ("n.io", "Cert")).unwrap();
     let there = converted(&webhook, &after, "v1");
@@ -97,7 +97,7 @@ fn default_creates_no_map_entry() {
     let new = crd("New", "n.io", &[("v1", json!({"d": map}))]);
     let operations = json!([{"moveIntoMap": {"field": "spec.e", "map": "spec.d", "key": "k/e"}}]);
     let becomes_it = json!({"from": {"crd": "old.yaml", "version": "v1"}, "to": "v1", "operations": operations});
-    let webhook = webhook(load(&old, &new, json!({"becomes": becomes_it})));
+    let webhook = webhook(load(&old, &new, json!({"replaces": becomes_it})));
     for spec in [json!({"d": {"x": "y"}}), json!({"e": "1", "d": {"x": "y"}}), json!({"e": "1"}), json!({})] {
         let before = object("o.io/v1", "Old", spec);
         let after = replaces(&webhook, &before, ("n.io", "New")).unwrap();
@@ -121,7 +121,7 @@ fn condition_edit_affects_its_dependents() {
         "operations": [{"when": fact}, {"when": mode}],
     });
     for external in ["true", "false"] {
-        let mut kind = load(&old, &new, json!({"becomes": becomes_it})).unwrap_or_else(|bad| panic!("{bad}"));
+        let mut kind = load(&old, &new, json!({"replaces": becomes_it})).unwrap_or_else(|bad| panic!("{bad}"));
         let versions = kind.take_conversion().unwrap().into_versions();
         let facts: Facts = [("ext", external)].into_iter().collect();
         let webhook = Webhook::new(vec![versions], Metadata::Full).unwrap().knowing(facts);
@@ -133,7 +133,7 @@ fn condition_edit_affects_its_dependents() {
                 cases: 40,
                 laws: &laws,
                 words: &words,
-                go_on: &mut || true,
+                has_time: &mut || true,
                 converted: &converted,
             };
             let found = survey(&webhook, &webhook.kinds()[0], &[], &mut options);
@@ -157,7 +157,7 @@ fn refused_value_may_be_filled() {
     let with = |refuse: Value| {
         let from = json!({"crd": "old.yaml", "version": "v1"});
         let becomes_it = json!({"from": from, "to": "v1", "operations": drops, "refuse": [refuse]});
-        webhook(load(&old, &new, json!({"becomes": becomes_it})))
+        webhook(load(&old, &new, json!({"replaces": becomes_it})))
     };
     for (refusal, spec, is_refused) in [
         (refuse("spec.canary.enable", json!(true)), json!({"canary": {}}), true),
@@ -190,7 +190,7 @@ fn impossible_replacement_is_refused() {
             "from": {"crd": "old.yaml", "version": "v1"}, "to": "v1",
             "facts": {"ext": {"secret": "spec.secret", "key": "K"}}, "operations": operations,
         });
-        load(old, &new, json!({"becomes": becomes_it})).unwrap_err().to_string()
+        load(old, &new, json!({"replaces": becomes_it})).unwrap_err().to_string()
     };
     let inside = said(&old, json!([{"each": {"in": "spec.l", "operations": when}}]));
     assert!(inside.contains("\"ext\" is a fact of the whole object, and inside of `each` no condition"), "{inside}");

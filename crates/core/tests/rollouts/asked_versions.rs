@@ -4,7 +4,7 @@ use pointsman_core::definition::{HttpAddress, Kind};
 use pointsman_core::laws::Random;
 use pointsman_core::rollout::{
     LookupResults, LookupTarget, PlanInput, ProbeKind, ProbeResult, Rollout, RolloutPhase, RolloutStatus,
-    answered_rollout, rollout_questions, shut_now, start_refusals, web_questions,
+    answered_rollout, http_probes, rollout_lookups, shut_now, start_refusals,
 };
 use serde_json::{Value, json};
 
@@ -20,7 +20,7 @@ const RESTARTS: &str =
     "{name: restarts, prometheus: {query: 'sum(restarts{version=\"{to}\", image=~\".*:{to}\"})', atMost: 0}}";
 
 fn asked(rollout: &Rollout, status: &RolloutStatus) -> Vec<ProbeKind> {
-    web_questions(rollout, status).into_iter().map(|question| question.asks).collect()
+    http_probes(rollout, status).into_iter().map(|lookup| lookup.kind).collect()
 }
 
 fn page(text: &str) -> ProbeKind {
@@ -37,8 +37,8 @@ fn checks_contain_rollout_versions() {
     for direction in ["Forward", "Undo"] {
         let rollout = rollout_of(&kind, &json!({"direction": direction}));
         assert_eq!(asked(&rollout, &fresh)[0], image);
-        let [question] = &rollout_questions(&rollout, &fresh)[..] else { panic!("one list is asked for") };
-        assert_eq!(question.wanted, LookupTarget::Labelled("tier=app,of in (1.16.4,1.17.1)".to_owned()));
+        let [lookup] = &rollout_lookups(&rollout, &fresh)[..] else { panic!("one list is asked for") };
+        assert_eq!(lookup.wanted, LookupTarget::Labelled("tier=app,of in (1.16.4,1.17.1)".to_owned()));
     }
     let rollout = rollout_of(&kind, &json!({}));
     assert_eq!(asked(&rollout, &fresh)[1..], [ProbeKind::Number(restarts.to_owned())]);
@@ -97,11 +97,11 @@ fn start_waits_for_expected_version() {
         let from = if to == "1.17.1" { "1.16.4" } else { "1.17.1" };
         let rollout = rollout_of(&kind, &json!({"from": from, "to": to}));
         let mut answers = LookupResults::default();
-        for question in rollout_questions(&rollout, &RolloutStatus::default()) {
-            answers.saw(&question, std::slice::from_ref(&app));
+        for lookup in rollout_lookups(&rollout, &RolloutStatus::default()) {
+            answers.saw(&lookup, std::slice::from_ref(&app));
         }
-        for question in web_questions(&rollout, &RolloutStatus::default()) {
-            answers.heard(&question, Ok(ProbeResult { code, body: Vec::new() }));
+        for lookup in http_probes(&rollout, &RolloutStatus::default()) {
+            answers.record_response(&lookup, Ok(ProbeResult { code, body: Vec::new() }));
         }
         let facts = PlanInput { consistent: true, answers, ..PlanInput::default() };
         let refusals: Vec<String> = said.into_iter().collect();
@@ -195,8 +195,8 @@ fn fixed_check_needs_no_version() {
         checked(&format!("{{start: [{SUPPORTED}, {plain}, {IMAGE}], during: [{RESTARTS}, {plain}]}}"), "").unwrap();
     let rollout = read(&kind, &json!({"workflow": "rewrite", "to": "v1"})).unwrap();
     assert_eq!(asked(&rollout, &RolloutStatus::default()), [page("http://a/ok"), page("http://a/ok")]);
-    let lists = rollout_questions(&rollout, &RolloutStatus::default());
-    assert!(lists.iter().all(|question| question.plural != "apps"), "{lists:?}");
+    let lists = rollout_lookups(&rollout, &RolloutStatus::default());
+    assert!(lists.iter().all(|lookup| lookup.plural != "apps"), "{lists:?}");
 }
 
 /// Whatever is written in the place of a version: the StagedRollout is refused, or what is asked is the same but for
@@ -247,8 +247,8 @@ fn version_cannot_redirect_a_check() {
         let address: HttpAddress = format!("http://a:9/x/{to}/y?v={to}&w={from}").parse().unwrap();
         let query = format!("up{{v=\"{to}\",w=\"{from}\"}}");
         assert_eq!(asked(&rollout, &fresh), [ProbeKind::Number(query), ProbeKind::Page(address)]);
-        let [question] = &rollout_questions(&rollout, &fresh)[..] else { panic!("one list is asked for") };
-        assert_eq!(question.wanted, LookupTarget::Labelled(format!("a=b,v in ({to},x{from})")));
+        let [lookup] = &rollout_lookups(&rollout, &fresh)[..] else { panic!("one list is asked for") };
+        assert_eq!(lookup.wanted, LookupTarget::Labelled(format!("a=b,v in ({to},x{from})")));
         let signs = |sign: char| sign.is_ascii_alphanumeric() || matches!(sign, '.' | '-' | '_');
         assert!(to.chars().chain(from.chars()).all(signs), "{to:?} {from:?}");
     }

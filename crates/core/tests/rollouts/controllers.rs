@@ -39,8 +39,8 @@ fn planned(rollout: &Rollout, status: &RolloutStatus, object: &Value, shut: Opti
     let now = ClockReading { wall: 1_794_996_000 + second, steady: Duration::from_secs(second) };
     let facts = PlanInput {
         consistent: true,
-        shut: shut.map(str::to_owned),
-        remembered: RunnerCache::default(),
+        closed_gate: shut.map(str::to_owned),
+        runner_cache: RunnerCache::default(),
         ..PlanInput::default()
     };
     plan(rollout, status, &fleet, facts, now)
@@ -76,7 +76,7 @@ fn missing_controller_blocks_release() {
     let rollout = rollout("Forward");
     let status = with_reserved(RolloutStatus::default());
     let plan = planned(&rollout, &status, &there, Some("controller 2.17.0 does not run"), 10);
-    assert_eq!(plan.standings, [ObjectState::Moving("controller 2.17.0 does not run".to_owned())]);
+    assert_eq!(plan.object_states, [ObjectState::Moving("controller 2.17.0 does not run".to_owned())]);
     assert_eq!(plan.status.in_flight.len(), 1);
     // For too long.
     let plan = planned(&rollout, &status, &there, Some("controller 2.17.0 does not run"), 3_600);
@@ -210,7 +210,7 @@ fn answered(object: &Value, manager: &str, second: u64) -> Value {
 }
 
 fn waits_for(plan: &RolloutPlan) -> Option<&str> {
-    let ObjectState::Moving(why) = &plan.standings[0] else { return None };
+    let ObjectState::Moving(why) = &plan.object_states[0] else { return None };
     Some(why.as_str())
 }
 

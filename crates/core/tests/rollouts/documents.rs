@@ -1,6 +1,6 @@
 //! What a StagedRollout may say, and what it is told where it says something else.
 
-use pointsman_core::rollout::{GateDescription, Rollout, WaveSide, read_rollout, rolled_kind, told_gates};
+use pointsman_core::rollout::{GateDescription, Rollout, WaveSide, gate_descriptions, read_rollout, rolled_kind};
 
 use crate::kinds::{KINDS, define};
 
@@ -40,9 +40,11 @@ fn document_round_trips() {
     let rollout = read(ROLLOUT).unwrap();
     assert_eq!((rollout.name(), rollout.from(), rollout.to()), ("databases-2-17", Some("2.16.0"), "2.17.0"));
     assert_eq!(rollout.waves().collect::<Vec<_>>(), ["canary", "rest"]);
-    assert!(rollout.asks_approval("canary", WaveSide::After) && !rollout.asks_approval("rest", WaveSide::After));
+    assert!(
+        rollout.requires_approval("canary", WaveSide::After) && !rollout.requires_approval("rest", WaveSide::After)
+    );
     assert_eq!(rolled_kind("rollout.yaml", ROLLOUT).unwrap(), "database");
-    let waits: Vec<String> = told_gates(&rollout).iter().map(GateDescription::words).collect();
+    let waits: Vec<String> = gate_descriptions(&rollout).iter().map(GateDescription::words).collect();
     assert_eq!(waits, ["after canary: 30m go by, somebody approves"]);
     // As little as there can be.
     read("{apiVersion: pointsman.dev/v1, kind: StagedRollout, metadata: {name: a}, spec: {kind: database, to: 2.17.0, waves: [{name: a}]}}")
@@ -240,7 +242,7 @@ fn kind_without_health_is_refused() {
 fn irreversible_rollout_needs_acceptance() {
     let one_way = "{all: {rules: [{from: \"*\", step: minor}]}}";
     let kind = define(&format!(
-        "admission: {{versionPath: all, paths: {one_way}}}\nhealthy: {{all: [{{condition: Ready}}]}}\n"
+        "admission: {{versionPath: all, paths: {one_way}}}\nhealth: {{all: [{{condition: Ready}}]}}\n"
     ));
     let way_back = |text: &str| read_rollout("rollout.yaml", text, kind.as_ref().unwrap()).unwrap().way_back();
     assert_eq!(way_back(ROLLOUT), Ok(()), "it is accepted");

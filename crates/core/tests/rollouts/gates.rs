@@ -2,7 +2,7 @@
 
 use pointsman_core::rollout::{
     ClockReading, Direction, FleetObject, LookupResults, LookupTarget, PlanInput, Rollout, RolloutPhase, RolloutPlan,
-    RolloutStatus, WaveSide, asks_for_crd, plan, rfc3339, rollout_questions, told_gates,
+    RolloutStatus, WaveSide, gate_descriptions, needs_crd, plan, rfc3339, rollout_lookups,
 };
 use serde_json::{Value, json};
 
@@ -118,7 +118,7 @@ fn useless_approval_is_reported() {
 #[test]
 fn wait_starts_after_previous_wave() {
     let rollout = waits(&json!({"after": ["approval", {"wait": "30s"}]}), &json!({"before": {"wait": "20s"}}));
-    let told: Vec<String> = told_gates(&rollout).iter().map(|gate| gate.words()).collect();
+    let told: Vec<String> = gate_descriptions(&rollout).iter().map(|gate| gate.words()).collect();
     assert_eq!(told, ["after canary: 30s go by, somebody approves", "before rest: 20s go by"]);
     let mut status = planned(&rollout, &RolloutStatus::default(), 0).status;
     let until = |seconds| rfc3339(NOW.wall + seconds);
@@ -156,8 +156,8 @@ fn checking(canary: &Value, rest: &Value) -> Rollout {
 /// What is asked by this status is answered: apps are ready or not.
 fn with_apps(rollout: &Rollout, status: &RolloutStatus, ready: &str) -> RolloutPlan {
     let mut answers = LookupResults::default();
-    rollout_questions(rollout, status).iter().for_each(|question| answers.saw(question, &[app("a", ready)]));
-    if asks_for_crd(rollout, status) {
+    rollout_lookups(rollout, status).iter().for_each(|lookup| answers.saw(lookup, &[app("a", ready)]));
+    if needs_crd(rollout, status) {
         answers.crd_lacks(Ok(Vec::new()));
     }
     let facts = PlanInput { consistent: true, answers, ..PlanInput::default() };
@@ -175,16 +175,16 @@ fn start_checks_repeat_between_waves() {
         // What was seen at the beginning does not count.
         let message = format!("{place}its start checks are looked at again");
         assert_eq!(said(&first), (vec![], RolloutPhase::Waiting, Some("Checks"), message.as_str()));
-        assert!(!rollout_questions(&rollout, &first.status).is_empty() && asks_for_crd(&rollout, &first.status));
+        assert!(!rollout_lookups(&rollout, &first.status).is_empty() && needs_crd(&rollout, &first.status));
         let shut = with_apps(&rollout, &first.status, "False");
         let why = "apps: helmreleases.helm.toolkit.fluxcd.io flux/a: condition Ready is False, and must be True";
         assert_eq!(said(&shut), (vec![], RolloutPhase::Waiting, Some("Checks"), format!("{place}{why}").as_str()));
         let open = with_apps(&rollout, &shut.status, "True");
         assert_eq!(said(&open).0, ["n/b"]);
-        assert!(rollout_questions(&rollout, &open.status).is_empty(), "a wave that has begun asks no more");
+        assert!(rollout_lookups(&rollout, &open.status).is_empty(), "a wave that has begun asks no more");
         // Whoever goes back asks nothing.
         let turned = RolloutStatus { undo_all: true, ..shut.status.clone() };
-        assert!(rollout_questions(&rollout, &turned).is_empty());
+        assert!(rollout_lookups(&rollout, &turned).is_empty());
     }
 }
 
@@ -194,8 +194,8 @@ fn unreadable_checks_are_retried() {
     let rollout = checking(&json!({}), &json!({"before": "checks"}));
     let waits = with_apps(&rollout, &RolloutStatus::default(), "True").status;
     let mut answers = LookupResults::default();
-    let questions = rollout_questions(&rollout, &waits);
-    questions.iter().for_each(|question| answers.cannot_read(question, "forbidden".to_owned()));
+    let lookups = rollout_lookups(&rollout, &waits);
+    lookups.iter().for_each(|lookup| answers.cannot_read(lookup, "forbidden".to_owned()));
     answers.crd_lacks(Err("forbidden".to_owned()));
     let facts = PlanInput { consistent: true, answers, ..PlanInput::default() };
     let unread = plan(&rollout, &waits, &fleet(&rollout, "1.17.1"), facts, NOW);
@@ -213,7 +213,7 @@ fn wave_checks_run_when_due() {
     let rollout = checking(&json!({}), &json!({"before": "checks"}));
     let waits = with_apps(&rollout, &RolloutStatus::default(), "True").status;
     let mut answers = LookupResults::default();
-    rollout_questions(&rollout, &waits).iter().for_each(|question| answers.saw(question, &[app("a", "True")]));
+    rollout_lookups(&rollout, &waits).iter().for_each(|lookup| answers.saw(lookup, &[app("a", "True")]));
     answers.crd_lacks(Ok(Vec::new()));
     let trouble = Some("a webhook does not answer".to_owned());
     let facts = PlanInput { consistent: true, answers, trouble, ..PlanInput::default() };
@@ -228,7 +228,7 @@ fn completion_waits_for_final_checks() {
     let rollout = checking(&json!({}), &json!({"after": "checks"}));
     let done = |status: &RolloutStatus, ready| {
         let mut answers = LookupResults::default();
-        rollout_questions(&rollout, status).iter().for_each(|question| answers.saw(question, &[app("a", ready)]));
+        rollout_lookups(&rollout, status).iter().for_each(|lookup| answers.saw(lookup, &[app("a", ready)]));
         answers.crd_lacks(Ok(Vec::new()));
         let other = database(json!({"name": "b", "uid": "u-b", "labels": {KEY: "1.17.1"}}));
         let facts = PlanInput { consistent: true, answers, ..PlanInput::default() };
@@ -248,10 +248,10 @@ fn requirement_may_be_met_later() {
     let rollout = crate::starts::rollout_of(&kind, &json!({"waves": waves}));
     let planned = |status: &RolloutStatus, later: &str| {
         let mut answers = LookupResults::default();
-        for question in rollout_questions(&rollout, status) {
-            let LookupTarget::Named(name) = &question.wanted else { panic!("{question:?}") };
+        for lookup in rollout_lookups(&rollout, status) {
+            let LookupTarget::Named(name) = &lookup.wanted else { panic!("{lookup:?}") };
             let state = if name == "p-kube-patch.2" { later } else { "Applied" };
-            answers.saw(&question, &patch(state).unwrap());
+            answers.saw(&lookup, &patch(state).unwrap());
         }
         let facts = PlanInput { consistent: true, answers, ..PlanInput::default() };
         plan(&rollout, status, &fleet(&rollout, "1.17.1"), facts, NOW).status

@@ -59,9 +59,9 @@ fn terminating_object_keeps_its_slot() {
     let rollout = rollout(&json!({}));
     let status = begun(&rollout);
     let plan = planned(&rollout, &status, &[going(0, NEW, 5), database(1, OLD)], 10, true);
-    assert_eq!((uids(&plan.status), plan.status.counts.in_flight), (vec!["u-0"], 1), "{:?}", plan.standings);
+    assert_eq!((uids(&plan.status), plan.status.counts.in_flight), (vec!["u-0"], 1), "{:?}", plan.object_states);
     let why = "it is being deleted, and not gone yet: example.com/keep of its metadata.finalizers hold it";
-    assert!(plan.standings[0].why().starts_with(why), "{:?}", plan.standings);
+    assert!(plan.object_states[0].why().starts_with(why), "{:?}", plan.object_states);
     let after = planned(&rollout, &plan.status, &[database(1, OLD)], 20, true);
     assert_eq!(uids(&after.status), ["u-1"], "it is gone");
 }
@@ -83,7 +83,7 @@ fn stuck_terminating_object_fails() {
             (RolloutPhase::Paused, Direction::Forward),
             "{on_failure}"
         );
-        assert!(matches!(&late.standings[0], ObjectState::Failed(said) if said == why), "{:?}", late.standings);
+        assert!(matches!(&late.object_states[0], ObjectState::Failed(said) if said == why), "{:?}", late.object_states);
         assert!(late.status.message.ends_with(why), "{}", late.status.message);
         assert_eq!(late.status.failures.len(), 1);
         let again = planned(&rollout, &late.status, &there, 910, true).status;

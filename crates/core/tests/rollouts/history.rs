@@ -331,9 +331,9 @@ impl<'a> History<'a> {
         let is_canary = |object: &FleetObject| self.world.objects.get(object.name()).map(Database::is_canary);
         let mut wrong = None;
         for object in &reserved {
-            for (other, standing) in fleet.iter().zip(&plan.standings) {
+            for (other, object_state) in fleet.iter().zip(&plan.object_states) {
                 let same = is_canary(object).is_some_and(|wave| is_canary(other) == Some(wave));
-                if *standing != ObjectState::Old || !same || self.wave != 0 {
+                if *object_state != ObjectState::Old || !same || self.wave != 0 {
                     continue;
                 }
                 let told = self.world.told(&other.title()).cmp(&self.world.told(&object.title()));
@@ -356,9 +356,9 @@ impl<'a> History<'a> {
 
     /// Nothing new is begun while more objects are unhealthy than may be.
     fn is_healthy_enough(&mut self, plan: &RolloutPlan, fleet: &[FleetObject]) {
-        let is_left_alone = |standing: &ObjectState| {
+        let is_left_alone = |object_state: &ObjectState| {
             matches!(
-                standing,
+                object_state,
                 ObjectState::Old
                     | ObjectState::New
                     | ObjectState::Held(_)
@@ -366,8 +366,9 @@ impl<'a> History<'a> {
                     | ObjectState::Refused(_)
             )
         };
-        let all = fleet.iter().zip(&plan.standings);
-        let unhealthy = all.filter(|(object, standing)| is_left_alone(standing) && object.unhealthy().is_some());
+        let all = fleet.iter().zip(&plan.object_states);
+        let unhealthy =
+            all.filter(|(object, object_state)| is_left_alone(object_state) && object.unhealthy().is_some());
         let unhealthy = unhealthy.count();
         if unhealthy > self.setup.max_unhealthy {
             self.breaks("nothing is begun while the fleet is not healthy", format!("{unhealthy} are not"));
@@ -453,9 +454,9 @@ impl<'a> History<'a> {
         let canary = |name: &str| self.world.objects.get(name).is_some_and(Database::is_canary);
         let mut wrong = None;
         for object in fleet.iter().filter(|object| new(object.uid())) {
-            for (other, standing) in fleet.iter().zip(&plan.standings) {
+            for (other, object_state) in fleet.iter().zip(&plan.object_states) {
                 let same = canary(object.name()) == canary(other.name());
-                if *standing == ObjectState::New && marked(other.name()) && same && other.name() > object.name() {
+                if *object_state == ObjectState::New && marked(other.name()) && same && other.name() > object.name() {
                     wrong = Some(format!("{} before {}", object.title(), other.title()));
                 }
             }

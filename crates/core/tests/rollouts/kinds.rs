@@ -52,7 +52,7 @@ pub(crate) fn with_healthy(healthy: &str) -> Result<Kind, BadDefinition> {
 /// The same with more in its `admission` block, beside how its controllers are told from each other.
 fn with_admission(more: &str, healthy: &str) -> Result<Kind, BadDefinition> {
     let paths = "{all: {rules: [{from: \"*\", step: major, back: major}]}}";
-    define(&format!("admission: {{versionPath: all, paths: {paths}{more}}}\nhealthy: {healthy}\n"))
+    define(&format!("admission: {{versionPath: all, paths: {paths}{more}}}\nhealth: {healthy}\n"))
 }
 
 /// A kind with the rest of its definition.

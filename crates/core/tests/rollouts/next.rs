@@ -68,7 +68,7 @@ fn prioritized_object_moves_first() {
 fn prioritizing_reports_the_move() {
     let fresh = RolloutStatus::default();
     let goes = |next: &[&str], status: &RolloutStatus, title: &str| match told(&rollout(next), status, title).unwrap() {
-        PriorityDecision::Told { next, when } => (next.join(" "), when),
+        PriorityDecision::Prioritized { next, when } => (next.join(" "), when),
         other => panic!("{other:?}"),
     };
     let said = |when: &str| when.to_owned();

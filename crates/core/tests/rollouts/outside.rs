@@ -1,8 +1,8 @@
 //! What a rollout asks beside the cluster: Prometheus for a number, and others whether all is well.
 
 use pointsman_core::rollout::{
-    LookupResults, PlanInput, ProbeKind, ProbeResult, Rollout, RolloutPhase, RolloutStatus, rollout_questions,
-    shut_now, start_refusals, web_questions,
+    LookupResults, PlanInput, ProbeKind, ProbeResult, Rollout, RolloutPhase, RolloutStatus, http_probes,
+    rollout_lookups, shut_now, start_refusals,
 };
 use serde_json::{Value, json};
 
@@ -18,8 +18,8 @@ type Answer = Result<ProbeResult, String>;
 
 fn heard(rollout: &Rollout, status: &RolloutStatus, answer: impl Fn(&ProbeKind) -> Answer) -> PlanInput {
     let mut answers = LookupResults::default();
-    for question in web_questions(rollout, status) {
-        answers.heard(&question, answer(&question.asks));
+    for lookup in http_probes(rollout, status) {
+        answers.record_response(&lookup, answer(&lookup.kind));
     }
     PlanInput { consistent: true, answers, ..PlanInput::default() }
 }
@@ -130,10 +130,10 @@ fn unusable_metric_closes_gate() {
 fn start_needs_passing_probes() {
     let rollout = rollout_of(&checked(&format!("{{start: [crd, {ERRORS}, {APP}]}}"), "").unwrap(), &json!({}));
     let asked: Vec<ProbeKind> =
-        web_questions(&rollout, &RolloutStatus::default()).into_iter().map(|question| question.asks).collect();
+        http_probes(&rollout, &RolloutStatus::default()).into_iter().map(|lookup| lookup.kind).collect();
     let address = "https://app.example.com/ok?token=secret".parse().unwrap();
     assert_eq!(asked, [ProbeKind::Number("sum(\n  rate(es_5xx[5m])\n)".to_owned()), ProbeKind::Page(address)]);
-    assert!(rollout_questions(&rollout, &RolloutStatus::default()).is_empty());
+    assert!(rollout_lookups(&rollout, &RolloutStatus::default()).is_empty());
     let head = "app: https://app.example.com/ok?… does not answer with 2xx:";
     for (page, said) in [
         (says(200, "all is not well, and nobody reads that"), None),
@@ -197,7 +197,7 @@ fn failing_probe_stops_forward_moves() {
     assert_eq!(shut_now(&rollout, &fresh, &fine), None);
     let shut = shut_now(&rollout, &fresh, &facts(&rollout, &fresh, "0.3", 503)).unwrap();
     assert!(shut.starts_with("errors: "), "{shut}");
-    let dead = PlanInput { shut: Some("controller 1.17.1 does not run".to_owned()), ..fine };
+    let dead = PlanInput { closed_gate: Some("controller 1.17.1 does not run".to_owned()), ..fine };
     assert_eq!(shut_now(&rollout, &fresh, &dead).as_deref(), Some("controller 1.17.1 does not run"));
     // Whoever goes back asks nobody, and may do so because of that.
     let mark =
@@ -206,7 +206,7 @@ fn failing_probe_stops_forward_moves() {
     let moved = database(json!({"labels": labels, "annotations": {"pointsman.dev/rollout": mark}}));
     let kind = checked(&format!("{{during: [{ERRORS}, {APP}]}}"), "").unwrap();
     let back = rollout_of(&kind, &json!({"direction": "Undo"}));
-    assert!(web_questions(&back, &waits).is_empty());
+    assert!(http_probes(&back, &waits).is_empty());
     let goes = planned(&back, &waits, &[moved], facts(&rollout, &fresh, "0.3", 503)).status;
     assert_eq!(goes.in_flight.len(), 1, "{goes:?}");
     assert_eq!(shut_now(&back, &waits, &PlanInput::default()), None);
@@ -217,12 +217,12 @@ fn failing_probe_stops_forward_moves() {
 fn start_and_during_checks_are_separate() {
     let strict = ERRORS.replace("0.1", "0.01");
     let rollout = rollout_of(&checked(&format!("{{start: [{strict}], during: [{ERRORS}]}}"), "").unwrap(), &json!({}));
-    assert_eq!(web_questions(&rollout, &RolloutStatus::default()).len(), 2);
+    assert_eq!(http_probes(&rollout, &RolloutStatus::default()).len(), 2);
     let facts = heard(&rollout, &RolloutStatus::default(), |_| number("0.05"));
     assert_eq!(start_refusals(&rollout, &[], &facts).len(), 1);
     assert_eq!(shut_now(&rollout, &RolloutStatus::default(), &facts), None);
     let begun = RolloutStatus { started: Some("2026-11-18T10:00:00Z".to_owned()), ..RolloutStatus::default() };
-    assert_eq!(web_questions(&rollout, &begun).len(), 1);
+    assert_eq!(http_probes(&rollout, &begun).len(), 1);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::number;
 
 const MS: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);
-const CALLS: [ApiCallKind; 3] = [ApiCallKind::Object, ApiCallKind::Status, ApiCallKind::Look];
+const CALLS: [ApiCallKind; 3] = [ApiCallKind::Object, ApiCallKind::Status, ApiCallKind::Read];
 
 /// A pace that has seen so many calls of each sort, which took so long.
 fn calm(calls: usize, time: Duration) -> (RateLimiter, Duration) {
@@ -116,11 +116,11 @@ fn call_kinds_have_own_baselines() {
     for _ in 0..300 {
         now += SECOND / 10;
         pace.took(ApiCallKind::Object, 400 * MS, now);
-        pace.took(ApiCallKind::Look, 5 * MS, now);
+        pace.took(ApiCallKind::Read, 5 * MS, now);
     }
     assert!(pace.rate() == 10.0, "a webhook that always takes 400 ms is how it is");
     for _ in 0..2 {
-        pace.took(ApiCallKind::Look, 120 * MS, now);
+        pace.took(ApiCallKind::Read, 120 * MS, now);
     }
     assert!(pace.rate() == 5.0);
 }

@@ -8,7 +8,7 @@ use pointsman_core::laws::Random;
 use pointsman_core::registration::{freeze, rollout_roles};
 use pointsman_core::rollout::{
     FleetObject, LookupRequest, LookupResults, LookupTarget, OwnerReferences, PlanInput, Rollout, RolloutStatus,
-    RunningVersions, answered_rollout, forecast, plan, rollout_questions,
+    RunningVersions, answered_rollout, forecast, plan, rollout_lookups,
 };
 use serde_json::{Value, json};
 
@@ -81,7 +81,7 @@ fn seen(rollout: &Rollout, hosts: &[Value]) -> Vec<FleetObject> {
 /// The status that a plan would write.
 fn said(rollout: &Rollout, hosts: &[Value], before: &RolloutStatus, consistent: bool) -> RolloutStatus {
     // Nothing is moved: what is said is about what is seen.
-    let facts = PlanInput { consistent, shut: Some("shut".to_owned()), ..PlanInput::default() };
+    let facts = PlanInput { consistent, closed_gate: Some("shut".to_owned()), ..PlanInput::default() };
     plan(rollout, before, &seen(rollout, hosts), facts, NOW).status
 }
 
@@ -321,17 +321,17 @@ fn node(host: &str, kubelet: &str) -> Value {
 }
 
 /// What whoever runs the rollout was told by these Pods and Nodes, a page of each after the other.
-fn answers(questions: &[LookupRequest], pods: &[Value], nodes: &[Value]) -> LookupResults {
+fn answers(lookups: &[LookupRequest], pods: &[Value], nodes: &[Value]) -> LookupResults {
     let mut answers = LookupResults::default();
-    let plurals: Vec<&str> = questions.iter().map(|question| &*question.plural).collect();
+    let plurals: Vec<&str> = lookups.iter().map(|lookup| &*lookup.plural).collect();
     assert_eq!(plurals, ["pods", "nodes"]);
     assert_eq!(
-        (questions[0].namespace.as_deref(), &questions[0].wanted),
+        (lookups[0].namespace.as_deref(), &lookups[0].wanted),
         (Some("kube-system"), &LookupTarget::Labelled("component=kube-apiserver".to_owned()))
     );
-    for (question, found) in questions.iter().zip([pods, nodes]) {
-        answers.saw(question, &[]);
-        found.iter().for_each(|one| answers.saw(question, std::slice::from_ref(one)));
+    for (lookup, found) in lookups.iter().zip([pods, nodes]) {
+        answers.saw(lookup, &[]);
+        found.iter().for_each(|one| answers.saw(lookup, std::slice::from_ref(one)));
     }
     answers
 }
@@ -339,11 +339,9 @@ fn answers(questions: &[LookupRequest], pods: &[Value], nodes: &[Value]) -> Look
 #[test]
 fn part_versions_follow_references() {
     let rollout = answered(&json!({}), &WATCHED_HOSTS).unwrap();
-    let questions: Vec<LookupRequest> = rollout_questions(&rollout, &under_way(&[]))
+    let lookups: Vec<LookupRequest> = rollout_lookups(&rollout, &under_way(&[]))
         .into_iter()
-        .filter(|question| {
-            ["pods", "nodes"].contains(&&*question.plural) && !question.to_string().contains("inventory")
-        })
+        .filter(|lookup| ["pods", "nodes"].contains(&&*lookup.plural) && !lookup.to_string().contains("inventory"))
         .collect();
     // What hosts say themselves is not looked at.
     let hosts = ["a", "b", "c", "d"].map(|name| host(name, &json!("v9.9.9"), &json!("v9.9.9")));
@@ -362,7 +360,7 @@ fn part_versions_follow_references() {
     let unknown = |why: &str| Err::<Vec<String>, String>(why.to_owned());
     let pods = [api_server("a", &image(NEW)), api_server("b", &image(OLD)), api_server("b", &image(NEW))];
     let nodes = ["a", "b", "c", "d"].map(|name| node(name, OLD));
-    let (all, spans) = told(&answers(&questions, &pods, &nodes));
+    let (all, spans) = told(&answers(&lookups, &pods, &nodes));
     let rows = [runs(&[NEW]), runs(&[OLD, NEW]), runs(&[]), runs(&[])].map(|pods| vec![pods, runs(&[OLD])]);
     assert_eq!(all, rows);
     assert_eq!(spans, [Some("v1.16.4..v1.17.1".to_owned()), Some("v1.16.4..v1.16.4".to_owned())]);
@@ -370,20 +368,20 @@ fn part_versions_follow_references() {
     let silent = |host: &str| api_server(host, "k8s/kube-apiserver");
     let good = |host: &str| api_server(host, &image(NEW));
     let pods = [silent("a"), good("a"), good("b"), silent("b"), json!({"spec": {}})];
-    let (all, spans) = told(&answers(&questions, &pods, &nodes[..3]));
+    let (all, spans) = told(&answers(&lookups, &pods, &nodes[..3]));
     let pod = "pods kube-system/kube-apiserver-a: image is \"k8s/kube-apiserver\", whose tag is no version";
     assert_eq!(all[0], [unknown(pod), runs(&[OLD])]);
     assert_eq!(all[1][0], unknown(&pod.replace("apiserver-a", "apiserver-b")));
     assert_eq!(all[3], [runs(&[]), unknown("none of nodes says it by metadata.name")]);
     assert_eq!(spans, [None, None]);
-    let (all, _) = told(&answers(&questions, &[json!({"spec": {"nodeName": "a"}})], &nodes));
+    let (all, _) = told(&answers(&lookups, &[json!({"spec": {"nodeName": "a"}})], &nodes));
     let pod = "pods an object without a name: spec.containers has no item kube-apiserver";
     assert_eq!(all[0][0], unknown(pod));
     // Nobody has looked, or was let.
     let mut refused = LookupResults::default();
     let why = "nobody has looked at pods of kube-system with component=kube-apiserver";
     assert_eq!(told(&refused).0[0][0], unknown(why));
-    refused.cannot_read(&questions[0], "forbidden".to_owned());
+    refused.cannot_read(&lookups[0], "forbidden".to_owned());
     let why = "pods of kube-system with component=kube-apiserver cannot be read: forbidden";
     assert_eq!(told(&refused), (vec![vec![unknown(why), unknown("nobody has looked at nodes")]; 4], [None, None]));
     let role = rollout_roles(&rollout, &WATCHED_HOSTS, OwnerReferences::Free);
@@ -415,10 +413,10 @@ fn by_agents(kind: &Kind, host: &Value, agents: &[(&str, Value, &str)]) -> Resul
     let agents: Vec<Value> = agents.iter().map(agent).collect();
     let said = heard(kind, host, &agents);
     // The list of versions is told the same.
-    let question = RunningVersions::questions(kind).remove(0);
+    let lookup = RunningVersions::lookups(kind).remove(0);
     let mut answers = LookupResults::default();
-    answers.saw(&question, &agents);
-    let mut running = RunningVersions::beside(kind, answers);
+    answers.saw(&lookup, &agents);
+    let mut running = RunningVersions::with_lookups(kind, answers);
     running.see(host);
     let unread: Vec<&str> = running.shown().iter().map(|one| one.why.as_str()).collect();
     assert_eq!(unread, said.as_ref().err().map(String::as_str).into_iter().collect::<Vec<_>>());
@@ -571,10 +569,10 @@ fn agent_by_chance(random: &mut Random, refers: bool) -> Value {
 
 /// What is known of a host by these agents, each of which comes with a page of its own.
 fn heard(kind: &Kind, host: &Value, agents: &[Value]) -> Result<Vec<String>, String> {
-    let question = RunningVersions::questions(kind).remove(0);
+    let lookup = RunningVersions::lookups(kind).remove(0);
     let mut answers = LookupResults::default();
-    answers.saw(&question, &[]);
-    agents.iter().for_each(|agent| answers.saw(&question, std::slice::from_ref(agent)));
+    answers.saw(&lookup, &[]);
+    agents.iter().for_each(|agent| answers.saw(&lookup, std::slice::from_ref(agent)));
     let rollout = answered(&json!({}), kind).unwrap();
     let fleet = seen(&rollout, std::slice::from_ref(host));
     let facts = PlanInput { consistent: true, answers, ..PlanInput::default() };
@@ -585,11 +583,11 @@ fn heard(kind: &Kind, host: &Value, agents: &[Value]) -> Result<Vec<String>, Str
 #[test]
 fn version_state_uses_other_objects() {
     let kind = &*WATCHED_HOSTS;
-    let questions = RunningVersions::questions(kind);
+    let lookups = RunningVersions::lookups(kind);
     let told = |pods: &[Value], nodes: &[Value]| {
-        let mut running = RunningVersions::beside(kind, answers(&questions, pods, nodes));
+        let mut running = RunningVersions::with_lookups(kind, answers(&lookups, pods, nodes));
         ["a", "b"].iter().for_each(|name| running.see(&host(name, &json!("v9.9.9"), &json!("v9.9.9"))));
-        let states = running.standings(&[]).into_iter().map(|one| format!("{} {}", one.version, one.state.word()));
+        let states = running.statuses(&[]).into_iter().map(|one| format!("{} {}", one.version, one.state.word()));
         (states.take(2).collect::<Vec<_>>(), running.unread())
     };
     let states = |all: [&str; 2]| all.map(str::to_owned).to_vec();

@@ -1,6 +1,6 @@
 //! Requests of people: each changes something, or says that it does not, and what does.
 
-use pointsman_core::rollout::{RolloutRequest, goes_forward_again};
+use pointsman_core::rollout::{RolloutRequest, restarts_forward};
 use serde_json::{Value, json};
 
 fn rollout(spec: &Value, status: &Value) -> Value {
@@ -24,16 +24,16 @@ fn request_without_effect_names_another_command() {
     let stopped = json!({"phase": "Aborted", "reason": "Stopped", "direction": "Abort"});
     let rolling = json!({"phase": "Rolling"});
     let halted = json!({"phase": "Paused", "reason": "TimedOut", "conditions": [{"type": "Paused", "status": "True", "lastTransitionTime": "2026-11-18T10:00:00Z", "reason": "TimedOut", "message": "m"}]});
-    let goes_back = json!({"direction": "Undo"});
+    let is_undo = json!({"direction": "Undo"});
     for (request, spec, status, said) in [
         (Resume, json!({}), &complete, "cannot resume rollout r: it is Complete | pointsman rollout undo r moves"),
         (Pause, json!({}), &complete, "cannot pause rollout r: it is Complete | pointsman rollout undo r moves"),
         (Abort, json!({}), &complete, "cannot abort rollout r: it is Complete | pointsman rollout undo r moves"),
-        (Resume, goes_back.clone(), &back, "it is Aborted (RolledBack) | pointsman rollout start -f FILE"),
-        (Undo, goes_back.clone(), &back, "cannot undo rollout r: it is Aborted (RolledBack) | pointsman rollout start"),
+        (Resume, is_undo.clone(), &back, "it is Aborted (RolledBack) | pointsman rollout start -f FILE"),
+        (Undo, is_undo.clone(), &back, "cannot undo rollout r: it is Aborted (RolledBack) | pointsman rollout start"),
         (Abort, json!({"direction": "Abort"}), &stopped, "it is Aborted (Stopped) | pointsman rollout start -f FILE"),
         (Resume, json!({}), &rolling, "cannot resume rollout r: it is Rolling | pointsman rollout run r"),
-        (Undo, goes_back, &json!({"phase": "Rolling", "direction": "Undo"}), "it goes back already | pointsman"),
+        (Undo, is_undo, &json!({"phase": "Rolling", "direction": "Undo"}), "it goes back already | pointsman"),
         (Undo, json!({"direction": "Undo"}), &complete, "it goes back already | pointsman rollout run r"),
         (Pause, json!({"paused": true}), &rolling, "it is paused already | pointsman rollout resume r"),
         (Pause, json!({}), &halted, "it is paused already | pointsman rollout resume r"),
@@ -71,7 +71,7 @@ fn hint_repeats_given_flags() {
     let said = hint(RolloutRequest::Resume, json!({"direction": "Undo"}), back);
     assert!(said.starts_with("pointsman rollout start -f FILE --kinds d, with"), "{said}");
     let file = rollout(&json!({}), &json!({}));
-    let said = goes_forward_again(&rollout(&json!({}), &complete), &file, flags).unwrap_err().hint;
+    let said = restarts_forward(&rollout(&json!({}), &complete), &file, flags).unwrap_err().hint;
     assert!(said.contains("pointsman rollout undo r --kinds d"), "{said}");
 }
 
@@ -104,8 +104,7 @@ fn request_with_effect_passes() {
 #[test]
 fn same_document_starts_only_another_way() {
     let file = rollout(&json!({}), &json!({}));
-    let again =
-        |spec: Value, status: Value| goes_forward_again(&rollout(&spec, &status), &file, "").map_err(|no| no.why);
+    let again = |spec: Value, status: Value| restarts_forward(&rollout(&spec, &status), &file, "").map_err(|no| no.why);
     let back = json!({"direction": "Undo"});
     assert_eq!(again(back.clone(), json!({"phase": "Aborted", "direction": "Undo"})), Ok(true));
     assert_eq!(again(back, json!({"phase": "Rolling", "direction": "Undo"})), Ok(true));
@@ -115,9 +114,9 @@ fn same_document_starts_only_another_way() {
     assert_eq!(again(json!({}), json!({"started": null, "phase": "Pending"})), Ok(false));
     assert_eq!(again(json!({"timeout": "5m"}), json!({"phase": "Rolling"})), Err(told("Rolling")));
     let more = rollout(&json!({"timeout": "9m"}), &json!({}));
-    assert_eq!(goes_forward_again(&rollout(&json!({}), &json!({"phase": "Rolling"})), &more, ""), Ok(false));
+    assert_eq!(restarts_forward(&rollout(&json!({}), &json!({"phase": "Rolling"})), &more, ""), Ok(false));
     assert_eq!(again(json!({}), json!({"phase": "Complete"})), Err(told("Complete")));
-    assert_eq!(goes_forward_again(&Value::Null, &file, ""), Ok(false), "there is none yet");
+    assert_eq!(restarts_forward(&Value::Null, &file, ""), Ok(false), "there is none yet");
 }
 
 fn told(phase: &str) -> String {

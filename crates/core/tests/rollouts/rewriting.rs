@@ -7,7 +7,7 @@ use std::time::Duration;
 use pointsman_core::laws::Random;
 use pointsman_core::rollout::{
     ClockReading, FleetObject, LookupResults, PlanInput, Rollout, RolloutPhase, RolloutPlan, RolloutStatus,
-    RolloutWrite, RunnerCache, answered_rollout, plan, rollout_questions, start_refusals, told_steps,
+    RolloutWrite, RunnerCache, answered_rollout, plan, rollout_lookups, start_refusals, step_descriptions,
 };
 use serde_json::{Value, json};
 
@@ -86,7 +86,7 @@ impl Store {
 /// Whoever runs the rollout.
 struct Scribe {
     status: RolloutStatus,
-    remembered: RunnerCache,
+    runner_cache: RunnerCache,
     started: u64,
     writes: BTreeMap<String, usize>,
 }
@@ -96,12 +96,12 @@ impl Scribe {
         let fleet: Vec<FleetObject> =
             store.objects.values().filter_map(|(object, _)| FleetObject::of(object, rollout)).collect();
         let mut answers = LookupResults::default();
-        rollout_questions(rollout, &self.status).iter().for_each(|question| answers.saw(question, &[store.crd()]));
-        let remembered = std::mem::take(&mut self.remembered);
-        let facts = PlanInput { consistent: true, answers, remembered, ..PlanInput::default() };
+        rollout_lookups(rollout, &self.status).iter().for_each(|lookup| answers.saw(lookup, &[store.crd()]));
+        let runner_cache = std::mem::take(&mut self.runner_cache);
+        let facts = PlanInput { consistent: true, answers, runner_cache, ..PlanInput::default() };
         let steady = Duration::from_secs(store.now - self.started);
         let plan = plan(rollout, &self.status, &fleet, facts, ClockReading { wall: store.now, steady });
-        self.remembered = plan.remembered.clone();
+        self.runner_cache = plan.runner_cache.clone();
         plan
     }
 
@@ -124,8 +124,8 @@ impl Scribe {
 }
 
 fn scribe(store: &Store) -> Scribe {
-    let (status, remembered) = (RolloutStatus::default(), RunnerCache::default());
-    Scribe { status, remembered, started: store.now, writes: BTreeMap::new() }
+    let (status, runner_cache) = (RolloutStatus::default(), RunnerCache::default());
+    Scribe { status, runner_cache, started: store.now, writes: BTreeMap::new() }
 }
 
 /// Each object is written once, whoever is killed, and is stored as it is to be where the rollout says so. Where the
@@ -147,7 +147,7 @@ fn histories_of_rewriting_keep_every_property() {
             let is_killed = most < planned.writes.len();
             scribe.writes(planned, &mut store, most);
             if is_killed {
-                (scribe.remembered, scribe.started) = (RunnerCache::default(), store.now);
+                (scribe.runner_cache, scribe.started) = (RunnerCache::default(), store.now);
             }
             match random.below(100) {
                 0..10 => store.noise(&format!("b-{}", random.below(count))),
@@ -183,10 +183,10 @@ fn rewrite_needs_storage_version() {
     let rollout = rollout(&json!({})).unwrap();
     let refused = |crd: Result<Vec<Value>, &str>| {
         let mut answers = LookupResults::default();
-        for question in rollout_questions(&rollout, &RolloutStatus::default()) {
+        for lookup in rollout_lookups(&rollout, &RolloutStatus::default()) {
             match &crd {
-                Ok(found) => answers.saw(&question, found),
-                Err(why) => answers.cannot_read(&question, (*why).to_owned()),
+                Ok(found) => answers.saw(&lookup, found),
+                Err(why) => answers.cannot_read(&lookup, (*why).to_owned()),
             }
         }
         start_refusals(&rollout, &[], &PlanInput { answers, ..PlanInput::default() }).join("; ")
@@ -236,7 +236,7 @@ fn undone_rollout_leaves_nothing() {
 
 #[test]
 fn impossible_rewrite_is_refused() {
-    let steps = told_steps(&rollout(&json!({})).unwrap());
+    let steps = step_descriptions(&rollout(&json!({})).unwrap());
     assert_eq!(steps.len(), 1);
     assert_eq!(steps[0].does, "writes nothing but how far it is, by which it is stored as v1");
     let last = json!({"name": "rest"});

@@ -7,7 +7,7 @@ use std::time::Duration;
 use pointsman_core::definition::Kind;
 use pointsman_core::rollout::{
     ClockReading, FleetObject, LookupRequest, LookupResults, ObjectPatch, PlanInput, Rollout, RolloutPlan,
-    RolloutStatus, RolloutWrite, RunnerCache, plan, rollout_questions,
+    RolloutStatus, RolloutWrite, RunnerCache, plan, rollout_lookups,
 };
 use serde_json::Value;
 
@@ -17,7 +17,7 @@ use super::world::{NEW, NotWritten, World};
 /// A process that runs the rollout.
 #[derive(Default)]
 pub(super) struct Runner {
-    remembered: RunnerCache,
+    runner_cache: RunnerCache,
     writes: VecDeque<RolloutWrite>,
     /// What the StagedRollout says, and that compiled.
     rollout: Option<(Value, Rc<Rollout>)>,
@@ -159,9 +159,9 @@ impl Runner {
             Some(RolloutWrite::Status(status)) => self.put(*status, world),
             Some(RolloutWrite::Move(write)) => self.patch(write, world, Of::Move),
             Some(RolloutWrite::Hold(write)) => {
-                let (uid, is_known) = (write.uid.clone(), self.remembered.clone());
+                let (uid, is_known) = (write.uid.clone(), self.runner_cache.clone());
                 let done = self.patch(write, world, Of::Hold);
-                assert_eq!(self.remembered, is_known, "nobody minds that {uid} is held");
+                assert_eq!(self.runner_cache, is_known, "nobody minds that {uid} is held");
                 if matches!(done, Done::Moved(..)) { Done::Nothing } else { done }
             }
             Some(RolloutWrite::Try(write)) => self.ask(&write, world),
@@ -185,12 +185,12 @@ impl Runner {
         let needed = status.leases(&rollout).iter().any(|(version, _, _)| *version == NEW);
         let shut = (world.dead && needed).then(|| "the new controller does not run".to_owned());
         let mut answers = LookupResults::default();
-        let found = |question: &LookupRequest| world.others(&question.plural);
-        rollout_questions(&rollout, &status).iter().for_each(|question| answers.saw(question, &found(question)));
+        let found = |lookup: &LookupRequest| world.others(&lookup.plural);
+        rollout_lookups(&rollout, &status).iter().for_each(|lookup| answers.saw(lookup, &found(lookup)));
         let facts = PlanInput {
-            shut,
+            closed_gate: shut,
             local: BTreeMap::new(),
-            remembered: std::mem::take(&mut self.remembered),
+            runner_cache: std::mem::take(&mut self.runner_cache),
             consistent,
             trouble: self.trouble.take(),
             others: Vec::new(),
@@ -208,7 +208,7 @@ impl Runner {
             let again = plan(&rollout, &status, &fleet.objects, facts, now);
             assert_eq!(planned, again, "the same input gives the same plan");
         }
-        self.remembered = planned.remembered.clone();
+        self.runner_cache = planned.runner_cache.clone();
         self.writes = planned.writes.clone().into();
         (self.version, self.wants_list) = (world.version, planned.wants_list);
         let objects = Rc::clone(&fleet.objects);
@@ -254,7 +254,7 @@ impl Runner {
             Ok(_) if lost => self.writes.clear(),
             Ok(_) => self.answered(&write.name, world),
             Err(NotWritten::Stale) if of == Of::Move => {
-                self.remembered.overtaken(&write.uid);
+                self.runner_cache.overtaken(&write.uid);
                 match world.objects.get(&write.name) {
                     Some(object) if object.uid() == write.uid => self.answered(&write.name, world),
                     _ => self.fleet = None,
@@ -267,7 +267,7 @@ impl Runner {
             }
             Err(NotWritten::Refused(why)) => {
                 let now = self.moment(world);
-                self.remembered.refused(&write.uid, &why, now);
+                self.runner_cache.refused(&write.uid, &why, now);
                 return Done::Nothing;
             }
             Err(NotWritten::Down) => {
@@ -289,9 +289,9 @@ impl Runner {
     /// A dry run changes nothing.
     fn ask(&mut self, write: &ObjectPatch, world: &World) -> Done {
         match world.try_patch(&write.name, &write.patch) {
-            Err(NotWritten::Refused(why)) => self.remembered.refused(&write.uid, &why, self.moment(world)),
+            Err(NotWritten::Refused(why)) => self.runner_cache.refused(&write.uid, &why, self.moment(world)),
             Err(NotWritten::Down) => {}
-            Ok(_) | Err(NotWritten::Stale) => self.remembered.allowed(&write.uid),
+            Ok(_) | Err(NotWritten::Stale) => self.runner_cache.allowed(&write.uid),
         }
         Done::Nothing
     }

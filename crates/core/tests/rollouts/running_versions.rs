@@ -59,7 +59,7 @@ fn told(running: &RunningVersions<'_>, targets: &[&str]) -> Vec<String> {
     let line = |one: pointsman_core::rollout::VersionStatus| {
         format!("{} {} {}", one.version, if one.target { "True" } else { "False" }, one.state.word())
     };
-    running.standings(&targets).into_iter().map(line).collect()
+    running.statuses(&targets).into_iter().map(line).collect()
 }
 
 #[test]
@@ -90,10 +90,10 @@ fn version_is_active_everywhere() {
     let rows =
         ["v1.16.3 False unavailable", "v1.16.4 False unavailable", "v1.17.1 True active", "v1.18.1 False available"];
     assert_eq!(told(&after, &[]), rows);
-    let standings = after.standings(&[]);
-    assert_eq!((standings[2].objects, standings[2].state, after.objects()), (4, VersionState::Active, 4));
+    let object_states = after.statuses(&[]);
+    assert_eq!((object_states[2].objects, object_states[2].state, after.objects()), (4, VersionState::Active, 4));
     assert_eq!(
-        (&standings[1].upgrade_from[..], &standings[1].downgrade_to[..]),
+        (&object_states[1].upgrade_from[..], &object_states[1].downgrade_to[..]),
         (&["v1.16.3".into()][..], &["v1.16.3".into()][..])
     );
 }
@@ -121,7 +121,7 @@ fn unknown_object_blocks_active() {
         assert_eq!(told(&running, &[]), rows);
     }
     let nobody = seen(&kind, &[]);
-    assert!(nobody.standings(&[]).iter().all(|one| !one.target && one.state == VersionState::Unavailable));
+    assert!(nobody.statuses(&[]).iter().all(|one| !one.target && one.state == VersionState::Unavailable));
     let all_optional = hosts("[{field: status.kubelet, optional: true}]", VERSIONS).unwrap();
     assert_eq!(seen(&all_optional, &[json!({"metadata": {}})]).shown()[0].why, "nothing of it says a version");
 }
@@ -143,7 +143,7 @@ fn known_part_counts_as_running() {
             "v1.18.1 False partial",
         ];
         assert_eq!(told(&running, &[]), rows, "{observe}");
-        let objects: Vec<usize> = running.standings(&[]).iter().map(|one| one.objects).collect();
+        let objects: Vec<usize> = running.statuses(&[]).iter().map(|one| one.objects).collect();
         assert_eq!((objects, running.unread()), (vec![0, 1, 0, 1], 1), "{observe}");
         assert_eq!(running.shown()[0].why, "status.kubelet is not set");
     }
@@ -156,7 +156,7 @@ fn equal_versions_compare_equal() {
     let labelled = |name: &str, version: &str| json!({"metadata": {"name": name, "namespace": "n", "labels": {"example.com/v": version}}});
     let one = seen(&kind, &[labelled("a", "v1.16.4"), labelled("b", "1.16.4")]);
     assert_eq!(told(&one, &[]), ["v1.16.4 True active"]);
-    assert!(one.standings(&[])[0].is_called("1.16.4") && !one.standings(&[])[0].is_called("1.16.5"));
+    assert!(one.statuses(&[])[0].is_called("1.16.4") && !one.statuses(&[])[0].is_called("1.16.5"));
     // Without a list of versions the rules say which may follow: patches of a minor version, there and back.
     for (target, state) in [("1.16.3", "available"), ("1.16.9", "available"), ("1.17.0", "unavailable")] {
         let told = told(&one, &[target]);

@@ -36,7 +36,7 @@ struct Running {
     databases: Vec<Database>,
     fleet: Vec<FleetObject>,
     status: RolloutStatus,
-    remembered: RunnerCache,
+    runner_cache: RunnerCache,
     now: ClockReading,
     consistent: bool,
     /// Writes of objects, writes of the status, and lists.
@@ -45,10 +45,10 @@ struct Running {
 
 impl Running {
     fn plans(&mut self) -> RolloutPlan {
-        let remembered = std::mem::take(&mut self.remembered);
-        let facts = PlanInput { consistent: self.consistent, remembered, ..PlanInput::default() };
+        let runner_cache = std::mem::take(&mut self.runner_cache);
+        let facts = PlanInput { consistent: self.consistent, runner_cache, ..PlanInput::default() };
         let plan = plan(&self.rollout, &self.status, &self.fleet, facts, self.now);
-        (self.remembered, self.consistent) = (plan.remembered.clone(), plan.wants_list);
+        (self.runner_cache, self.consistent) = (plan.runner_cache.clone(), plan.wants_list);
         self.calls[2] += usize::from(plan.wants_list);
         plan
     }
@@ -108,9 +108,9 @@ fn complete(members: &Value) -> (usize, Running) {
     let rollout = rollout_of(&all);
     let databases = databases(count);
     let fleet = seen(&databases, &rollout);
-    let (status, remembered) = (RolloutStatus::default(), RunnerCache::default());
+    let (status, runner_cache) = (RolloutStatus::default(), RunnerCache::default());
     let mut running =
-        Running { rollout, databases, fleet, status, remembered, now: NOW, consistent: true, calls: [0, 0, 1] };
+        Running { rollout, databases, fleet, status, runner_cache, now: NOW, consistent: true, calls: [0, 0, 1] };
     while !running.status.is_over() {
         let plan = running.plans();
         running.writes(plan);
@@ -130,9 +130,9 @@ fn large_undo_prints_few_lines() {
     let rollout = rollout_of(&json!({"from": OLD, "waves": waves}));
     let databases = databases(300);
     let fleet = seen(&databases, &rollout);
-    let (status, remembered) = (RolloutStatus::default(), RunnerCache::default());
+    let (status, runner_cache) = (RolloutStatus::default(), RunnerCache::default());
     let mut running =
-        Running { rollout, databases, fleet, status, remembered, now: NOW, consistent: true, calls: [0, 0, 1] };
+        Running { rollout, databases, fleet, status, runner_cache, now: NOW, consistent: true, calls: [0, 0, 1] };
     while running.status.counts.updated < 300 {
         let plan = running.plans();
         running.writes(plan);

@@ -230,9 +230,9 @@ impl Setup {
         // Most fleets are healthy most of the time.
         let health = *random.pick(&[100, 95, 70]).unwrap();
         let trouble = random.percent(70);
-        let goes_back = random.percent(30);
+        let is_undo = random.percent(30);
         for _ in 0..20 + random.below(180) {
-            let happening = setup.next(random, health, trouble, goes_back);
+            let happening = setup.next(random, health, trouble, is_undo);
             setup.script.push(happening);
         }
         let setup = setup.gated(&mut Random::new(seed ^ GATED)).met(&mut Random::new(seed ^ STRANGE));
@@ -313,7 +313,7 @@ impl Setup {
         self
     }
 
-    fn next(&self, random: &mut Random, health: usize, trouble: bool, goes_back: bool) -> Happening {
+    fn next(&self, random: &mut Random, health: usize, trouble: bool, is_undo: bool) -> Happening {
         let (runner, object) = (random.below(self.runners), random.below(self.objects + 2));
         match random.below(100) {
             0..45 => Happening::Step(runner),
@@ -346,7 +346,7 @@ impl Setup {
                 *random.pick(&[[Happening::Down, Happening::Up], dead, dark].concat()).unwrap()
             }
             98 => Happening::Pause,
-            _ if goes_back => {
+            _ if is_undo => {
                 if random.percent(70) {
                     Happening::Back
                 } else {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use pointsman_core::definition::{BadDefinition, Kind};
 use pointsman_core::rollout::{
     ClockReading, FleetObject, LookupRequest, LookupResults, LookupTarget, PlanInput, Rollout, RolloutPhase,
-    RolloutPlan, RolloutStatus, RolloutWrite, answered_rollout, asks_for_crd, asks_for_others, plan, rollout_questions,
+    RolloutPlan, RolloutStatus, RolloutWrite, answered_rollout, needs_crd, needs_other_rollouts, plan, rollout_lookups,
     start_refusals, stays_over,
 };
 use serde_json::{Value, json};
@@ -24,7 +24,7 @@ pub(super) fn checked(checks: &str, admission: &str) -> Result<Kind, BadDefiniti
     let versions = if admission.contains("prerequisites") { versions } else { plain };
     define(&format!(
         "admission:\n  versionPath: all\n  paths: {{all: {{versions: {versions}, optOut: example.com/any}}}}\n  \
-         {admission}\nhealthy: {{all: [{{condition: Ready}}], settle: 0s, seen: {{manager: databaser}}}}\nchecks: {checks}\n"
+         {admission}\nhealth: {{all: [{{condition: Ready}}], settle: 0s, seen: {{manager: databaser}}}}\nchecks: {checks}\n"
     ))
 }
 
@@ -58,10 +58,10 @@ pub(super) fn fleet(rollout: &Rollout, objects: &[Value]) -> Vec<FleetObject> {
 /// Answers to everything that is asked, by what is looked up.
 fn answered(rollout: &Rollout, find: impl Fn(&LookupRequest) -> Result<Vec<Value>, String>) -> PlanInput {
     let mut answers = LookupResults::default();
-    for question in rollout_questions(rollout, &RolloutStatus::default()) {
-        match find(&question) {
-            Ok(found) => answers.saw(&question, &found),
-            Err(why) => answers.cannot_read(&question, why),
+    for lookup in rollout_lookups(rollout, &RolloutStatus::default()) {
+        match find(&lookup) {
+            Ok(found) => answers.saw(&lookup, &found),
+            Err(why) => answers.cannot_read(&lookup, why),
         }
     }
     PlanInput { consistent: true, answers, ..PlanInput::default() }
@@ -80,17 +80,17 @@ pub(super) fn patch(state: &str) -> Result<Vec<Value>, String> {
 fn start_needs_required_versions() {
     let kind = checked("{start: [needs]}", PATCHES).unwrap();
     let rollout = rollout_of(&kind, &json!({}));
-    let asked: Vec<String> = rollout_questions(&rollout, &RolloutStatus::default())
+    let asked: Vec<String> = rollout_lookups(&rollout, &RolloutStatus::default())
         .iter()
-        .map(|question| {
-            let LookupTarget::Named(name) = &question.wanted else { panic!("{question:?}") };
-            format!("{}.{} {}/{name}", question.plural, question.group, question.namespace.as_deref().unwrap())
+        .map(|lookup| {
+            let LookupTarget::Named(name) = &lookup.wanted else { panic!("{lookup:?}") };
+            format!("{}.{} {}/{name}", lookup.plural, lookup.group, lookup.namespace.as_deref().unwrap())
         })
         .collect();
     let names = ["patch.10", "kube-patch.1", "kube-patch.2"].map(|id| format!("patches.example.com n/p-{id}"));
     assert_eq!(asked, names);
-    let find = |question: &LookupRequest, changed: &str, answer: &Result<Vec<Value>, String>| {
-        let LookupTarget::Named(name) = &question.wanted else { panic!("{question:?}") };
+    let find = |lookup: &LookupRequest, changed: &str, answer: &Result<Vec<Value>, String>| {
+        let LookupTarget::Named(name) = &lookup.wanted else { panic!("{lookup:?}") };
         match name.as_str() {
             name if name == changed => answer.clone(),
             "p-kube-patch.2" => patch("Available"),
@@ -132,7 +132,7 @@ fn start_needs_required_versions() {
     assert!(nobody.iter().all(|why| why.contains("nobody has looked")), "{nobody:?}");
     // A version that needs nothing asks for nothing.
     assert!(
-        rollout_questions(
+        rollout_lookups(
             &rollout_of(&kind, &json!({"from": "1.17.1", "to": "1.16.4", "acceptedRisks": ["no-way-back"]})),
             &RolloutStatus::default()
         )
@@ -144,9 +144,9 @@ fn start_needs_required_versions() {
 fn start_needs_healthy_other_objects() {
     let kind = checked(&format!("{{start: [{APPS}]}}"), "").unwrap();
     let rollout = rollout_of(&kind, &json!({}));
-    let questions = rollout_questions(&rollout, &RolloutStatus::default());
-    assert_eq!((questions[0].plural.as_str(), questions[0].group.as_str()), ("helmreleases", "helm.toolkit.fluxcd.io"));
-    assert_eq!(questions[0].wanted, LookupTarget::Labelled("tier in (a, b)".to_owned()));
+    let lookups = rollout_lookups(&rollout, &RolloutStatus::default());
+    assert_eq!((lookups[0].plural.as_str(), lookups[0].group.as_str()), ("helmreleases", "helm.toolkit.fluxcd.io"));
+    assert_eq!(lookups[0].wanted, LookupTarget::Labelled("tier in (a, b)".to_owned()));
     let head = "apps: helmreleases.helm.toolkit.fluxcd.io";
     let not = |name: &str| format!("flux/{name}: condition Ready is False, and must be True");
     for (found, said) in [
@@ -164,7 +164,7 @@ fn start_needs_healthy_other_objects() {
     }
     // Page by page: what was wrong on the first one is not forgotten.
     let mut answers = LookupResults::default();
-    [app("a", "False"), app("b", "True")].iter().for_each(|one| answers.saw(&questions[0], std::slice::from_ref(one)));
+    [app("a", "False"), app("b", "True")].iter().for_each(|one| answers.saw(&lookups[0], std::slice::from_ref(one)));
     assert_eq!(start_refusals(&rollout, &[], &PlanInput { answers, ..PlanInput::default() }).len(), 1);
 }
 
@@ -193,7 +193,7 @@ fn start_needs_crd_and_controllers() {
     let kind = checked("{start: [crd, controllers]}", lease).unwrap();
     let rollout = rollout_of(&kind, &json!({}));
     let mut begun = RolloutStatus { started: Some("2026-11-18T10:00:00Z".to_owned()), ..RolloutStatus::default() };
-    assert!(asks_for_crd(&rollout, &RolloutStatus::default()) && !asks_for_crd(&rollout, &begun));
+    assert!(needs_crd(&rollout, &RolloutStatus::default()) && !needs_crd(&rollout, &begun));
     begun.phase = RolloutPhase::Rolling;
     for (crd, shut, said) in [
         (Some(Ok(Vec::new())), None, vec![]),
@@ -215,7 +215,7 @@ fn start_needs_crd_and_controllers() {
     ] {
         let mut answers = LookupResults::default();
         crd.into_iter().for_each(|crd| answers.crd_lacks(crd));
-        let facts = PlanInput { answers, shut: shut.map(str::to_owned), ..PlanInput::default() };
+        let facts = PlanInput { answers, closed_gate: shut.map(str::to_owned), ..PlanInput::default() };
         assert_eq!(start_refusals(&rollout, &[], &facts), said);
     }
 }
@@ -260,7 +260,7 @@ fn finished_rollout_waits_for_another() {
         let status = RolloutStatus::of(&json!({"status": started}));
         let told = stays_over(&rollout, &status, &facts);
         assert_eq!(told.is_some(), stays, "{phase} {wanted}: {told:?}");
-        assert_eq!(asks_for_others(&rollout, &status), stays, "{phase} {wanted}");
+        assert_eq!(needs_other_rollouts(&rollout, &status), stays, "{phase} {wanted}");
         assert!(
             told.is_none_or(|told| told.contains("is over, and does not go Undo: rollout other is under way over 1 of"))
         );
@@ -305,7 +305,7 @@ fn failing_check_stops_forward_moves() {
         json!({"rollout": "rollout-1", "was": "1.16.4", "to": "1.17.1", "at": "2026-11-18T10:00:00Z"}).to_string();
     let moved = database(json!({"labels": {KEY: "1.17.1"}, "annotations": {"pointsman.dev/rollout": mark}}));
     let back = rollout_of(&kind, &json!({"direction": "Undo"}));
-    assert!(rollout_questions(&back, &waits.status).is_empty());
+    assert!(rollout_lookups(&back, &waits.status).is_empty());
     let goes = planned(&back, &waits.status, std::slice::from_ref(&moved), facts(&rollout, "False"));
     assert_eq!(goes.status.in_flight.len(), 1, "{:?}", goes.status);
 }

@@ -62,7 +62,7 @@ fn foreign_annotation_is_kept() {
     for text in TEXTS {
         let database = database(OLD, text);
         let plan = planned(&rollout, &RolloutStatus::default(), &database);
-        match (&plan.standings[0], moves(&plan, &database)) {
+        match (&plan.object_states[0], moves(&plan, &database)) {
             (ObjectState::Reserved, Some(there)) => {
                 assert_eq!(there.label(), Some(NEW), "{text}");
                 assert!(there.is_marked(), "{text}: {}", there.value());
@@ -83,7 +83,7 @@ fn foreign_annotation_is_kept() {
             (ObjectState::Held(why), None) => {
                 assert!(why.contains("turned the label back") && database.is_marked(), "{why}")
             }
-            (standing, moved) => panic!("{text}: {standing:?} {:?}", moved.map(|database| database.value())),
+            (object_state, moved) => panic!("{text}: {object_state:?} {:?}", moved.map(|database| database.value())),
         }
     }
     let is_another = |text: &&&str| text.contains("rollout-0") || text.contains("9.9.9") || text.is_empty();
@@ -95,7 +95,7 @@ fn foreign_annotation_is_kept() {
 fn long_annotation_is_truncated() {
     let (rollout, text) = (rollout(&json!({})), "x".repeat(100_000));
     let plan = planned(&rollout, &RolloutStatus::default(), &database(OLD, &text));
-    let why = plan.standings[0].why();
+    let why = plan.object_states[0].why();
     assert!(why.contains(&text[..300]) && why.len() < 1_000 && why.contains('…'), "{} {why}", why.len());
 }
 
@@ -109,7 +109,7 @@ fn late_foreign_annotation_frees_slot() {
     assert_eq!(status.in_flight.len(), 1);
     let plan = planned(&forward, &status, &database(OLD, "mine"));
     assert_eq!((plan.status.in_flight.len(), moves(&plan, &before).is_none()), (0, true), "{:?}", plan.status);
-    assert!(matches!(plan.standings[0], ObjectState::Refused(_)), "{:?}", plan.standings);
+    assert!(matches!(plan.object_states[0], ObjectState::Refused(_)), "{:?}", plan.object_states);
     // It was moved before that, and is not healthy yet.
     let plan = planned(&forward, &status, &database(NEW, "mine"));
     assert_eq!((plan.status.in_flight.len(), plan.status.counts.in_flight), (1, 1), "{:?}", plan.status);
@@ -127,7 +127,7 @@ fn late_foreign_annotation_frees_slot() {
     assert!(status.message.contains("no rollout writes over it"), "{}", status.message);
     let fleet = [FleetObject::of(&database(NEW, "mine").value(), &back).unwrap()];
     let told = forecast(&back, &status, &fleet, PlanInput::default(), NOW);
-    assert!(told[0].standing.why().contains("no rollout writes over it"), "{:?}", told[0].standing);
+    assert!(told[0].object_state.why().contains("no rollout writes over it"), "{:?}", told[0].object_state);
 }
 
 /// What was moved and has no mark any more is left where it is: that is no end at which nobody has to look.
@@ -224,14 +224,22 @@ fn undo_waits_for_deselected_objects() {
     fleet[went] = FleetObject::of_under_way(&landed, &back).unwrap();
     let after = plan(&back, &status, &fleet, facts(), NOW);
     assert_eq!((after.status.under_way_back(), after.status.counts.updated), (status.under_way_back(), 1), "{after:?}");
-    assert!(matches!(after.standings[went], ObjectState::Moving(_) | ObjectState::Settling), "{:?}", after.standings);
+    assert!(
+        matches!(after.object_states[went], ObjectState::Moving(_) | ObjectState::Settling),
+        "{:?}",
+        after.object_states
+    );
     // Nobody else moves it: it is not of the rollout, wherever that goes.
     for direction in ["Undo", "Forward"] {
         let rollout = rollout(&json!({"selector": {"labels": "frozen notin (true)"}, "direction": direction}));
         let alone = [fleet[went].clone()];
         let status = RolloutStatus { started: Some(rfc3339(NOW.wall - 60)), ..RolloutStatus::default() };
         let plan = plan(&rollout, &status, &alone, facts(), NOW);
-        assert_eq!((&plan.standings[..], plan.status.in_flight.len()), (&[ObjectState::Outside][..], 0), "{direction}");
+        assert_eq!(
+            (&plan.object_states[..], plan.status.in_flight.len()),
+            (&[ObjectState::Outside][..], 0),
+            "{direction}"
+        );
     }
 }
 
@@ -297,8 +305,10 @@ fn future_mark_delays_nothing() {
             let now = ClockReading { wall: NOW.wall + seconds, ..NOW };
             plan(&rollout, &status, &fleet, PlanInput { consistent: true, ..PlanInput::default() }, now)
         };
-        assert!(matches!(after(late - 2).standings[0], ObjectState::Moving(_)), "{at}");
-        let ObjectState::Failed(why) = &after(late).standings[0] else { panic!("{at}: {:?}", after(late).standings) };
+        assert!(matches!(after(late - 2).object_states[0], ObjectState::Moving(_)), "{at}");
+        let ObjectState::Failed(why) = &after(late).object_states[0] else {
+            panic!("{at}: {:?}", after(late).object_states)
+        };
         assert!(why.starts_with("not healthy within 10m: "), "{why}");
     }
 }

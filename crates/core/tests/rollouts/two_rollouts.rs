@@ -21,7 +21,7 @@ const HELD: &str = "pointsman.dev/hold";
 struct Running {
     rollout: Rollout,
     status: RolloutStatus,
-    remembered: RunnerCache,
+    runner_cache: RunnerCache,
 }
 
 impl Running {
@@ -29,17 +29,17 @@ impl Running {
         let mut all =
             json!({"waves": [{"name": "all", "maxInFlight": 1}], "selector": {"labels": format!("{name}=yes")}});
         all.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
-        let (status, remembered) = (RolloutStatus::default(), RunnerCache::default());
-        Self { rollout: rollout_called((name, uid), &all), status, remembered }
+        let (status, runner_cache) = (RolloutStatus::default(), RunnerCache::default());
+        Self { rollout: rollout_called((name, uid), &all), status, runner_cache }
     }
 
     /// Looks at the object, plans, and writes what was planned. Returns how often the label was written.
     fn goes_on(&mut self, database: &mut Database, now: ClockReading) -> usize {
         let fleet: Vec<FleetObject> = FleetObject::of(&database.value(), &self.rollout).into_iter().collect();
-        let remembered = std::mem::take(&mut self.remembered);
-        let facts = PlanInput { consistent: true, remembered, ..PlanInput::default() };
-        let RolloutPlan { writes, remembered, .. } = plan(&self.rollout, &self.status, &fleet, facts, now);
-        self.remembered = remembered;
+        let runner_cache = std::mem::take(&mut self.runner_cache);
+        let facts = PlanInput { consistent: true, runner_cache, ..PlanInput::default() };
+        let RolloutPlan { writes, runner_cache, .. } = plan(&self.rollout, &self.status, &fleet, facts, now);
+        self.runner_cache = runner_cache;
         let mut moved = 0;
         for write in writes {
             match write {

@@ -21,7 +21,7 @@ fn kind(health: &str) -> Kind {
     let definition = format!(
         "apiVersion: pointsman.dev/v1\nkind: KindDefinition\ncrd: databases.crd.yaml\nsteps:\n- from: v1\n  to: v2\n  \
          operations:\n  - rename: {{from: status.state, to: status.phase}}\n- from: v2\n  to: v3\n  operations:\n  - add: \
-         status.flags\nhealthy: {{all: [{health}]}}\n"
+         status.flags\nhealth: {{all: [{health}]}}\n"
     );
     Kind::from_crd(&definition, &crd).unwrap()
 }

@@ -15,7 +15,7 @@ pub(crate) struct CertificateMetrics {
     reloads: ReloadCounters,
     expiry: Gauge,
     chain: ChainExpiry,
-    last_look: Gauge,
+    last_read: Gauge,
 }
 
 impl CertificateMetrics {
@@ -31,7 +31,7 @@ impl CertificateMetrics {
                 "When the certificate that is served expires, in seconds since the epoch.",
             ))?,
             chain: new.add(ChainExpiry::new())?,
-            last_look: new.add(Gauge::new(
+            last_read: new.add(Gauge::new(
                 "certificate_last_look_timestamp_seconds",
                 "When the certificate files were last looked at, in seconds since the epoch.",
             ))?,
@@ -48,8 +48,8 @@ impl CertificateMetrics {
     }
 
     /// Records a read of the files, whatever its result.
-    pub(crate) fn looked(&self, at: u64) {
-        self.last_look.set(seconds(at));
+    pub(crate) fn files_read(&self, at: u64) {
+        self.last_read.set(seconds(at));
     }
 
     pub(crate) fn reloaded(&self) {

@@ -9,7 +9,7 @@ use super::reloads::ReloadCounters;
 #[derive(Debug)]
 pub(crate) struct DefinitionMetrics {
     reloads: ReloadCounters,
-    last_look: Gauge,
+    last_read: Gauge,
 }
 
 impl DefinitionMetrics {
@@ -20,7 +20,7 @@ impl DefinitionMetrics {
                 "definition_reloads_total",
                 "Kind definitions that changed and were taken over (success), or could not be (error).",
             )?,
-            last_look: new.add(Gauge::new(
+            last_read: new.add(Gauge::new(
                 "definition_last_look_timestamp_seconds",
                 "When the kind definitions were last looked at, in seconds since the epoch; 0 where none are looked at.",
             ))?,
@@ -28,8 +28,8 @@ impl DefinitionMetrics {
     }
 
     /// Records a read of the files, whatever its result.
-    pub(crate) fn looked(&self, at: u64) {
-        self.last_look.set(seconds(at));
+    pub(crate) fn files_read(&self, at: u64) {
+        self.last_read.set(seconds(at));
     }
 
     pub(crate) fn reloaded(&self) {

@@ -12,7 +12,7 @@ pub(crate) struct FactMetrics {
     known: IntGaugeVec,
     objects: IntGaugeVec,
     failures: IntCounterVec,
-    heard: IntGaugeVec,
+    last_contact: IntGaugeVec,
 }
 
 impl FactMetrics {
@@ -30,7 +30,7 @@ impl FactMetrics {
                 "How often reading or watching the objects that say facts failed.",
                 &["resource"],
             )?,
-            heard: new.gauges(
+            last_contact: new.gauges(
                 "fact_last_heard_timestamp_seconds",
                 "When the API server was last heard about facts, in seconds since the epoch; 0 for never.",
                 &["resource"],
@@ -39,14 +39,14 @@ impl FactMetrics {
     }
 
     /// Updates the metrics.
-    pub(super) fn look(&self) {
+    pub(super) fn update(&self) {
         for fact in self.followed.iter().flat_map(FollowedFacts::known) {
-            let FollowedFact { resource, is_known, objects, failures, heard } = fact;
+            let FollowedFact { resource, is_known, objects, failures, last_contact } = fact;
             let of = [resource.as_str()];
             let whole = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
             self.known.with_label_values(&of).set(i64::from(is_known));
             self.objects.with_label_values(&of).set(whole(objects));
-            self.heard.with_label_values(&of).set(whole(heard));
+            self.last_contact.with_label_values(&of).set(whole(last_contact));
             let counter = self.failures.with_label_values(&of);
             counter.inc_by(failures.saturating_sub(counter.get()));
         }

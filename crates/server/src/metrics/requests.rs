@@ -110,7 +110,7 @@ impl WebhookMetrics {
 
     pub(crate) fn given_up(&self, why: GivenUp) {
         match why {
-            GivenUp::CallerGone => self.left.inc(),
+            GivenUp::ClientDisconnected => self.left.inc(),
             GivenUp::Deadline => self.expired.inc(),
         }
     }
@@ -124,7 +124,7 @@ impl WebhookMetrics {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum GivenUp {
     /// The caller has left.
-    CallerGone,
+    ClientDisconnected,
     /// Its deadline has passed.
     Deadline,
 }

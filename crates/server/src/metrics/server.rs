@@ -58,7 +58,7 @@ impl Metrics {
 
     /// All metrics in Prometheus' text format.
     pub(crate) fn text(&self) -> Result<String, Error> {
-        self.facts.look();
+        self.facts.update();
         let mut families = self.registry.gather();
         families.extend(self.process.gather());
         TextEncoder::new().encode_to_string(&families)

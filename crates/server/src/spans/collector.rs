@@ -91,8 +91,8 @@ impl Collector {
             }
             let answer = |source| NotTaken::Answer { source };
             let body = Limited::new(response.into_body(), ANSWER).collect().await.map_err(answer)?.to_bytes();
-            let said = ExportTraceServiceResponse::decode(body).map_err(|source| answer(source.into()))?;
-            Ok(said.partial_success.map_or(0, |partial| partial.rejected_spans.max(0).unsigned_abs()))
+            let response = ExportTraceServiceResponse::decode(body).map_err(|source| answer(source.into()))?;
+            Ok(response.partial_success.map_or(0, |partial| partial.rejected_spans.max(0).unsigned_abs()))
         };
         tokio::pin!(connection, answer);
         tokio::select! {

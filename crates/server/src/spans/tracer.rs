@@ -58,9 +58,10 @@ impl RequestTracer {
 
 /// The resource: from `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES`, with a default name.
 fn resource() -> Resource {
-    let said = Resource::builder().build();
-    let named =
-        said.iter().any(|(key, name)| key.as_str() == "service.name" && !name.as_str().starts_with("unknown_service"));
+    let resource = Resource::builder().build();
+    let named = resource
+        .iter()
+        .any(|(key, name)| key.as_str() == "service.name" && !name.as_str().starts_with("unknown_service"));
     let resource = Resource::builder().with_attribute(KeyValue::new("service.version", env!("CARGO_PKG_VERSION")));
     if named { resource.build() } else { resource.with_service_name("pointsman").build() }
 }

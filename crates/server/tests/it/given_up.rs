@@ -34,7 +34,7 @@ fn endless() -> (Arc<AtomicUsize>, RequestHandler) {
             thread::sleep(Duration::from_millis(1));
         }
         counted.fetch_sub(1, Ordering::SeqCst);
-        if is_awaited() { Ok(echo_reply(&body)) } else { Err(HandleError::CallerGone) }
+        if is_awaited() { Ok(echo_reply(&body)) } else { Err(HandleError::ClientDisconnected) }
     });
     (under_way, decide)
 }

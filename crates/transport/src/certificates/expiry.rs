@@ -10,14 +10,14 @@ use super::leaf::Leaf;
 #[derive(Debug, Default)]
 pub struct ExpiryWarnings {
     crossed: usize,
-    said: Option<Instant>,
+    warned_at: Option<Instant>,
 }
 
 impl ExpiryWarnings {
     /// Warns 30 days, 7 days and 1 day before the expiry, and every hour after it.
-    pub fn look(&mut self, leaf: &Leaf, now: u64) {
+    pub fn check(&mut self, leaf: &Leaf, now: u64) {
         let crossed = crossed(leaf, now);
-        let again = crossed == STAGES && self.said.is_some_and(|said| said.elapsed() >= HOUR);
+        let again = crossed == STAGES && self.warned_at.is_some_and(|text| text.elapsed() >= HOUR);
         if crossed > self.crossed || again {
             let expires = &leaf.expires;
             if crossed == STAGES {
@@ -26,7 +26,7 @@ impl ExpiryWarnings {
                 let days = leaf.not_after.saturating_sub(now) / DAY;
                 tracing::warn!(expires, days, "the certificate that is served expires soon");
             }
-            self.said = Some(Instant::now());
+            self.warned_at = Some(Instant::now());
         }
         self.crossed = crossed;
     }
@@ -81,10 +81,10 @@ mod tests {
     }
 
     /// The warning at this number of seconds before the end of a year.
-    fn said(warnings: &mut ExpiryWarnings, left: u64) -> String {
+    fn warning(warnings: &mut ExpiryWarnings, left: u64) -> String {
         let (mut log, writer) = pipe().unwrap();
         let lines = tracing_subscriber::fmt().with_ansi(false).with_writer(Arc::new(writer)).finish();
-        tracing::subscriber::with_default(lines, || warnings.look(&Leaf::valid(0, YEAR), YEAR - left));
+        tracing::subscriber::with_default(lines, || warnings.check(&Leaf::valid(0, YEAR), YEAR - left));
         let mut text = String::new();
         log.read_to_string(&mut text).unwrap();
         text
@@ -106,15 +106,15 @@ mod tests {
             (200 * DAY, String::new()),
             (7 * DAY, soon(7)),
         ] {
-            let said = said(&mut warnings, left);
-            assert!(said.ends_with(&line) && said.is_empty() == line.is_empty(), "{left}: {said}");
+            let text = warning(&mut warnings, left);
+            assert!(text.ends_with(&line) && text.is_empty() == line.is_empty(), "{left}: {text}");
         }
         // Each stage is reported once, the expiry repeatedly.
         tokio::time::advance(Duration::from_secs(7200)).await;
-        assert_eq!(said(&mut warnings, 6 * DAY), "");
-        for (minutes, is_said) in [(0, true), (0, false), (59, false), (1, true), (1, false), (59, true)] {
+        assert_eq!(warning(&mut warnings, 6 * DAY), "");
+        for (minutes, is_warned) in [(0, true), (0, false), (59, false), (1, true), (1, false), (59, true)] {
             tokio::time::advance(Duration::from_secs(60 * minutes)).await;
-            assert_eq!(said(&mut warnings, 0).contains(over), is_said, "{minutes} minutes later");
+            assert_eq!(warning(&mut warnings, 0).contains(over), is_warned, "{minutes} minutes later");
         }
     }
 }

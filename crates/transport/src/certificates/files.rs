@@ -44,7 +44,7 @@ impl CertificateFiles {
 
     /// Reads the files; may block.
     #[must_use]
-    pub fn look(&mut self) -> LoadedFiles {
+    pub fn read(&mut self) -> LoadedFiles {
         // Before the read: later changes raise an event.
         let events = self.watch();
         LoadedFiles {
@@ -80,11 +80,11 @@ impl FileReader {
     /// # Errors
     /// The thread cannot be started.
     pub fn start(mut files: CertificateFiles) -> io::Result<Self> {
-        let (sender, looks) = mpsc::channel::<oneshot::Sender<LoadedFiles>>();
+        let (sender, requests) = mpsc::channel::<oneshot::Sender<LoadedFiles>>();
         let looking = move || {
-            while let Ok(look) = looks.recv() {
+            while let Ok(request) = requests.recv() {
                 // The receiver is missing after the server ended.
-                let _ = look.send(files.look());
+                let _ = request.send(files.read());
             }
         };
         thread::Builder::new().name("certificates".to_owned()).spawn(looking)?;
@@ -93,11 +93,11 @@ impl FileReader {
 
     /// Requests a read.
     #[must_use]
-    pub fn look(&self) -> oneshot::Receiver<LoadedFiles> {
-        let (found, look) = oneshot::channel();
+    pub fn read(&self) -> oneshot::Receiver<LoadedFiles> {
+        let (found, receiver) = oneshot::channel();
         // If the thread ended, `found` is dropped and the receiver fails.
         let _ = self.0.send(found);
-        look
+        receiver
     }
 }
 
@@ -114,8 +114,8 @@ mod tests {
             CertificateFiles::new(paths, None)
         };
         let mut there = files(here);
-        assert!(there.look().events.is_some_and(|events| events.is_ok()));
-        assert!(there.look().events.is_none());
-        assert!(files(&here.join("no-such-directory")).look().events.is_none());
+        assert!(there.read().events.is_some_and(|events| events.is_ok()));
+        assert!(there.read().events.is_none());
+        assert!(files(&here.join("no-such-directory")).read().events.is_none());
     }
 }

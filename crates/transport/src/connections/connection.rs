@@ -105,22 +105,22 @@ where
     let mut leave = pin!(leave);
     let begun = Instant::now();
     let mut leaving = None;
-    let mut told = false;
+    let mut is_ending = false;
     loop {
         let now = *requests.borrow_and_update();
-        let ConnectionState { any, proven, leave: asked, evicted, .. } = now;
+        let ConnectionState { any, proven, leave: must_leave, evicted, .. } = now;
         if evicted {
             return Ok(());
         }
         // On shutdown, hyper closes a connection without requests, although one may be on its way: an API server
         // connects in order to send. It gets a moment, and a response.
-        if (leaving.is_some() && any || asked && protocol == Protocol::Http2) && !told {
-            told = true;
+        if (leaving.is_some() && any || must_leave && protocol == Protocol::Http2) && !is_ending {
+            is_ending = true;
             connection.as_mut().graceful_shutdown();
         }
         // Requests begin and end without notification: after one, the idle time restarts.
         let end = match (leaving, now.idle_since()) {
-            (_, None) => Instant::now() + LOOK_AGAIN,
+            (_, None) => Instant::now() + RECHECK,
             (Some(leaving), Some(_)) if !any => leaving + NEWCOMER,
             (_, Some(since)) => since.max(begun) + if proven { idle.kept } else { idle.unproven },
         };
@@ -166,7 +166,7 @@ const PING_EVERY: Duration = Duration::from_secs(30);
 const PING_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Interval to check whether a request has ended, if one began when the idle timeout expired.
-const LOOK_AGAIN: Duration = Duration::from_secs(1);
+const RECHECK: Duration = Duration::from_secs(1);
 
 /// Time to wait for the first request of a connection while draining: it may be on its way.
 const NEWCOMER: Duration = Duration::from_secs(1);

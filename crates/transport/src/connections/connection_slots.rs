@@ -57,7 +57,7 @@ impl ConnectionSlots {
                 return entered;
             }
             // A connection may become evictable by time alone.
-            let _ = timeout(LOOK_AGAIN, self.0.freed.notified()).await;
+            let _ = timeout(RECHECK, self.0.freed.notified()).await;
         }
     }
 
@@ -79,12 +79,12 @@ impl ConnectionSlots {
             let id = open.add(peer, requests.clone());
             return Some(ConnectionSlot { id, shared: Arc::clone(&self.0), requests });
         }
-        if !open.somebody_is_leaving()
-            && let Some(parting) = open.who_can_be_missed(peer, most, rules)
+        if !open.is_slot_pending()
+            && let Some(parting) = open.evictable(peer, most, rules)
         {
-            let told = parting.tell();
-            (0..told).for_each(|_| (self.0.evicted)());
-            tracing::debug!(told, "connections closed to make room");
+            let evicted = parting.evict();
+            (0..evicted).for_each(|_| (self.0.evicted)());
+            tracing::debug!(evicted, "connections closed to make room");
         }
         None
     }
@@ -158,7 +158,7 @@ impl Drop for ConnectionSlot {
     }
 }
 
-const LOOK_AGAIN: Duration = Duration::from_millis(100);
+const RECHECK: Duration = Duration::from_millis(100);
 
 #[cfg(test)]
 mod tests {
@@ -169,7 +169,7 @@ mod tests {
     const GOOD: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 1));
     const BAD: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 9));
 
-    fn ask(slot: &ConnectionSlot) {
+    fn complete_request(slot: &ConnectionSlot) {
         let mut request = slot.requests.begin();
         request.arrived();
     }
@@ -196,7 +196,7 @@ mod tests {
         let counter = Arc::clone(&evicted);
         let slots = ConnectionSlots::new(4, rules(10), Box::new(move || _ = counter.fetch_add(1, Ordering::Relaxed)));
         let [kept, first, second, fresh] = [GOOD, BAD, BAD, GOOD].map(|peer| slots.take(peer).unwrap());
-        ask(&kept);
+        complete_request(&kept);
         pass(501).await;
         assert!(slots.take(GOOD).is_none() && slots.take(GOOD).is_none(), "one at a time");
         assert_eq!([&kept, &first, &second, &fresh].map(is_evicted), [false, true, false, false]);
@@ -209,8 +209,8 @@ mod tests {
     async fn busy_connections_stay_next_waits() {
         let slots = slots(2, 10);
         let [one, other] = [GOOD, GOOD].map(|peer| slots.take(peer).unwrap());
-        ask(&one);
-        ask(&other);
+        complete_request(&one);
+        complete_request(&other);
         pass(900).await;
         assert!(slots.take(GOOD).is_none());
         assert_eq!([&one, &other].map(is_evicted), [false, false]);
@@ -225,10 +225,10 @@ mod tests {
     async fn largest_peer_loses_longest_idle() {
         let slots = slots(3, 1);
         let [busy, one, other] = [BAD; 3].map(|peer| slots.take(peer).unwrap());
-        ask(&other);
+        complete_request(&other);
         pass(5).await;
-        ask(&one);
-        ask(&busy);
+        complete_request(&one);
+        complete_request(&busy);
         let mut deciding = busy.requests.begin();
         deciding.arrived();
         pass(200).await;

@@ -57,7 +57,7 @@ impl Lifecycle {
     }
 
     /// Records a request.
-    pub fn asked(&self) {
+    pub fn record_request(&self) {
         *self.last_request() = Some(Instant::now());
     }
 

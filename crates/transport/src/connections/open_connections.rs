@@ -64,7 +64,7 @@ pub(super) enum EvictionClass {
 
 impl EvictionClass {
     /// Ends them, and returns their number.
-    pub(super) fn tell(self) -> usize {
+    pub(super) fn evict(self) -> usize {
         match self {
             Self::Now(all) => {
                 all.iter().for_each(Requests::evict);
@@ -110,18 +110,13 @@ impl OpenConnections {
     }
 
     /// True if a slot is freed as soon as a task has ended.
-    pub(super) fn somebody_is_leaving(&self) -> bool {
+    pub(super) fn is_slot_pending(&self) -> bool {
         self.connections.values().any(|connection| connection.requests.is_evicted())
     }
 
     /// The connections to evict for a connection of `newcomer`, given the number of slots and the number of idle
     /// connections allowed per address.
-    pub(super) fn who_can_be_missed(
-        &self,
-        newcomer: IpAddr,
-        slots: usize,
-        rules: EvictionRules,
-    ) -> Option<EvictionClass> {
+    pub(super) fn evictable(&self, newcomer: IpAddr, slots: usize, rules: EvictionRules) -> Option<EvictionClass> {
         let now = Instant::now();
         let mut peers: HashMap<IpAddr, PeerConnections<'_>> = HashMap::new();
         peers.entry(network(newcomer)).or_default();
@@ -283,16 +278,16 @@ mod tests {
         requests
     }
 
-    fn ask(requests: &Requests) -> InFlightGuard {
+    fn begin_request(requests: &Requests) -> InFlightGuard {
         let mut request = requests.begin();
         request.arrived();
         request
     }
 
     /// The evictions for `peer` among these: at once, or after a response.
-    fn who(open: &OpenConnections, all: &[Requests], peer: &str) -> (Vec<usize>, Vec<usize>) {
-        if let Some(parting) = open.who_can_be_missed(peer.parse().unwrap(), open.len(), RULES) {
-            parting.tell();
+    fn evict_for(open: &OpenConnections, all: &[Requests], peer: &str) -> (Vec<usize>, Vec<usize>) {
+        if let Some(parting) = open.evictable(peer.parse().unwrap(), open.len(), RULES) {
+            parting.evict();
         }
         let those = |is: fn(&Requests) -> bool| (0..all.len()).filter(|at| is(&all[*at])).collect();
         (those(Requests::is_evicted), those(|requests| requests.state().leave))
@@ -307,13 +302,13 @@ mod tests {
         let mut open = OpenConnections::default();
         let all = [GOOD, BAD, WORSE, BAD, WORSE, WORSE].map(|peer| add(&mut open, peer));
         for requests in &all {
-            drop(ask(requests));
+            drop(begin_request(requests));
             pass(1).await;
         }
         pass(101).await;
-        assert_eq!(who(&open, &all, GOOD), (vec![2], vec![]), "the longest idle of who has most");
-        assert_eq!(who(&open, &all, GOOD), (vec![2], vec![]), "each has no more than two of six");
-        let (evicted, _) = who(&open, &all, "10.0.0.7");
+        assert_eq!(evict_for(&open, &all, GOOD), (vec![2], vec![]), "the longest idle of who has most");
+        assert_eq!(evict_for(&open, &all, GOOD), (vec![2], vec![]), "each has no more than two of six");
+        let (evicted, _) = evict_for(&open, &all, "10.0.0.7");
         assert_eq!(evicted.len(), 2, "a fourth may have one: {evicted:?}");
     }
 
@@ -321,32 +316,32 @@ mod tests {
     async fn busy_connection_ends_after_response() {
         let mut open = OpenConnections::default();
         let all = [BAD, BAD, BAD, BAD].map(|peer| add(&mut open, peer));
-        let _busy = ask(&all[0]);
+        let _busy = begin_request(&all[0]);
         for requests in &all[1..] {
-            drop(ask(requests));
+            drop(begin_request(requests));
         }
-        assert_eq!(who(&open, &all, BAD), (vec![], vec![]), "these are its own");
-        assert_eq!(who(&open, &all, GOOD), (vec![], vec![0, 1]), "it may have two of four");
-        assert_eq!(who(&open, &all, GOOD), (vec![], vec![0, 1]), "they will");
+        assert_eq!(evict_for(&open, &all, BAD), (vec![], vec![]), "these are its own");
+        assert_eq!(evict_for(&open, &all, GOOD), (vec![], vec![0, 1]), "it may have two of four");
+        assert_eq!(evict_for(&open, &all, GOOD), (vec![], vec![0, 1]), "they will");
         pass(101).await;
-        assert_eq!(who(&open, &all, GOOD), (vec![1], vec![0, 1]), "or need not");
+        assert_eq!(evict_for(&open, &all, GOOD), (vec![1], vec![0, 1]), "or need not");
     }
 
     #[tokio::test(start_paused = true)]
     async fn new_connection_gets_request_time() {
         let mut open = OpenConnections::default();
         let good = [add(&mut open, GOOD)];
-        assert_eq!(who(&open, &good, GOOD).0, Vec::<usize>::new());
+        assert_eq!(evict_for(&open, &good, GOOD).0, Vec::<usize>::new());
         pass(501).await;
-        assert_eq!(who(&open, &good, GOOD).0, vec![0]);
+        assert_eq!(evict_for(&open, &good, GOOD).0, vec![0]);
 
         let mut open = OpenConnections::default();
         let flood: Vec<_> = (0..=NEWCOMERS).map(|_| add(&mut open, BAD)).collect();
-        assert_eq!(who(&open, &flood, GOOD).0, vec![0], "too many of them at a time");
+        assert_eq!(evict_for(&open, &flood, GOOD).0, vec![0], "too many of them at a time");
 
         let mut open = OpenConnections::default();
         let flood: Vec<_> = (0..NEWCOMERS + 40).map(|_| add(&mut open, BAD)).collect();
-        assert_eq!(who(&open, &flood, GOOD).0, vec![0, 1, 2], "a sixteenth of them");
+        assert_eq!(evict_for(&open, &flood, GOOD).0, vec![0, 1, 2], "a sixteenth of them");
     }
 
     #[tokio::test(start_paused = true)]
@@ -354,12 +349,12 @@ mod tests {
         let addresses = ["10.0.1.1", "10.0.1.2", "10.0.1.3", "10.0.1.4", "10.0.1.5"];
         let mut open = OpenConnections::default();
         let all: Vec<_> = addresses.iter().map(|address| add(&mut open, address)).collect();
-        let _busy: Vec<_> = all[..3].iter().map(ask).collect();
+        let _busy: Vec<_> = all[..3].iter().map(begin_request).collect();
         pass(101).await;
-        assert_eq!(who(&open, &all, GOOD).0, Vec::<usize>::new(), "two of five are given their time");
+        assert_eq!(evict_for(&open, &all, GOOD).0, Vec::<usize>::new(), "two of five are given their time");
         let more = [add(&mut open, "10.0.1.6"), add(&mut open, "10.0.1.7")];
-        let (gone, _) = who(&open, &all, GOOD);
-        assert!(gone == [3] || gone == [4], "four of seven wait: {gone:?}");
+        let (evicted, _) = evict_for(&open, &all, GOOD);
+        assert!(evicted == [3] || evicted == [4], "four of seven wait: {evicted:?}");
         drop(more);
     }
 
@@ -367,12 +362,12 @@ mod tests {
     async fn silent_addresses_reduce_no_share() {
         let mut open = OpenConnections::default();
         let all = [GOOD, GOOD].map(|peer| add(&mut open, peer));
-        all.iter().for_each(|requests| drop(ask(requests)));
+        all.iter().for_each(|requests| drop(begin_request(requests)));
         pass(5000).await;
         let silent: Vec<_> = (1..=4).map(|last| add(&mut open, &format!("10.0.1.{last}"))).collect();
-        assert_eq!(who(&open, &all, "10.0.1.5").0, Vec::<usize>::new(), "two of six slots, for two addresses");
+        assert_eq!(evict_for(&open, &all, "10.0.1.5").0, Vec::<usize>::new(), "two of six slots, for two addresses");
         pass(101).await;
-        assert_eq!(who(&open, &silent, "10.0.1.5").0.len(), 1, "a silent one has had its time");
+        assert_eq!(evict_for(&open, &silent, "10.0.1.5").0.len(), 1, "a silent one has had its time");
         assert!(all.iter().all(|requests| !requests.is_evicted()));
     }
 
@@ -380,13 +375,13 @@ mod tests {
     async fn busy_connection_ends_after_its_time() {
         let mut open = OpenConnections::default();
         let all = [BAD, BAD, BAD, BAD].map(|peer| add(&mut open, peer));
-        let mut bodies: Vec<_> = all.iter().map(ask).collect();
-        assert_eq!(who(&open, &all, GOOD), (vec![], vec![0, 1]), "it may have two of four");
+        let mut bodies: Vec<_> = all.iter().map(begin_request).collect();
+        assert_eq!(evict_for(&open, &all, GOOD), (vec![], vec![0, 1]), "it may have two of four");
         for _ in 0..4 {
             pass(300).await;
             bodies = all.iter().map(Requests::begin).collect();
         }
-        assert_eq!(who(&open, &all, GOOD).0, vec![0], "it takes requests all the time, and does not end");
+        assert_eq!(evict_for(&open, &all, GOOD).0, vec![0], "it takes requests all the time, and does not end");
         drop(bodies);
     }
 
@@ -395,12 +390,16 @@ mod tests {
         let mut open = OpenConnections::default();
         let all = ["10.0.1.1", "10.0.1.2", "10.0.1.3"].map(|peer| add(&mut open, peer));
         for requests in &all {
-            drop(ask(requests));
+            drop(begin_request(requests));
             pass(10).await;
         }
-        assert_eq!(who(&open, &all, GOOD).0, Vec::<usize>::new(), "each has its share of one, and may call again");
+        assert_eq!(
+            evict_for(&open, &all, GOOD).0,
+            Vec::<usize>::new(),
+            "each has its share of one, and may call again"
+        );
         pass(1001).await;
-        assert_eq!(who(&open, &all, GOOD).0, vec![0]);
+        assert_eq!(evict_for(&open, &all, GOOD).0, vec![0]);
     }
 
     #[test]

@@ -61,7 +61,7 @@ pub(crate) fn run(args: &ConvertArgs) -> anyhow::Result<ExitCode> {
         explain::json(&converted)
     } else {
         if args.explain {
-            explain::tell(&converted);
+            explain::print_changes(&converted);
         }
         result(args.output, converted)
     };

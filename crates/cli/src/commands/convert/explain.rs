@@ -36,16 +36,16 @@ fn change(change: &Change) -> JsonTree {
 }
 
 /// Prints a table for each object, and a summary.
-pub(super) fn tell(converted: &[Decided<ConversionResult>]) {
+pub(super) fn print_changes(converted: &[Decided<ConversionResult>]) {
     let width = columns();
-    converted.iter().for_each(|decided| tell_document(decided, width));
+    converted.iter().for_each(|decided| print_document(decided, width));
     let all: Vec<&ConversionResult> = converted.iter().flat_map(|decided| &decided.results).collect();
     if let Some(summary) = summary(&all) {
         talk(&summary);
     }
 }
 
-fn tell_document(decided: &Decided<ConversionResult>, width: Option<usize>) {
+fn print_document(decided: &Decided<ConversionResult>, width: Option<usize>) {
     for (object, converted) in decided.document.objects().iter().zip(&decided.results) {
         let to = converted.object.get("apiVersion").and_then(JsonTree::as_str).unwrap_or_default();
         let kind = converted.object.get("kind").and_then(JsonTree::as_str).filter(|kind| *kind != object.kind);
@@ -55,7 +55,7 @@ fn tell_document(decided: &Decided<ConversionResult>, width: Option<usize>) {
         }
         let to = kind.map_or_else(|| to.to_owned(), |kind| format!("{to} {kind}"));
         talk(&format!("{}: {} -> {to}", object.label(), object.api_version));
-        let rows: Vec<[String; 4]> = converted.changes.iter().map(told).collect();
+        let rows: Vec<[String; 4]> = converted.changes.iter().map(cells).collect();
         match rows.is_empty() {
             true => talk("  nothing changed but the version"),
             false => laid_out(&rows, width).lines().for_each(|line| talk(&format!("  {line}"))),
@@ -93,7 +93,7 @@ fn summary(all: &[&ConversionResult]) -> Option<String> {
 }
 
 /// The cells of a change: operation, fields before and after, and a note.
-pub(crate) fn told(change: &Change) -> [String; 4] {
+pub(crate) fn cells(change: &Change) -> [String; 4] {
     let fields = |fields: &[(String, String)]| match fields {
         [] => "-".to_owned(),
         fields => {

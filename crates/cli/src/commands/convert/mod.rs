@@ -5,4 +5,4 @@ mod conversion_result;
 mod explain;
 
 pub(crate) use command::{ConvertArgs, run};
-pub(crate) use explain::told;
+pub(crate) use explain::cells;

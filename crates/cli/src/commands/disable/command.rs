@@ -9,7 +9,7 @@ use pointsman_cluster::{DisableError, DisableOptions, disable};
 use pointsman_core::parse_duration;
 use pointsman_core::registration::{ClientConfig, CrdOptions, Trust, crd};
 
-use super::output::{document, sentence, tell};
+use super::output::{document, print_event, sentence};
 use crate::commands::address_args::AddressArgs;
 use crate::commands::cluster_args::{ClusterArgs, advised};
 use crate::commands::conversion::conversion;
@@ -67,7 +67,7 @@ pub(crate) fn run(args: &DisableArgs) -> anyhow::Result<ExitCode> {
         page: args.page,
     };
     let done = args.cluster.act(async |cluster| {
-        disable(&cluster, &options, &mut tell).await.map_err(|error| advised(error, DisableError::call))
+        disable(&cluster, &options, &mut print_event).await.map_err(|error| advised(error, DisableError::call))
     })?;
     match args.output {
         None => output::text(&sentence(&done, options.dry_run))?,

@@ -8,7 +8,7 @@ use crate::commands::migrate::count;
 use crate::commands::output::{numbered, talk, warn};
 
 /// Prints an event.
-pub(super) fn tell(event: DisableEvent) {
+pub(super) fn print_event(event: DisableEvent) {
     match event {
         DisableEvent::Plan(steps) => {
             numbered(&steps);
@@ -30,11 +30,11 @@ pub(super) fn tell(event: DisableEvent) {
 
 /// The warning for dependents of the objects, which may be of any kind and are not counted.
 fn uncounted(step: &DisableStep) -> Option<String> {
-    let DisableStep::Unserve { gone, .. } = step else { return None };
-    (!gone.is_empty()).then(|| {
+    let DisableStep::Unserve { removed: unserved, .. } = step else { return None };
+    (!unserved.is_empty()).then(|| {
         format!(
             "objects of other kinds whose owner references name {} may be deleted: docs/uninstall.md finds them",
-            gone.join(" or ")
+            unserved.join(" or ")
         )
     })
 }
@@ -107,7 +107,7 @@ mod tests {
         let step = DisableStep::Delete { document: "ValidatingWebhookConfiguration w".to_owned() };
         assert_eq!(accepted(&step), "would delete ValidatingWebhookConfiguration w");
         assert_eq!(uncounted(&step), None);
-        let unserve = DisableStep::Unserve { stays: "v2".to_owned(), gone: vec!["v1".to_owned()] };
+        let unserve = DisableStep::Unserve { stays: "v2".to_owned(), removed: vec!["v1".to_owned()] };
         assert!(uncounted(&unserve).unwrap().contains("owner references name v1 may be deleted"));
         assert_eq!(done(&step), "done: delete ValidatingWebhookConfiguration w");
     }
@@ -117,7 +117,7 @@ mod tests {
         let mut done = Disabled {
             crd: "widgets.example.com".to_owned(),
             version: "v2".to_owned(),
-            steps: vec![DisableStep::LetGo],
+            steps: vec![DisableStep::RemoveConversion],
             objects: Some(1),
             kept: [("v1".to_owned(), 3)].into(),
             named: VersionCounts::default(),

@@ -54,7 +54,7 @@ pub(crate) fn run(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
     let all = args.kinds.load()?;
     let looking = Looking::new(&all, &args.kinds_named, &args.endpoints, PAGE)?;
     let (seen, examined, unknown) = args.cluster.patiently(async |cluster| {
-        let seen = looking.look(&cluster).await?;
+        let seen = looking.query_all(&cluster).await?;
         let crds: Vec<String> = seen.iter().map(|one| one.crd.clone()).collect();
         let examined = examine(&cluster, &crds, unix_time())
             .await
@@ -74,7 +74,7 @@ pub(crate) fn run(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
     }
     match args.output {
         TextFormat::Text if found.is_empty() => output::text("everything fits\n")?,
-        format => output::data(&format.write_all(found.iter().map(|one| one.told()).collect()))?,
+        format => output::data(&format.write_all(found.iter().map(|one| one.render()).collect()))?,
     }
     Ok(if found.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -61,7 +61,7 @@ fn unregistered(all: &[LoadedKind], seen: &KindStatus, examined: &Examined) -> V
     let Some(registered) = registered_versions(kind, &examined.documents) else { return Vec::new() };
     let labelled = seen.objects.by_controller.iter().filter(|(label, _)| !label.is_empty());
     let nobodys = labelled.filter(|(label, _)| !registered.served.contains(label));
-    let told = nobodys.map(|(label, count)| Diagnosis {
+    let diagnoses_of_labels = nobodys.map(|(label, count)| Diagnosis {
         document: format!("CustomResourceDefinition {}", seen.crd),
         problem: format!(
             "{count} objects are labelled {}={label}, and nothing is registered for that version: nobody judges them",
@@ -72,5 +72,5 @@ fn unregistered(all: &[LoadedKind], seen: &KindStatus, examined: &Examined) -> V
             kind.name()
         ),
     });
-    told.collect()
+    diagnoses_of_labels.collect()
 }

@@ -13,7 +13,7 @@ use pointsman_core::registration::{
 use pointsman_core::webhook::{Metadata, Webhook};
 use serde_json::Value;
 
-use super::output::{document, sentence, tell};
+use super::output::{document, print_event, sentence};
 use super::probes::{probes, samples};
 use crate::commands::address_args::{AddressArgs, host_and_port};
 use crate::commands::ca_file::{AuthorityRemarks, trust};
@@ -95,7 +95,7 @@ pub(crate) fn run(args: &EnableArgs, remarks: AuthorityRemarks) -> anyhow::Resul
         dry_run: args.dry_run.mode(),
     };
     let enabled = args.cluster.act(async |cluster| {
-        enable(&cluster, &options, &mut |event| tell(event, options.dry_run))
+        enable(&cluster, &options, &mut |event| print_event(event, options.dry_run))
             .await
             .map_err(|error| advised(error, EnableError::call))
     })?;

@@ -7,7 +7,7 @@ use crate::commands::json_tree::JsonTree;
 use crate::commands::output::{numbered, talk, warn};
 
 /// Prints an event.
-pub(super) fn tell(event: EnableEvent, dry_run: Option<DryRun>) {
+pub(super) fn print_event(event: EnableEvent, dry_run: Option<DryRun>) {
     match event {
         EnableEvent::Plan(steps) => numbered(&steps),
         EnableEvent::Answers { endpoint, probes } => talk(&format!("{endpoint} passes all {probes} test conversions")),

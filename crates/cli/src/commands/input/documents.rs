@@ -61,8 +61,8 @@ fn document(place: String, json: JsonTree) -> Result<Document, Vec<String>> {
 
 /// Returns whether the document is kubectl's list of objects of any kind.
 fn is_any_list(json: &JsonTree) -> bool {
-    let says = |member: &str, text: &str| json.get(member).and_then(JsonTree::as_str) == Some(text);
-    says("kind", "List") && says("apiVersion", "v1")
+    let member_is = |member: &str, text: &str| json.get(member).and_then(JsonTree::as_str) == Some(text);
+    member_is("kind", "List") && member_is("apiVersion", "v1")
 }
 
 /// The values of all documents of a source.
@@ -137,9 +137,9 @@ fn pieces(text: &str) -> Vec<(u64, &str)> {
     }
     let ends = starts.iter().skip(1).map(|(_, at)| *at).chain([text.len()]);
     let pieces = starts.iter().zip(ends).filter_map(|((line, start), end)| Some((*line, text.get(*start..end)?)));
-    let says_something = |text: &str| {
+    let has_content = |text: &str| {
         let mut lines = text.lines().map(|line| line.strip_prefix("---").unwrap_or(line).trim());
         lines.any(|line| !(line.is_empty() || line.starts_with('#') || line == "..."))
     };
-    pieces.filter(|(_, text)| says_something(text)).collect()
+    pieces.filter(|(_, text)| has_content(text)).collect()
 }

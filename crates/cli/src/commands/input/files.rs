@@ -91,7 +91,7 @@ impl FileArgs {
             }
             for document in documents {
                 let results = document.objects().iter().enumerate().map(|(index, object)| {
-                    progress.tell(|| format!("{}: {} objects so far", source.name, all + index));
+                    progress.update(|| format!("{}: {} objects so far", source.name, all + index));
                     decide(object)
                 });
                 let results = results.filter_map(|result| result.map_err(|m| refuse(&m)).ok());

@@ -65,7 +65,7 @@ pub(super) fn check(args: &CheckArgs) -> anyhow::Result<ExitCode> {
     let mut all = Vec::new();
     for file in &files {
         let checked = checked(file, args, &samples, stop.as_ref())?;
-        checked.tell();
+        checked.report();
         all.push(checked);
         if stop.as_ref().is_some_and(Stop::is_wanted) {
             break;

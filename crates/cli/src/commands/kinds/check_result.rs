@@ -10,7 +10,7 @@ use super::hidden_values;
 use super::junit::{Case, CaseOutcome, Suite};
 use super::summary;
 use super::trial::Trial;
-use super::violations::{self, Told};
+use super::violations::{self, ViolationContext};
 use crate::commands::json_tree::JsonTree;
 use crate::commands::kinds_dir::LoadedMutations;
 use crate::commands::output::{complain, talk, warn};
@@ -83,7 +83,7 @@ impl Understood {
     pub(super) fn of_mutations(known: &LoadedMutations) -> Self {
         let name = format!("mutations of {}", known.mutated.resource());
         let mut text = String::new();
-        for (mutation, operations) in known.mutated.told() {
+        for (mutation, operations) in known.mutated.describe() {
             text.push_str(&format!("  {mutation}\n"));
             operations.iter().for_each(|operation| text.push_str(&format!("    {operation}\n")));
         }
@@ -116,14 +116,14 @@ impl Checked {
         }
     }
 
-    fn with_told<T>(&self, broken: &Broken, tell: impl Fn(&Broken, &Told<'_>) -> T) -> T {
+    fn with_context<T>(&self, broken: &Broken, report: impl Fn(&Broken, &ViolationContext<'_>) -> T) -> T {
         let again = self.again(broken);
         let sample = broken.sample.and_then(|index| self.samples.get(index)).map(|(place, _)| place.clone());
-        tell(broken, &Told { file: &self.file, sample, again: &again })
+        report(broken, &ViolationContext { file: &self.file, sample, again: &again })
     }
 
     /// Prints errors and warnings.
-    pub(super) fn tell(&self) {
+    pub(super) fn report(&self) {
         for problem in &self.problems {
             let mut lines = problem.whole.lines();
             lines.by_ref().take(1).for_each(complain);
@@ -150,7 +150,7 @@ impl Checked {
         if !trial.survey.through || self.wrong() > 0 {
             return;
         }
-        for (version, _) in self.results().iter().filter(|result| says_nothing(result)).map(|it| &it.versions) {
+        for (version, _) in self.results().iter().filter(|result| has_no_cases(result)).map(|it| &it.versions) {
             warn(&format!(
                 "{}: no whole object of {version} was tried, so most laws say nothing: give some with --samples",
                 self.file
@@ -169,7 +169,7 @@ impl Checked {
         let mut all = self.broken();
         let Some(first) = all.next() else { return String::new() };
         let mut story =
-            format!("{}\n{}", violations::headline(first, &self.file), self.with_told(first, violations::story));
+            format!("{}\n{}", violations::headline(first, &self.file), self.with_context(first, violations::story));
         let others: Vec<String> = all.map(|other| format!("{} from {}", other.law, other.versions.0)).collect();
         if !others.is_empty() {
             story.push_str(&format!("  broken as well: {}\n", others.join(", ")));
@@ -237,7 +237,7 @@ impl Checked {
             let (place, _) = self.samples.get(*index)?;
             Some(JsonTree::object([("sample", JsonTree::string(place)), ("why", JsonTree::string(why))]))
         });
-        let broken = self.broken().map(|broken| self.with_told(broken, violations::json));
+        let broken = self.broken().map(|broken| self.with_context(broken, violations::json));
         JsonTree::object([
             ("seed", JsonTree::Number(trial.seed.to_string())),
             ("trials", JsonTree::Number(trial.cases().to_string())),
@@ -265,7 +265,7 @@ impl Checked {
             let (from, to) = &result.versions;
             let outcome = match &result.broken {
                 Some(broken) => {
-                    let story = self.with_told(broken, violations::story);
+                    let story = self.with_context(broken, violations::story);
                     CaseOutcome::Failed(violations::headline(broken, &self.file), story)
                 }
                 None if result.cases == 0 => CaseOutcome::Skipped("it says nothing about the objects that were tried"),
@@ -278,6 +278,6 @@ impl Checked {
 }
 
 /// Returns whether no complete object was judged.
-fn says_nothing(result: &LawResult) -> bool {
+fn has_no_cases(result: &LawResult) -> bool {
     result.law.name == "round-trip" && result.cases == 0
 }

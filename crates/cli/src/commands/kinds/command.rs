@@ -123,7 +123,7 @@ fn wide(all: &KnownDefinitions) -> String {
     });
     let mutated = all.mutated.iter().map(|known| {
         let [name, group, is, versions, storage] = columns_of_mutations(&known.mutated);
-        let operations: usize = known.mutated.told().iter().map(|(_, operations)| operations.len()).sum();
+        let operations: usize = known.mutated.describe().iter().map(|(_, operations)| operations.len()).sum();
         [name, group, is, versions, storage, "-".to_owned(), operations.to_string(), known.file.clone()]
     });
     let rows: Vec<[String; 8]> = rows.chain(mutated).collect();

@@ -105,11 +105,11 @@ pub(super) fn write(file: &Path, text: &str) -> anyhow::Result<()> {
     // For a link, replaces its target.
     let file = fs::canonicalize(file).unwrap_or_else(|_| file.to_path_buf());
     let name = file.file_name().map(|name| name.to_string_lossy().into_owned()).with_context(failed)?;
-    let beside = file.with_file_name(format!(".{name}.{}", std::process::id()));
-    let written = fill(&beside, text).and_then(|()| fs::rename(&beside, &file));
+    let temporary = file.with_file_name(format!(".{name}.{}", std::process::id()));
+    let written = fill(&temporary, text).and_then(|()| fs::rename(&temporary, &file));
     if written.is_err() {
         // The file may not exist.
-        let _ = fs::remove_file(&beside);
+        let _ = fs::remove_file(&temporary);
     }
     written.with_context(failed)
 }

@@ -28,14 +28,14 @@ pub(super) fn read(files: &[PathBuf]) -> Result<Vec<Sample>, Vec<String>> {
 }
 
 fn of_file(given: &Path) -> Result<Vec<Sample>, Vec<String>> {
-    let said = |error: anyhow::Error| vec![format!("{error:#}")];
+    let to_messages = |error: anyhow::Error| vec![format!("{error:#}")];
     let files = match given.is_dir() {
-        true => input::in_directory(given, false).map_err(said)?,
+        true => input::in_directory(given, false).map_err(to_messages)?,
         false => vec![given.to_path_buf()],
     };
     let mut samples = Vec::new();
     for file in files {
-        let source = input::read(&file).map_err(said)?;
+        let source = input::read(&file).map_err(to_messages)?;
         let objects: Vec<InputObject> =
             documents(&source)?.into_iter().flat_map(|document| document.into_objects()).collect();
         if objects.is_empty() {

@@ -32,7 +32,7 @@ pub(super) fn json(known: &LoadedKind) -> JsonTree {
         ("source", JsonTree::string(known.source())),
     ]);
     if let Some(replaces) = replaces {
-        object.set("becomes", replaces);
+        object.set("replaces", replaces);
     }
     object
 }
@@ -49,7 +49,7 @@ fn step(step: StepSummary) -> JsonTree {
 /// Mutations, for programs.
 pub(super) fn of_mutations(known: &LoadedMutations) -> JsonTree {
     let mutated = &known.mutated;
-    let mutations = mutated.told().into_iter().zip(mutated.mutations()).map(|((_, operations), name)| {
+    let mutations = mutated.describe().into_iter().zip(mutated.mutations()).map(|((_, operations), name)| {
         let operations = operations.into_iter().map(JsonTree::string).collect();
         JsonTree::object([("name", JsonTree::string(name)), ("operations", JsonTree::Array(operations))])
     });

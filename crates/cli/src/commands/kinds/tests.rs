@@ -39,7 +39,8 @@ fn broken(samples: &[&str]) -> Checked {
     let values: Vec<Value> = samples.iter().map(|sample| Value::read(sample).unwrap()).collect();
     let words = Dictionary::default();
     let cases = if samples.is_empty() { 20 } else { 0 };
-    let mut options = CheckOptions { seed: 0, cases, laws: &[], words: &words, go_on: &mut || true, converted: &|| {} };
+    let mut options =
+        CheckOptions { seed: 0, cases, laws: &[], words: &words, has_time: &mut || true, converted: &|| {} };
     let survey = survey(&webhook, &promised, &values, &mut options);
     Checked {
         file: "thing.yaml".to_owned(),

@@ -111,13 +111,13 @@ fn of_kind(
         webhook = webhook.knowing(facts);
         let kind = webhook.kinds().first().context("a kind that was just given is not known")?;
         let words = Dictionary::default();
-        let mut go_on = || progress.go_on();
+        let mut has_time = || progress.has_time();
         let mut options = CheckOptions {
             seed: args.seed,
             cases: args.cases,
             laws,
             words: &words,
-            go_on: &mut go_on,
+            has_time: &mut has_time,
             converted: &|| {},
         };
         let survey = survey(&webhook, kind, samples, &mut options);
@@ -165,10 +165,10 @@ impl<'p> Progress<'p> {
         Self { name, stop, started: Instant::now(), limit, steps: 0, line: ProgressLine::new() }
     }
 
-    fn go_on(&mut self) -> bool {
+    fn has_time(&mut self) -> bool {
         self.steps += 1;
         let Self { name, started, steps, .. } = self;
-        self.line.tell(|| format!("{name}: trying it, {steps} steps in {} s", started.elapsed().as_secs()));
+        self.line.update(|| format!("{name}: trying it, {steps} steps in {} s", started.elapsed().as_secs()));
         self.started.elapsed() < self.limit && !self.stop.is_wanted()
     }
 }

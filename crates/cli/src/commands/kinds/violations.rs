@@ -5,7 +5,7 @@ use pointsman_core::laws::{Broken, Value};
 use crate::commands::{json_tree::JsonTree, yaml};
 
 /// Additional information about a violation.
-pub(super) struct Told<'t> {
+pub(super) struct ViolationContext<'t> {
     /// The file of the definition.
     pub(super) file: &'t str,
     /// The place of the original sample.
@@ -25,20 +25,20 @@ pub(super) fn headline(broken: &Broken, file: &str) -> String {
 }
 
 /// The details below the headline, line by line.
-pub(super) fn story(broken: &Broken, told: &Told<'_>) -> String {
+pub(super) fn story(broken: &Broken, context: &ViolationContext<'_>) -> String {
     let (from, to) = &broken.versions;
     let mut out = vec![format!("what is wrong: {}", cut(&broken.message))];
     out.extend(broken.operation.iter().map(|operation| format!("the operation at fault: {operation}")));
-    out.extend(told.sample.iter().map(|sample| format!("it began with {sample}")));
-    let asked = format!("the smallest object that shows it, at {from}; it is asked for at {to}");
-    for (what, object) in std::iter::once((asked.as_str(), &broken.object)).chain(pages(broken)) {
+    out.extend(context.sample.iter().map(|sample| format!("it began with {sample}")));
+    let caption = format!("the smallest object that shows it, at {from}; it is asked for at {to}");
+    for (what, object) in std::iter::once((caption.as_str(), &broken.object)).chain(pages(broken)) {
         out.push(format!("# {what}"));
         out.extend(yaml::write(&readable(object)).lines().map(str::to_owned));
     }
-    out.push(format!("to see it again: {}", told.again));
+    out.push(format!("to see it again: {}", context.again));
     let change = match broken.line {
         0 => "change the step".to_owned(),
-        line => format!("change the operation in line {line} of {}", told.file),
+        line => format!("change the operation in line {line} of {}", context.file),
     };
     out.push(format!(
         "next: {change} and check again. If it says what you mean, the defect is ours: please report it with all of this, \
@@ -52,7 +52,7 @@ fn pages(broken: &Broken) -> impl Iterator<Item = (&str, &Value)> {
 }
 
 /// The violation, for programs.
-pub(super) fn json(broken: &Broken, told: &Told<'_>) -> JsonTree {
+pub(super) fn json(broken: &Broken, context: &ViolationContext<'_>) -> JsonTree {
     let (from, to) = &broken.versions;
     let story = pages(broken)
         .map(|(what, object)| JsonTree::object([("what", JsonTree::string(what)), ("object", whole(object))]));
@@ -67,10 +67,10 @@ pub(super) fn json(broken: &Broken, told: &Told<'_>) -> JsonTree {
         ("operation", or_null(&broken.operation)),
         ("line", if broken.line == 0 { JsonTree::Null } else { JsonTree::Number(broken.line.to_string()) }),
         ("seed", JsonTree::Number(broken.seed.to_string())),
-        ("sample", or_null(&told.sample)),
+        ("sample", or_null(&context.sample)),
         ("object", whole(&broken.object)),
         ("story", JsonTree::Array(story)),
-        ("again", JsonTree::string(told.again)),
+        ("again", JsonTree::string(context.again)),
     ])
 }
 

@@ -10,8 +10,8 @@ use pointsman_core::parse_duration;
 use pointsman_core::registration::incomplete;
 use serde_json::Value;
 
-use super::forget::ForgetAsked;
-use super::output::{MigrateFormat, MigrateTold, outcome, summary};
+use super::forget::ForgetRequest;
+use super::output::{MigrateFormat, MigratePrinter, outcome, summary};
 use crate::commands::cluster_args::{ClusterArgs, advised};
 use crate::commands::conversion::conversion;
 use crate::commands::kind_names::find;
@@ -82,24 +82,24 @@ pub(crate) fn run(args: &MigrateArgs) -> anyhow::Result<ExitCode> {
         let all = args.kinds.load()?;
         let (page, max_in_flight, dry_run, output) = (args.page, args.max_in_flight, args.dry_run, args.output);
         let (kind, conversion) = (&find(&all, &args.kind)?.kind, conversion(&args.kinds)?);
-        let asked = ForgetAsked { kind, conversion, version, page, max_in_flight, dry_run, output };
-        return asked.run(&args.cluster);
+        let requested = ForgetRequest { kind, conversion, version, page, max_in_flight, dry_run, output };
+        return requested.run(&args.cluster);
     }
-    let asked = asked(args)?;
+    let requested = requested(args)?;
     let stop = Stop::on_interrupt()?;
-    let told = MigrateTold::new(args.output);
+    let printer = MigratePrinter::new(args.output);
     let migrated = args.cluster.with(async |cluster| {
-        let hear = &mut |event| told.hear(&event);
-        let result = migrate(&cluster, &asked.crd, &asked.options, hear, &|| stop.is_wanted()).await;
-        result.map_err(|error| match (&error, &asked.unknown) {
+        let on_event = &mut |event| printer.on_event(&event);
+        let result = migrate(&cluster, &requested.crd, &requested.options, on_event, &|| stop.is_wanted()).await;
+        result.map_err(|error| match (&error, &requested.unknown) {
             (MigrateError::Call(CallError::NoCrd { .. }), Some(unknown)) => {
                 anyhow::Error::msg(format!("{error}, and {unknown}"))
             }
             _ => advised(error, MigrateError::call),
         })
     });
-    let migrated = told.end(migrated)?;
-    let said = match args.output {
+    let migrated = printer.end(migrated)?;
+    let printed = match args.output {
         MigrateFormat::Json => output::json_line(&outcome(&migrated, args.dry_run)),
         MigrateFormat::Text => output::text(&summary(&migrated, args.dry_run)),
     };
@@ -111,12 +111,12 @@ pub(crate) fn run(args: &MigrateArgs) -> anyhow::Result<ExitCode> {
         // Also if the output is closed.
         return Ok(ExitCode::FAILURE);
     }
-    said?;
+    printed?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// A requested migration.
-struct AskedMigration {
+struct RequestedMigration {
     /// The name of the CRD.
     crd: String,
     options: MigrateOptions,
@@ -124,7 +124,7 @@ struct AskedMigration {
     unknown: Option<anyhow::Error>,
 }
 
-fn asked(args: &MigrateArgs) -> anyhow::Result<AskedMigration> {
+fn requested(args: &MigrateArgs) -> anyhow::Result<RequestedMigration> {
     let options = MigrateOptions {
         to: args.to.clone(),
         before: Vec::new(),
@@ -140,14 +140,14 @@ fn asked(args: &MigrateArgs) -> anyhow::Result<AskedMigration> {
         Ok(known) => &known.kind,
         // Without a definition, the conversion of the cluster rewrites the objects.
         Err(error) if args.kind.contains('.') => {
-            return Ok(AskedMigration { crd: args.kind.to_lowercase(), options, unknown: Some(error) });
+            return Ok(RequestedMigration { crd: args.kind.to_lowercase(), options, unknown: Some(error) });
         }
         Err(error) => return Err(error),
     };
     let before = args.to.as_deref().map(|to| policies(known, to)).unwrap_or_default();
     let crd = format!("{}.{}", known.plural(), known.group());
     let conversion = Some(conversion(&args.kinds)?);
-    Ok(AskedMigration { crd, options: MigrateOptions { before, conversion, ..options }, unknown: None })
+    Ok(RequestedMigration { crd, options: MigrateOptions { before, conversion, ..options }, unknown: None })
 }
 
 /// The policies that must be in force before a version is stored. The cluster reports an unknown version.

@@ -7,13 +7,13 @@ use pointsman_core::definition::Kind;
 use pointsman_core::webhook::is_kept;
 use serde_json::{Value, json};
 
-use super::output::{MigrateFormat, MigrateTold, count, failures, unwritten};
+use super::output::{MigrateFormat, MigratePrinter, count, failures, unwritten};
 use crate::commands::cluster_args::{ClusterArgs, advised};
 use crate::commands::output::{self, talk};
 use crate::commands::stop::{INTERRUPTED, Stop};
 
 /// A requested removal, with its output options.
-pub(super) struct ForgetAsked<'a> {
+pub(super) struct ForgetRequest<'a> {
     pub(super) kind: &'a Kind,
     pub(super) conversion: ObjectConversion,
     pub(super) version: &'a str,
@@ -23,7 +23,7 @@ pub(super) struct ForgetAsked<'a> {
     pub(super) output: MigrateFormat,
 }
 
-impl ForgetAsked<'_> {
+impl ForgetRequest<'_> {
     pub(super) fn run(&self, cluster: &ClusterArgs) -> anyhow::Result<ExitCode> {
         let options = ForgetOptions {
             version: self.version.to_owned(),
@@ -36,13 +36,13 @@ impl ForgetAsked<'_> {
         };
         let name = format!("{}.{}", self.kind.plural(), self.kind.group());
         let stop = Stop::on_interrupt()?;
-        let told = MigrateTold::new(self.output);
+        let printer = MigratePrinter::new(self.output);
         let forgotten = cluster.with(async |cluster| {
-            let hear = &mut |event| told.hear(&event);
-            let result = forget(&cluster, &name, &options, hear, &|| stop.is_wanted()).await;
+            let on_event = &mut |event| printer.on_event(&event);
+            let result = forget(&cluster, &name, &options, on_event, &|| stop.is_wanted()).await;
             result.map_err(|error| advised(error, MigrateError::call))
         });
-        let forgotten = told.end(forgotten)?;
+        let forgotten = printer.end(forgotten)?;
         match self.output {
             MigrateFormat::Json => output::json_line(&self.outcome(&forgotten))?,
             MigrateFormat::Text => output::text(&self.summary(&forgotten))?,
@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn forgotten_and_remaining_are_reported() {
         let kinds = Kind::embedded().unwrap();
-        let mut asked = ForgetAsked {
+        let mut requested = ForgetRequest {
             kind: &kinds[0],
             conversion: ObjectConversion::new(|_, _| None),
             version: "v1",
@@ -104,9 +104,9 @@ mod tests {
         };
         let text = "widgets.example.com: what was kept for v1: taken off 1 object, 7 looked at\n\
                     left on 1 object: an annotation of that name that is not of the form that we write\n";
-        assert_eq!(asked.summary(&forgotten), text);
-        asked.dry_run = true;
-        assert!(asked.summary(&forgotten).contains("would take it off 1 object"));
-        assert_eq!(asked.outcome(&forgotten)["dryRun"], true);
+        assert_eq!(requested.summary(&forgotten), text);
+        requested.dry_run = true;
+        assert!(requested.summary(&forgotten).contains("would take it off 1 object"));
+        assert_eq!(requested.outcome(&forgotten)["dryRun"], true);
     }
 }

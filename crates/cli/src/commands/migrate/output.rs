@@ -22,26 +22,26 @@ pub(super) enum MigrateFormat {
 }
 
 /// The output of a migration.
-pub(super) struct MigrateTold {
+pub(super) struct MigratePrinter {
     format: MigrateFormat,
     on_terminal: bool,
     began: Instant,
 }
 
-impl MigrateTold {
+impl MigratePrinter {
     pub(super) fn new(format: MigrateFormat) -> Self {
         Self { format, on_terminal: io::stderr().is_terminal(), began: Instant::now() }
     }
 
-    pub(super) fn hear(&self, event: &MigrateEvent) {
+    pub(super) fn on_event(&self, event: &MigrateEvent) {
         match self.format {
             // A closed output is reported at the end.
             MigrateFormat::Json => drop(json(event).map(|line| json_line(&line))),
-            MigrateFormat::Text => self.say(event),
+            MigrateFormat::Text => self.print_event(event),
         }
     }
 
-    fn say(&self, event: &MigrateEvent) {
+    fn print_event(&self, event: &MigrateEvent) {
         let line = match event {
             MigrateEvent::Flipped { from, to } => format!("stored from now on: {to}, no longer {from}"),
             MigrateEvent::Deleted { document } => format!("deleted, since its version is stored no more: {document}"),
@@ -53,7 +53,7 @@ impl MigrateTold {
             MigrateEvent::Settling(time) => {
                 format!("waiting {} s until every API server has seen the change", time.as_secs())
             }
-            MigrateEvent::GoesOn => "going on where an earlier run ended".to_owned(),
+            MigrateEvent::Resumed => "going on where an earlier run ended".to_owned(),
             MigrateEvent::Delegated { name } => format!("the cluster rewrites them: StorageVersionMigration {name}"),
             MigrateEvent::TakenBack { reason } => {
                 format!("the cluster did not write all of them: {reason}; going on here")
@@ -114,7 +114,7 @@ fn json(event: &MigrateEvent) -> Option<Value> {
             json!({"event": "left", "document": document, "error": error.to_string()})
         }
         MigrateEvent::Settling(time) => json!({"event": "settling", "seconds": time.as_secs_f64()}),
-        MigrateEvent::GoesOn => json!({"event": "goesOn"}),
+        MigrateEvent::Resumed => json!({"event": "goesOn"}),
         MigrateEvent::Delegated { name } => json!({"event": "delegated", "name": name}),
         MigrateEvent::TakenBack { reason } => json!({"event": "takenBack", "reason": reason}),
         MigrateEvent::Looking => json!({"event": "looking"}),
@@ -140,7 +140,7 @@ pub(super) fn outcome(migrated: &Migrated, dry_run: bool) -> Value {
         "stored": migrated.stored,
         "written": migrated.objects.written,
         "new": migrated.objects.passed_over,
-        "gone": migrated.objects.gone,
+        "gone": migrated.objects.deleted,
         "raced": migrated.objects.raced,
         "left": migrated.objects.left,
         "failures": unwritten(&migrated.objects.failures),
@@ -183,7 +183,7 @@ pub(super) fn summary(migrated: &Migrated, dry_run: bool) -> String {
 fn done(migrated: &Migrated) -> String {
     let mut done = format!("{} written, {} new already", count(migrated.objects.written), migrated.objects.passed_over);
     for (objects, what) in
-        [(migrated.objects.gone, "deleted meanwhile"), (migrated.objects.raced, "written by others meanwhile")]
+        [(migrated.objects.deleted, "deleted meanwhile"), (migrated.objects.raced, "written by others meanwhile")]
     {
         if objects > 0 {
             done.push_str(&format!(", {objects} {what}"));
@@ -197,10 +197,10 @@ fn done(migrated: &Migrated) -> String {
 
 /// Objects that could not be written, for programs.
 pub(super) fn unwritten(failures: &[FailedWrite]) -> Vec<Value> {
-    let told = failures
+    let listed = failures
         .iter()
         .map(|FailedWrite { namespace, name, reason }| json!({"namespace": namespace, "name": name, "reason": reason}));
-    told.collect()
+    listed.collect()
 }
 
 /// Objects that could not be written, for people. Empty if there are none.

@@ -33,7 +33,7 @@ pub(super) struct Questions<'q> {
 
 impl Questions<'_> {
     /// Assesses one object.
-    pub(super) fn ask(&self, object: &InputObject) -> Result<Assessed, String> {
+    pub(super) fn assess(&self, object: &InputObject) -> Result<Assessed, String> {
         let kind = kind_of(self.webhook, object)?;
         if !kind.versions().any(|version| version == object.version()) {
             let known: Vec<&str> = kind.versions().collect();
@@ -63,8 +63,8 @@ impl Questions<'_> {
 
     fn others(&self, kind: &Kind, object: &InputObject) -> Result<Vec<OtherVersion>, String> {
         let value = Value::read(&object.text).map_err(|error| format!("{}: {error}", object.label()))?;
-        let asked = |version: &&str| *version != object.version() && self.to.is_none_or(|to| to == *version);
-        let others = kind.versions().filter(asked).filter_map(|to| {
+        let is_requested = |version: &&str| *version != object.version() && self.to.is_none_or(|to| to == *version);
+        let others = kind.versions().filter(is_requested).filter_map(|to| {
             let mut preview = preview(self.webhook, kind, &value, to)?;
             // The model prunes fields like the API server. `convert` rejects the object of a file with such fields.
             let of_file = match &preview.refused {
@@ -177,8 +177,8 @@ fn here(kind: &Kind, object: &InputObject) -> Vec<Note> {
     let bad = violation(kind, object, None);
     let bad = bad.map(|bad| (Severity::Invalid, format!("{} {}", bad.field, bad.message).trim_start().to_owned()));
     let marked = object.is_incomplete().then(|| {
-        let said = format!("has the annotation {INCOMPLETE}: what was too large to come along is not in it");
-        (Severity::TooLarge, said)
+        let incomplete_text = format!("has the annotation {INCOMPLETE}: what was too large to come along is not in it");
+        (Severity::TooLarge, incomplete_text)
     });
     bad.into_iter().chain(marked).map(|(what, detail)| Note { to: None, what, detail }).collect()
 }
@@ -186,19 +186,19 @@ fn here(kind: &Kind, object: &InputObject) -> Vec<Note> {
 /// The findings about an object at a version.
 pub(crate) fn remarks(to: &str, preview: &Preview) -> Vec<Note> {
     let mut remarks = Vec::new();
-    let mut say = |what: Severity, detail: String| remarks.push(Note { to: Some(to.to_owned()), what, detail });
+    let mut note = |what: Severity, detail: String| remarks.push(Note { to: Some(to.to_owned()), what, detail });
     if let Some(why) = &preview.refused {
-        say(Severity::Refused, why.clone());
+        note(Severity::Refused, why.clone());
     }
     for place in &preview.differences {
         let [before, after] = [&place.before, &place.after].map(|text| text.as_deref().unwrap_or("absent"));
-        say(Severity::Lost, format!("{}: {before} comes home as {after}", place.path));
+        note(Severity::Lost, format!("{}: {before} comes home as {after}", place.path));
     }
     if preview.incomplete {
-        say(Severity::TooLarge, "what only this version can say does not fit in an annotation".to_owned());
+        note(Severity::TooLarge, "what only this version can say does not fit in an annotation".to_owned());
     }
     if let Some(invalid) = &preview.invalid {
-        say(Severity::Invalid, format!("{} {}", invalid.path.trim_start_matches('/'), invalid.message));
+        note(Severity::Invalid, format!("{} {}", invalid.path.trim_start_matches('/'), invalid.message));
     }
     remarks
 }

@@ -86,7 +86,7 @@ pub(crate) fn run(args: &PlanArgs) -> anyhow::Result<ExitCode> {
 /// The assessment of every object of a known kind in files. `None` if one failed, which is already reported.
 fn in_files(args: &PlanArgs, questions: &Questions<'_>) -> anyhow::Result<Option<Vec<Assessed>>> {
     let decided = args.files.decide(EXAMPLE, |object| match kind_of(questions.webhook, object) {
-        Ok(_) => questions.ask(object).map(Ok),
+        Ok(_) => questions.assess(object).map(Ok),
         Err(unknown) => Ok(Err(unknown)),
     })?;
     let Some(decided) = decided else { return Ok(None) };
@@ -123,10 +123,10 @@ fn in_cluster(args: &PlanArgs, name: &str, questions: &Questions<'_>) -> anyhow:
             // Frees a page before the next one is read.
             let object = JsonTree::from_json(&item.to_string()).map_err(|error| error.to_string());
             let object = object.and_then(|json| InputObject::read(crd.clone(), &json));
-            match object.and_then(|object| questions.ask(&object)) {
+            match object.and_then(|object| questions.assess(&object)) {
                 Ok(one) => {
                     assessed.push(one);
-                    progress.tell(|| format!("{crd}: {} objects so far", assessed.len()));
+                    progress.update(|| format!("{crd}: {} objects so far", assessed.len()));
                 }
                 Err(message) => {
                     good = false;

@@ -17,8 +17,8 @@ pub(super) fn page(report: &PlanReport) -> String {
 
 fn totals(report: &PlanReport) -> String {
     let most = report.objects.len();
-    let asked = Severity::ALL.into_iter().filter(|what| *what != Severity::Denied || report.controller.is_some());
-    let rows = asked.map(|what| {
+    let shown = Severity::ALL.into_iter().filter(|what| *what != Severity::Denied || report.controller.is_some());
+    let rows = shown.map(|what| {
         let count = report.count(what);
         let class = if what.stops() && count > 0 { " class=\"stop\"" } else { "" };
         let bar = bar(count, most, 200);
@@ -30,12 +30,12 @@ fn totals(report: &PlanReport) -> String {
         true => ", longer than etcd remembers (5 min): it may have to begin again",
         false => "",
     };
-    let asked = report
+    let shown = report
         .controller
         .as_ref()
         .map_or_else(String::new, |version| format!("<p>Controller version asked: {}</p>\n", escaped(version)));
     format!(
-        "<h2>Totals</h2>\n<table class=\"totals\"><tbody>\n{rows}</tbody></table>\n{asked}<p>A cold cache: {}, about \
+        "<h2>Totals</h2>\n<table class=\"totals\"><tbody>\n{rows}</tbody></table>\n{shown}<p>A cold cache: {}, about \
          {cold:.0} s{long}.</p>\n",
         counted(report.conversions(), "conversion")
     )

@@ -128,11 +128,11 @@ pub(super) fn approve(args: &ApproveArgs) -> anyhow::Result<ExitCode> {
         };
         change_rollout(&cluster, &args.name, approve).await.map_err(advise)
     })?;
-    let told = match approved.get() {
+    let state_text = match approved.get() {
         WaveSide::Before => "may begin",
         WaveSide::After => "is approved",
     };
-    output::text(&format!("rollout {}: {} {told}\n", args.name, args.wave))?;
+    output::text(&format!("rollout {}: {} {state_text}\n", args.name, args.wave))?;
     Ok(ExitCode::SUCCESS)
 }
 

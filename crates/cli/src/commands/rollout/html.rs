@@ -2,37 +2,37 @@
 
 use std::collections::BTreeMap;
 
-use pointsman_core::rollout::{Forecast, ObjectState, Rollout, RolloutStatus, told_gates};
+use pointsman_core::rollout::{Forecast, ObjectState, Rollout, RolloutStatus, gate_descriptions};
 
-use super::object_table::{NONE, ToldObjects, why};
+use super::object_table::{NONE, ObjectList, why};
 use crate::commands::objects_page::{ObjectsPage, bar, escaped};
 
 /// The page: summary lines, waves with counts, and the objects, in the words of the table.
-pub(super) fn page(rollout: &Rollout, told: &[Forecast<'_>], summary: &str) -> String {
+pub(super) fn page(rollout: &Rollout, forecasts: &[Forecast<'_>], summary: &str) -> String {
     let from = rollout.from().map_or_else(|| "any version".to_owned(), str::to_owned);
     let title = format!("Plan of rollout {}: from {from} to {}", rollout.name(), rollout.to());
     let lines: String = summary.lines().map(|line| format!("<li>{}</li>\n", escaped(line))).collect();
-    let above = format!("<h2>The rollout</h2>\n<ul>\n{lines}</ul>\n{}", waves(rollout, told));
-    let objects = ToldObjects::new(rollout, &RolloutStatus::default(), told);
+    let above = format!("<h2>The rollout</h2>\n<ul>\n{lines}</ul>\n{}", waves(rollout, forecasts));
+    let objects = ObjectList::new(rollout, &RolloutStatus::default(), forecasts);
     let mut columns = vec!["Object"];
     columns.extend(rollout.knows_roles().then_some("Role"));
     columns.push("Wave");
     columns.extend(objects.has_label().then_some("Version"));
     columns.extend(rollout.parts());
     columns.extend(["State", "Why"]);
-    let rows = told.iter().map(|one| row(&objects, rollout, one)).collect();
-    ObjectsPage { title, above, columns: &columns, numbers: &[], rows, objects: told.len() }.html()
+    let rows = forecasts.iter().map(|one| row(&objects, rollout, one)).collect();
+    ObjectsPage { title, above, columns: &columns, numbers: &[], rows, objects: forecasts.len() }.html()
 }
 
 /// The number of objects in each wave, and their states.
-fn waves(rollout: &Rollout, told: &[Forecast<'_>]) -> String {
-    let of = |wave: &str| told.iter().filter(|one| one.wave == wave).collect::<Vec<_>>();
+fn waves(rollout: &Rollout, forecasts: &[Forecast<'_>]) -> String {
+    let of = |wave: &str| forecasts.iter().filter(|one| one.wave == wave).collect::<Vec<_>>();
     let most = rollout.waves().map(|wave| of(wave).len()).max().unwrap_or_default();
-    let gates = told_gates(rollout);
+    let gates = gate_descriptions(rollout);
     let rows = rollout.waves().map(|wave| {
         let objects = of(wave);
         let mut states: BTreeMap<&str, usize> = BTreeMap::new();
-        objects.iter().for_each(|one| *states.entry(one.standing.word()).or_default() += 1);
+        objects.iter().for_each(|one| *states.entry(one.object_state.word()).or_default() += 1);
         let states: Vec<String> = states.iter().map(|(word, count)| format!("{count} {word}")).collect();
         let waits = gates.iter().filter(|gate| gate.wave == wave);
         let waits: String = waits.map(|gate| format!("; {}: {}", gate.side.word(), gate.waits())).collect();
@@ -49,8 +49,8 @@ fn waves(rollout: &Rollout, told: &[Forecast<'_>]) -> String {
     format!("<h2>Waves</h2>\n<table class=\"totals\"><tbody>\n{rows}</tbody></table>\n")
 }
 
-fn row(objects: &ToldObjects<'_>, rollout: &Rollout, one: &Forecast<'_>) -> String {
-    let stops = !matches!(one.standing, ObjectState::Old | ObjectState::New | ObjectState::Gone);
+fn row(objects: &ObjectList<'_>, rollout: &Rollout, one: &Forecast<'_>) -> String {
+    let stops = !matches!(one.object_state, ObjectState::Old | ObjectState::New | ObjectState::Deleted);
     let cell = |text: &str| format!("<td>{}</td>", escaped(text));
     let role = rollout.knows_roles().then(|| cell(one.object.role().unwrap_or(NONE)));
     let label = objects.has_label().then(|| cell(one.object.version().unwrap_or_default()));
@@ -61,7 +61,7 @@ fn row(objects: &ToldObjects<'_>, rollout: &Rollout, one: &Forecast<'_>) -> Stri
         if stops { " class=\"stop\"" } else { "" },
         escaped(&one.object.title()),
         cells.collect::<String>(),
-        cell(one.standing.word()),
+        cell(one.object_state.word()),
         cell(&why(one))
     )
 }

@@ -122,7 +122,7 @@ mod tests {
             &format!("pointsman_rollout_wave_objects{eck},wave=\"canary\",objects=\"total\"}} 2"),
             &format!("pointsman_rollout_wave_objects{eck},wave=\"canary\",objects=\"done\"}} 1"),
         ] {
-            assert!(text.lines().any(|told| told == line), "{line}: {text}");
+            assert!(text.lines().any(|text_line| text_line == line), "{line}: {text}");
         }
     }
 }

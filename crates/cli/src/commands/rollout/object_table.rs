@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use crate::commands::table::table_of;
 
 /// Objects of a rollout, in the order of their moves.
-pub(super) struct ToldObjects<'a> {
+pub(super) struct ObjectList<'a> {
     rollout: &'a Rollout,
     all: &'a [Forecast<'a>],
     /// The target version of the rollout, if known.
@@ -22,7 +22,7 @@ pub(super) enum ObjectColumns {
     All,
 }
 
-impl<'a> ToldObjects<'a> {
+impl<'a> ObjectList<'a> {
     pub(super) fn new(rollout: &'a Rollout, status: &RolloutStatus, all: &'a [Forecast<'a>]) -> Self {
         let target = if status.direction == Direction::Undo { rollout.from() } else { Some(rollout.to()) };
         Self { rollout, all, target }
@@ -50,7 +50,7 @@ impl<'a> ToldObjects<'a> {
         row.extend((columns == ObjectColumns::All).then(|| text(self.target_of(one))));
         row.extend(self.has_label().then(|| text(one.object.version())));
         row.extend(self.parts_of(one));
-        row.push(one.standing.word().to_owned());
+        row.push(one.object_state.word().to_owned());
         row.extend(self.has_reasons().then(|| why(one)));
         row
     }
@@ -71,8 +71,8 @@ impl<'a> ToldObjects<'a> {
             json!({
                 "namespace": one.object.namespace(), "name": one.object.name(), "uid": one.object.uid(),
                 "role": one.object.role(), "wave": one.wave, "target": self.target_of(one),
-                "version": one.object.version(), "parts": self.parts_json(one), "state": one.standing.word(),
-                "why": one.standing.why(), "unhealthy": one.object.unhealthy(),
+                "version": one.object.version(), "parts": self.parts_json(one), "state": one.object_state.word(),
+                "why": one.object_state.why(), "unhealthy": one.object.unhealthy(),
             })
         };
         self.all.iter().map(one).collect()
@@ -89,18 +89,18 @@ impl<'a> ToldObjects<'a> {
 
     fn parts_json(&self, one: &Forecast<'_>) -> Value {
         let part = |(part, versions): (&str, &Result<Vec<String>, String>)| {
-            let told = match versions {
+            let version_text = match versions {
                 Ok(versions) => json!({"versions": versions}),
                 Err(why) => json!({"versions": null, "why": why}),
             };
-            (part.to_owned(), told)
+            (part.to_owned(), version_text)
         };
         Value::Object(self.rollout.parts().zip(&one.parts).map(part).collect::<Map<_, _>>())
     }
 
     /// The target of an object. `None` for objects outside of the rollout.
     fn target_of(&self, one: &Forecast<'_>) -> Option<&'a str> {
-        self.target.filter(|_| !matches!(one.standing, ObjectState::Outside | ObjectState::Gone))
+        self.target.filter(|_| !matches!(one.object_state, ObjectState::Outside | ObjectState::Deleted))
     }
 
     fn has_role(&self, columns: ObjectColumns) -> bool {
@@ -115,7 +115,7 @@ impl<'a> ToldObjects<'a> {
 
 /// The reason for the state of an object, or its health problem.
 pub(super) fn why(one: &Forecast<'_>) -> String {
-    match (one.standing.why(), one.object.unhealthy()) {
+    match (one.object_state.why(), one.object.unhealthy()) {
         ("", Some(why)) => format!("unhealthy: {why}"),
         (why, _) => why.to_owned(),
     }
@@ -155,7 +155,7 @@ mod tests {
         ]
     }
 
-    fn told(look: impl FnOnce(&ToldObjects<'_>)) {
+    fn version_text(check: impl FnOnce(&ObjectList<'_>)) {
         let definition = include_str!("../../../../../tests/data/hosts/hosts.yaml");
         let kind = Kind::from_crd(definition, include_str!("../../../../../tests/data/hosts/hosts.crd.yaml")).unwrap();
         let rollout = read_rollout("r", include_str!("../../../../../tests/data/hosts/rollout.yaml"), &kind).unwrap();
@@ -163,12 +163,12 @@ mod tests {
         let status = RolloutStatus::default();
         let now = ClockReading { wall: 1_795_000_000, steady: std::time::Duration::ZERO };
         let all = forecast(&rollout, &status, &fleet, PlanInput { consistent: true, ..PlanInput::default() }, now);
-        look(&ToldObjects::new(&rollout, &status, &all));
+        check(&ObjectList::new(&rollout, &status, &all));
     }
 
     #[test]
     fn host_table_has_part_versions() {
-        told(|objects| {
+        version_text(|objects| {
             let table = objects.table(ObjectColumns::Few);
             assert_eq!(
                 table,
@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn json_separates_absent_from_unknown() {
-        told(|objects| {
+        version_text(|objects| {
             let json = objects.json();
             assert_eq!(
                 (&json[0]["role"], &json[0]["target"], &json[0]["version"]),

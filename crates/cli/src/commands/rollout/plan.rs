@@ -7,13 +7,13 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 use pointsman_cluster::{FleetSnapshot, RolloutClock, SnapshotOptions, survey_rollout, unfreezable};
 use pointsman_core::rollout::{
-    Forecast, GateDescription, ObjectState, Rollout, RolloutStatus, StepDescription, forecast, missing_mutations,
-    shut_now, start_refusals, told_gates, told_steps,
+    Forecast, GateDescription, ObjectState, Rollout, RolloutStatus, StepDescription, forecast, gate_descriptions,
+    missing_mutations, shut_now, start_refusals, step_descriptions,
 };
 use serde_json::{Value, json};
 
 use super::html;
-use super::object_table::{ObjectColumns, ToldObjects};
+use super::object_table::{ObjectColumns, ObjectList};
 use super::prometheus_args::PrometheusArgs;
 use super::rollout_kind::{FileRollout, advise};
 use crate::commands::cluster_args::ClusterArgs;
@@ -58,30 +58,31 @@ pub(super) fn plan(args: &PlanRolloutArgs) -> anyhow::Result<ExitCode> {
     let file = FileRollout::read(&args.filename, &all)?;
     let kind = file.kind(&all)?;
     let (rollout, status) = (&file.rollout, RolloutStatus::default());
-    let asks = if args.server { SnapshotOptions::TheServer } else { SnapshotOptions::Nobody };
-    let looks = args.prometheus.survey(asks, mutated)?;
+    let asks = if args.server { SnapshotOptions::DryRun } else { SnapshotOptions::ObserveOnly };
+    let options = args.prometheus.survey(asks, mutated)?;
     let (survey, never) = args.cluster.patiently(async |cluster| {
-        let survey = survey_rollout(&cluster, kind, &file.document, rollout, &status, &looks).await.map_err(advise)?;
+        let survey =
+            survey_rollout(&cluster, kind, &file.document, rollout, &status, &options).await.map_err(advise)?;
         let never = unfreezable(&cluster, rollout).await.map_err(|error| advise(error.into()))?;
         Ok((survey, never))
     })?;
     let mut refusals = start_refusals(rollout, &survey.fleet, &survey.facts);
-    refusals.extend(missing_mutations(rollout, &status, &looks.mutated));
+    refusals.extend(missing_mutations(rollout, &status, &options.mutated));
     let shut = shut_now(rollout, &status, &survey.facts);
-    let told = forecast(rollout, &status, &survey.fleet, survey.facts.clone(), RolloutClock::start().now());
-    let moves = told.iter().filter(|one| one.standing == ObjectState::Old).count();
-    let stays = told
+    let forecasts = forecast(rollout, &status, &survey.fleet, survey.facts.clone(), RolloutClock::start().now());
+    let moves = forecasts.iter().filter(|one| one.object_state == ObjectState::Old).count();
+    let stays = forecasts
         .iter()
-        .filter(|one| !matches!(one.standing, ObjectState::Old | ObjectState::New | ObjectState::Gone))
+        .filter(|one| !matches!(one.object_state, ObjectState::Old | ObjectState::New | ObjectState::Deleted))
         .count();
     let words = || {
         let never: String = never.iter().map(|why| format!("it would not begin: {why}\n")).collect();
-        summary(rollout, &survey, &told, moves, &refusals, shut.as_deref()) + &never
+        summary(rollout, &survey, &forecasts, moves, &refusals, shut.as_deref()) + &never
     };
-    let objects = ToldObjects::new(rollout, &status, &told);
+    let objects = ObjectList::new(rollout, &status, &forecasts);
     match args.output {
         None => output::text(&(objects.table(ObjectColumns::Few) + &words()))?,
-        Some(RolloutPlanFormat::Html) => output::data(&html::page(rollout, &told, &words()))?,
+        Some(RolloutPlanFormat::Html) => output::data(&html::page(rollout, &forecasts, &words()))?,
         Some(format @ (RolloutPlanFormat::Json | RolloutPlanFormat::Yaml)) => {
             let format = if format == RolloutPlanFormat::Json { Format::Json } else { Format::Yaml };
             let way_back = rollout.no_way_back();
@@ -89,10 +90,10 @@ pub(super) fn plan(args: &PlanRolloutArgs) -> anyhow::Result<ExitCode> {
                 rollout.irreversible().iter().map(|(step, why)| json!({"step": step, "why": why})).collect();
             let value = json!({
                 "rollout": rollout.name(), "from": rollout.from(), "to": rollout.to(), "moves": moves, "stays": stays,
-                "steps": steps_json(rollout), "waits": waits_json(rollout), "dryRuns": survey.asked, "noWayBack": way_back, "irreversible": irreversible, "refusals": refusals, "shut": shut,
+                "steps": steps_json(rollout), "waits": waits_json(rollout), "dryRuns": survey.dry_runs, "noWayBack": way_back, "irreversible": irreversible, "refusals": refusals, "shut": shut,
                 "closed": survey.facts.closed(rollout), "freezes": frozen(rollout), "unfrozen": survey.unfrozen,
                 "unfreezable": never,
-                "twoControllersUnseen": rollout.cannot_tell_controllers(), "objects": objects.json(),
+                "twoControllersUnseen": rollout.undetectable_controllers(), "objects": objects.json(),
             });
             output::data(&format.write(&JsonTree::from_json(&value.to_string())?))?;
         }
@@ -104,12 +105,12 @@ pub(super) fn plan(args: &PlanRolloutArgs) -> anyhow::Result<ExitCode> {
 fn summary(
     rollout: &Rollout,
     survey: &FleetSnapshot,
-    told: &[Forecast<'_>],
+    forecasts: &[Forecast<'_>],
     moves: usize,
     refusals: &[String],
     shut: Option<&str>,
 ) -> String {
-    let count = |word: &str| told.iter().filter(|one| one.standing.word() == word).count();
+    let count = |word: &str| forecasts.iter().filter(|one| one.object_state.word() == word).count();
     let mut text = format!("move {moves}");
     for (word, name) in [
         ("Refused", "refused"),
@@ -122,7 +123,7 @@ fn summary(
             text.push_str(&format!(", {name} {}", count(word)));
         }
     }
-    let unhealthy = told.iter().filter(|one| one.object.unhealthy().is_some()).count();
+    let unhealthy = forecasts.iter().filter(|one| one.object.unhealthy().is_some()).count();
     text.push_str(&format!("; unhealthy now: {unhealthy}\n"));
     let stops = rollout.points_of_no_return();
     match rollout.no_way_back() {
@@ -133,13 +134,13 @@ fn summary(
         Some(why) if rollout.way_back().is_ok() => text.push_str(&format!("no way back, which is accepted: {why}\n")),
         Some(_) => {}
     }
-    let steps = told_steps(rollout);
+    let steps = step_descriptions(rollout);
     let widest = steps.iter().map(|step| step.name.len()).max().unwrap_or_default();
     if !steps.is_empty() {
         text.push_str("each object, step by step:\n");
     }
     text.extend(steps.iter().map(|step| format!("  {:widest$}   {}\n", step.name, step.does)));
-    text.extend(told_gates(rollout).iter().map(|gate| format!("{}\n", gate.words())));
+    text.extend(gate_descriptions(rollout).iter().map(|gate| format!("{}\n", gate.words())));
     let accepted = rollout.irreversible().into_iter().filter(|(name, _)| rollout.accepts(name));
     text.extend(accepted.map(|(name, why)| format!("step {name} cannot be undone, which is accepted: {why}\n")));
     text.extend(refusals.iter().map(|why| format!("it would not begin: {why}\n")));
@@ -149,7 +150,7 @@ fn summary(
     if let Some(closed) = survey.facts.closed(rollout) {
         text.push_str(&format!("nothing would be moved now: {closed}\n"));
     }
-    if let Some(why) = rollout.cannot_tell_controllers().filter(|_| !rollout.has_workflows()) {
+    if let Some(why) = rollout.undetectable_controllers().filter(|_| !rollout.has_workflows()) {
         text.push_str(&format!("cannot detect two controllers on one object: {why}\n"));
     }
     text.push_str(&freezing(rollout, survey));
@@ -167,7 +168,7 @@ fn calls(rollout: &Rollout, survey: &FleetSnapshot, moves: usize) -> String {
         (false, true) => (moves * 2).to_string(),
         (false, false) => moves.to_string(),
     };
-    match survey.asked {
+    match survey.dry_runs {
         0 => format!("calls to come: {patches} patches; --server asks every webhook by a dry run\n"),
         asked => format!("calls to come: {patches} patches; {asked} were sent as dry runs, and nothing was stored\n"),
     }
@@ -180,7 +181,7 @@ fn waits_json(rollout: &Rollout) -> Vec<Value> {
             "wait": gate.time(),
         })
     };
-    told_gates(rollout).iter().map(json).collect()
+    gate_descriptions(rollout).iter().map(json).collect()
 }
 
 fn steps_json(rollout: &Rollout) -> Vec<Value> {
@@ -189,7 +190,7 @@ fn steps_json(rollout: &Rollout) -> Vec<Value> {
             "workflow": step.workflow, "step": step.name, "does": step.does, "irreversible": step.irreversible,
         })
     };
-    told_steps(rollout).into_iter().map(json).collect()
+    step_descriptions(rollout).into_iter().map(json).collect()
 }
 
 /// The frozen resources, and whether a policy protects them.
@@ -198,10 +199,12 @@ fn freezing(rollout: &Rollout, survey: &FleetSnapshot) -> String {
     if frozen.is_empty() {
         return String::new();
     }
-    let held = match (&survey.unfrozen, survey.asks) {
+    let held = match (&survey.unfrozen, survey.mode) {
         (Some(why), _) => format!("; not yet: {why}, and pointsman rollout start applies it"),
-        (None, SnapshotOptions::TheServer) => "; the policy that refuses it is there".to_owned(),
-        (None, SnapshotOptions::Nobody) => "; --server says whether the policy that refuses it is there".to_owned(),
+        (None, SnapshotOptions::DryRun) => "; the policy that refuses it is there".to_owned(),
+        (None, SnapshotOptions::ObserveOnly) => {
+            "; --server says whether the policy that refuses it is there".to_owned()
+        }
     };
     format!("frozen meanwhile: {}{held}\n", frozen.join(", "))
 }

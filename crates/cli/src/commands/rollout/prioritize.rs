@@ -32,29 +32,29 @@ pub(crate) struct PrioritizeArgs {
 /// Prioritizes an object.
 pub(super) fn prioritize(args: &PrioritizeArgs) -> anyhow::Result<ExitCode> {
     let (all, mutated) = args.kinds.load_with_mutations()?;
-    let looks = args.prometheus.survey(SnapshotOptions::Nobody, mutated)?;
-    let said = args.cluster.with(async |cluster| {
+    let options = args.prometheus.survey(SnapshotOptions::ObserveOnly, mutated)?;
+    let outcome = args.cluster.with(async |cluster| {
         let document = get_rollout(&cluster, &args.name).await.map_err(advise)?;
         let (kind, rollout) = checked(&document, &all)?;
         let status = RolloutStatus::of(&document);
-        let looked = survey_rollout(&cluster, kind, &document, &rollout, &status, &looks);
-        let survey = looked.await.map_err(advise)?;
-        let told = forecast(&rollout, &status, &survey.fleet, survey.facts.clone(), RolloutClock::start().now());
-        match next_move(&rollout, &status, &told, &args.object).map_err(anyhow::Error::msg)? {
+        let snapshot_query = survey_rollout(&cluster, kind, &document, &rollout, &status, &options);
+        let survey = snapshot_query.await.map_err(advise)?;
+        let forecasts = forecast(&rollout, &status, &survey.fleet, survey.facts.clone(), RolloutClock::start().now());
+        match next_move(&rollout, &status, &forecasts, &args.object).map_err(anyhow::Error::msg)? {
             PriorityDecision::Needless(why) => {
                 anyhow::bail!("cannot tell rollout {} to move that next: {why}", args.name)
             }
-            PriorityDecision::Told { next, when }
+            PriorityDecision::Prioritized { next, when }
                 if Some(&json!(next)) == document.pointer("/spec/prioritizedObjects") =>
             {
                 anyhow::bail!("cannot tell rollout {} to move that next: it was told already: {when}", args.name)
             }
-            PriorityDecision::Told { next, when } => {
+            PriorityDecision::Prioritized { next, when } => {
                 set_next(&cluster, &document, &next).await.map_err(advise)?;
                 Ok(when)
             }
         }
     })?;
-    output::text(&format!("rollout {}: {said}\n", args.name))?;
+    output::text(&format!("rollout {}: {outcome}\n", args.name))?;
     Ok(ExitCode::SUCCESS)
 }

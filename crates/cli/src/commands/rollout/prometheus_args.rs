@@ -35,7 +35,7 @@ impl PrometheusArgs {
     ///
     /// # Errors
     /// As [`Self::address`].
-    pub(super) fn survey(&self, asks: SnapshotOptions, mutated: Vec<MutatedKind>) -> anyhow::Result<SurveyOptions> {
-        Ok(SurveyOptions { asks, prometheus: self.address()?, mutated })
+    pub(super) fn survey(&self, mode: SnapshotOptions, mutated: Vec<MutatedKind>) -> anyhow::Result<SurveyOptions> {
+        Ok(SurveyOptions { mode, prometheus: self.address()?, mutated })
     }
 }

@@ -61,12 +61,12 @@ pub(super) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
 
 /// Runs one rollout. Returns whether it needs manual action.
 fn one(args: &RunArgs, name: &str, all: &[LoadedKind], options: &RolloutOptions, stop: &Stop) -> anyhow::Result<bool> {
-    let told = ToldOfRollouts::default();
+    let printer = RolloutPrinter::default();
     let ended = args.cluster.with(async |cluster| {
         let document = get_rollout(&cluster, name).await.map_err(advise)?;
         let kind = kind_of(&document, all)?;
-        let hear = &|event| told.hear("", event);
-        run_rollout(&cluster, kind, name, options, hear, &|| stop.is_wanted()).await.map_err(advise)
+        let on_event = &|event| printer.on_event("", event);
+        run_rollout(&cluster, kind, name, options, on_event, &|| stop.is_wanted()).await.map_err(advise)
     })?;
     if !stop.is_wanted() {
         output::text(&format!("{name} {:?}: {}\n", ended.phase, ended.message))?;
@@ -76,11 +76,11 @@ fn one(args: &RunArgs, name: &str, all: &[LoadedKind], options: &RolloutOptions,
 
 /// Runs every rollout with a known kind. Returns whether one of them needs manual action.
 fn every(args: &RunArgs, all: &[LoadedKind], options: &RolloutOptions, stop: &Stop) -> anyhow::Result<bool> {
-    let told = ToldOfRollouts::default();
+    let printer = RolloutPrinter::default();
     let ends = args.cluster.with(async |cluster| {
         let kind = |document: &Value| kind_of(document, all).map_err(|error| error.to_string());
-        let hear = &|name: &str, event| told.hear(name, event);
-        run_rollouts(&cluster, &kind, options, hear, &|| stop.is_wanted()).await.map_err(advise)
+        let on_event = &|name: &str, event| printer.on_event(name, event);
+        run_rollouts(&cluster, &kind, options, on_event, &|| stop.is_wanted()).await.map_err(advise)
     })?;
     if !stop.is_wanted() {
         for (name, ended) in &ends {
@@ -102,11 +102,11 @@ fn line(status: &RolloutStatus) -> String {
 
 /// The last printed line of each rollout.
 #[derive(Default)]
-struct ToldOfRollouts(RefCell<BTreeMap<String, String>>);
+struct RolloutPrinter(RefCell<BTreeMap<String, String>>);
 
-impl ToldOfRollouts {
+impl RolloutPrinter {
     /// Prints events, and changes of the status. `name` is the name of the rollout, if there are several.
-    fn hear(&self, name: &str, event: RolloutEvent) {
+    fn on_event(&self, name: &str, event: RolloutEvent) {
         let of = if name.is_empty() { String::new() } else { format!("{name}: ") };
         match event {
             RolloutEvent::Status(status) | RolloutEvent::Ended(status) => {

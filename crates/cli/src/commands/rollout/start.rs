@@ -10,7 +10,7 @@ use pointsman_cluster::{
 };
 use pointsman_core::definition::Kind;
 use pointsman_core::registration::freeze;
-use pointsman_core::rollout::{RolloutStatus, goes_forward_again, missing_mutations, start_refusals};
+use pointsman_core::rollout::{RolloutStatus, missing_mutations, restarts_forward, start_refusals};
 use serde_json::Value;
 
 use super::prometheus_args::PrometheusArgs;
@@ -46,11 +46,11 @@ pub(super) fn start(args: &StartArgs) -> anyhow::Result<ExitCode> {
     let kind = file.kind(&all)?;
     let documents = freeze(&file.rollout, Some(&args.runner.service_account));
     let dry_run = args.dry_run.mode();
-    let looks = args.prometheus.survey(SnapshotOptions::Nobody, mutated)?;
+    let options = args.prometheus.survey(SnapshotOptions::ObserveOnly, mutated)?;
     let started = args.cluster.patiently(async |cluster| {
         let known = known(&cluster, &file).await.map_err(advise)?;
-        let forward = goes_forward_again(&known, &file.document, &args.kinds.flags()).map_err(without_effect)?;
-        let refusals = refusals(&cluster, kind, &file, &looks, &RolloutStatus::of(&known)).await.map_err(advise)?;
+        let forward = restarts_forward(&known, &file.document, &args.kinds.flags()).map_err(without_effect)?;
+        let refusals = refusals(&cluster, kind, &file, &options, &RolloutStatus::of(&known)).await.map_err(advise)?;
         if refusals.is_empty() {
             let started = start_rollout(&cluster, &file.document, documents.as_ref(), dry_run).await.map_err(advise)?;
             return match forward && dry_run.is_none() {
@@ -87,16 +87,16 @@ async fn refusals(
     cluster: &Cluster,
     kind: &Kind,
     file: &FileRollout,
-    looks: &SurveyOptions,
+    options: &SurveyOptions,
     known: &RolloutStatus,
 ) -> Result<Vec<String>, RolloutError> {
     let unfreezable = unfreezable(cluster, &file.rollout).await?;
     if known.started.is_some() {
         return Ok(unfreezable);
     }
-    let survey = survey_rollout(cluster, kind, &file.document, &file.rollout, known, looks).await?;
+    let survey = survey_rollout(cluster, kind, &file.document, &file.rollout, known, options).await?;
     let mut refusals = start_refusals(&file.rollout, &survey.fleet, &survey.facts);
-    refusals.extend(missing_mutations(&file.rollout, known, &looks.mutated));
+    refusals.extend(missing_mutations(&file.rollout, known, &options.mutated));
     refusals.extend(unfreezable);
     Ok(refusals)
 }

@@ -7,7 +7,7 @@ use pointsman_cluster::{RolloutClock, SnapshotOptions, get_rollout, list_rollout
 use pointsman_core::rollout::{RolloutStatus, forecast};
 
 use super::metrics::exposition;
-use super::object_table::{ObjectColumns, ToldObjects};
+use super::object_table::{ObjectColumns, ObjectList};
 use super::prometheus_args::PrometheusArgs;
 use super::rollout_kind::{advise, checked};
 use super::tables::{names, rollouts, screen, wide_rollouts};
@@ -96,21 +96,21 @@ pub(super) fn status(args: &RolloutStatusArgs) -> anyhow::Result<ExitCode> {
 /// The current state of each object, by the status of the StagedRollout.
 pub(super) fn objects(args: &ObjectsArgs) -> anyhow::Result<ExitCode> {
     let (all, mutated) = args.kinds.load_with_mutations()?;
-    let looks = args.prometheus.survey(SnapshotOptions::Nobody, mutated)?;
+    let options = args.prometheus.survey(SnapshotOptions::ObserveOnly, mutated)?;
     let (rollout, status, survey) = args.cluster.patiently(async |cluster| {
         let document = get_rollout(&cluster, &args.name).await.map_err(advise)?;
         let (kind, rollout) = checked(&document, &all)?;
         let status = RolloutStatus::of(&document);
-        let survey = survey_rollout(&cluster, kind, &document, &rollout, &status, &looks).await.map_err(advise)?;
+        let survey = survey_rollout(&cluster, kind, &document, &rollout, &status, &options).await.map_err(advise)?;
         Ok((rollout, status, survey))
     })?;
-    let told = forecast(&rollout, &status, &survey.fleet, survey.facts.clone(), RolloutClock::start().now());
-    let told = ToldObjects::new(&rollout, &status, &told);
-    let tree = || JsonTree::from_json(&told.json().to_string());
+    let forecasts = forecast(&rollout, &status, &survey.fleet, survey.facts.clone(), RolloutClock::start().now());
+    let forecasts = ObjectList::new(&rollout, &status, &forecasts);
+    let tree = || JsonTree::from_json(&forecasts.json().to_string());
     match args.output {
-        ListFormat::Table => output::text(&told.table(ObjectColumns::Few))?,
-        ListFormat::Wide => output::text(&told.table(ObjectColumns::All))?,
-        ListFormat::Name => output::text(&told.names())?,
+        ListFormat::Table => output::text(&forecasts.table(ObjectColumns::Few))?,
+        ListFormat::Wide => output::text(&forecasts.table(ObjectColumns::All))?,
+        ListFormat::Name => output::text(&forecasts.names())?,
         ListFormat::Json => output::data(&Format::Json.write(&tree()?))?,
         ListFormat::Yaml => output::data(&Format::Yaml.write(&tree()?))?,
     }

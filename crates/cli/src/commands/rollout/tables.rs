@@ -144,7 +144,7 @@ pub(super) fn next(document: &Value, status: &RolloutStatus, flags: &str) -> Opt
         RolloutPhase::Paused if status.undo_all => {
             Some(format!("mend it, then pointsman rollout undo {name} and pointsman rollout resume {name}"))
         }
-        RolloutPhase::Paused if status.goes_back() => Some(format!("mend it, then pointsman rollout resume {name}")),
+        RolloutPhase::Paused if status.is_undo() => Some(format!("mend it, then pointsman rollout resume {name}")),
         RolloutPhase::Paused => {
             Some(format!("mend it, then pointsman rollout resume {name}; or pointsman rollout undo {name}"))
         }

@@ -51,21 +51,21 @@ pub(super) fn versions(args: &VersionsArgs) -> anyhow::Result<ExitCode> {
     };
     let is_its = |rollout: &&Value| kind_of(rollout, &all).is_ok_and(|other| is_same(other, kind));
     let targets: Vec<String> = rollouts.iter().filter(is_its).filter_map(rollout_target).collect();
-    let standings = running.standings(&targets);
-    let told = match &args.only {
+    let object_states = running.statuses(&targets);
+    let selected = match &args.only {
         None => {
-            let versions: Vec<Value> = standings.iter().map(document).collect();
-            ToldVersions {
-                standings,
+            let versions: Vec<Value> = object_states.iter().map(document).collect();
+            VersionList {
+                object_states,
                 json: json!({"versions": versions, "objects": running.objects(), "unread": unread(&running)}),
             }
         }
         Some(version) => {
-            let one = only(version, standings, kind)?;
-            ToldVersions { json: document(&one), standings: vec![one] }
+            let one = only(version, object_states, kind)?;
+            VersionList { json: document(&one), object_states: vec![one] }
         }
     };
-    told.write(args.output)?;
+    selected.write(args.output)?;
     warn_of_unread(&running);
     Ok(ExitCode::SUCCESS)
 }
@@ -106,36 +106,36 @@ fn is_same(one: &Kind, other: &Kind) -> bool {
 }
 
 /// The version with this name, in any spelling.
-fn only(version: &str, standings: Vec<VersionStatus>, kind: &Kind) -> anyhow::Result<VersionStatus> {
-    let names: Vec<String> = standings.iter().map(|one| one.version.clone()).collect();
-    standings.into_iter().find(|one| one.is_called(version)).ok_or_else(|| {
+fn only(version: &str, object_states: Vec<VersionStatus>, kind: &Kind) -> anyhow::Result<VersionStatus> {
+    let names: Vec<String> = object_states.iter().map(|one| one.version.clone()).collect();
+    object_states.into_iter().find(|one| one.is_called(version)).ok_or_else(|| {
         let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
         anyhow::anyhow!("nothing is known of version {version:?} of {}; known: {known}", kind.name())
     })
 }
 
 /// Versions in all output formats.
-struct ToldVersions {
-    standings: Vec<VersionStatus>,
+struct VersionList {
+    object_states: Vec<VersionStatus>,
     json: Value,
 }
 
-impl ToldVersions {
+impl VersionList {
     fn write(&self, format: ListFormat) -> anyhow::Result<()> {
         let tree = || JsonTree::from_json(&self.json.to_string());
         match format {
             ListFormat::Json => output::data(&Format::Json.write(&tree()?))?,
             ListFormat::Yaml => output::data(&Format::Yaml.write(&tree()?))?,
             ListFormat::Name => {
-                let names: String = self.standings.iter().map(|one| format!("{}\n", one.version)).collect();
+                let names: String = self.object_states.iter().map(|one| format!("{}\n", one.version)).collect();
                 output::text(&names)?;
             }
             ListFormat::Table => {
-                let rows: Vec<[String; 3]> = self.standings.iter().map(row).collect();
+                let rows: Vec<[String; 3]> = self.object_states.iter().map(row).collect();
                 output::text(&table(HEAD, &rows))?;
             }
             ListFormat::Wide => {
-                let rows: Vec<[String; 8]> = self.standings.iter().map(wide_row).collect();
+                let rows: Vec<[String; 8]> = self.object_states.iter().map(wide_row).collect();
                 output::text(&table(WIDE_HEAD, &rows))?;
             }
         }

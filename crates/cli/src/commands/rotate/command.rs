@@ -10,7 +10,7 @@ use pointsman_cluster::{RotateError, RotateOptions, rotate};
 use pointsman_core::parse_duration;
 use pointsman_core::registration::ClientConfig;
 
-use super::output::{RotateTold, document, sentence};
+use super::output::{RotatePrinter, document, sentence};
 use crate::commands::address_args::{AddressArgs, host_and_port};
 use crate::commands::ca_file::{AuthorityRemarks, trust};
 use crate::commands::cluster_args::{ClusterArgs, advised};
@@ -59,9 +59,9 @@ pub(crate) fn run(args: &RotateArgs, remarks: AuthorityRemarks) -> anyhow::Resul
         settle: args.settle,
         dry_run: args.dry_run.mode(),
     };
-    let mut told = RotateTold::default();
+    let mut printer = RotatePrinter::default();
     let rotated = args.cluster.act(async |cluster| {
-        let result = rotate(&cluster, &options, &mut |event| told.hear(event)).await;
+        let result = rotate(&cluster, &options, &mut |event| printer.on_event(event)).await;
         result.map_err(|error| advised(error, RotateError::call))
     })?;
     match args.output {

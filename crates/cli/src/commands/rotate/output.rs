@@ -8,13 +8,13 @@ use crate::commands::output::{counted, numbered, talk};
 
 /// The output of a rotation.
 #[derive(Default)]
-pub(super) struct RotateTold {
+pub(super) struct RotatePrinter {
     /// The number of CRD changes so far.
     crd_changes: u32,
 }
 
-impl RotateTold {
-    pub(super) fn hear(&mut self, event: RotateEvent) {
+impl RotatePrinter {
+    pub(super) fn on_event(&mut self, event: RotateEvent) {
         match event {
             RotateEvent::Plan(steps) => numbered(&steps),
             RotateEvent::Done(step) => talk(&self.done(&step)),
@@ -95,10 +95,10 @@ mod tests {
     fn each_crd_change_is_counted() {
         let crd = Trusting { document: "CustomResourceDefinition w".to_owned(), is_crd: true };
         let webhooks = Trusting { document: "ValidatingWebhookConfiguration w".to_owned(), is_crd: false };
-        let mut told = RotateTold::default();
-        assert!(!told.done(&RotateStep::Publish(webhooks)).contains("change"));
-        assert!(told.done(&RotateStep::Publish(crd.clone())).contains("(change 1 of a CRD"));
-        assert!(told.done(&RotateStep::Drop(crd.clone())).contains("(change 2 of a CRD"));
+        let mut printer = RotatePrinter::default();
+        assert!(!printer.done(&RotateStep::Publish(webhooks)).contains("change"));
+        assert!(printer.done(&RotateStep::Publish(crd.clone())).contains("(change 1 of a CRD"));
+        assert!(printer.done(&RotateStep::Drop(crd.clone())).contains("(change 2 of a CRD"));
         let rotated = Rotated {
             steps: vec![RotateStep::Prove(Duration::ZERO), RotateStep::Drop(crd)],
             documents: vec!["CustomResourceDefinition w".to_owned()],

@@ -125,8 +125,8 @@ impl ServeArgs {
     #[must_use]
     pub fn follower(&self, definitions: &ServedDefinitions) -> Option<FactFollower> {
         let served = definitions.served();
-        let may_come = definitions.are_files() || !served.facts().is_empty();
-        may_come.then(|| FactFollower::new(served, self.cluster.options()))
+        let may_be_added = definitions.are_files() || !served.facts().is_empty();
+        may_be_added.then(|| FactFollower::new(served, self.cluster.options()))
     }
 
     /// Inconsistencies between this server and the files of `--registered`.
@@ -144,8 +144,9 @@ impl ServeArgs {
 
 /// An address to listen on.
 fn address(text: &str) -> Result<SocketAddr, String> {
-    let said = "takes an IP address and a port, and no name, such as 127.0.0.1:8443, or [::]:8443 for every address";
-    text.parse().map_err(|_| said.to_owned())
+    let expected =
+        "takes an IP address and a port, and no name, such as 127.0.0.1:8443, or [::]:8443 for every address";
+    text.parse().map_err(|_| expected.to_owned())
 }
 
 const EXAMPLES: &str = "\

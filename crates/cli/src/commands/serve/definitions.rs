@@ -129,7 +129,7 @@ impl ServedDefinitions {
     ///
     /// # Errors
     /// The new definitions are rejected. The old ones stay in use.
-    pub fn look(&mut self) -> anyhow::Result<bool> {
+    pub fn reload(&mut self) -> anyhow::Result<bool> {
         let stamps = self.kinds.stamps(&self.files);
         if stamps == self.stamps && !self.refused {
             return Ok(false);
@@ -174,10 +174,10 @@ fn keeps_all(serving: &Webhook, new: &Webhook) -> anyhow::Result<()> {
         let same = |other: &&Kind| (other.group(), other.kind()) == (kind.group(), kind.kind());
         let other = new.kinds().iter().find(same);
         let has = |version: &str| other.is_some_and(|other| other.versions().any(|name| name == version));
-        if let Some(gone) = kind.versions().find(|version| !has(version)) {
+        if let Some(removed) = kind.versions().find(|version| !has(version)) {
             let (kind, group) = (kind.kind(), kind.group());
             anyhow::bail!(
-                "{kind}.{group} has no {gone} any more, which is served: bring it back, or restart to let it go"
+                "{kind}.{group} has no {removed} any more, which is served: bring it back, or restart to let it go"
             );
         }
     }
@@ -229,15 +229,15 @@ mod tests {
         let dir = TempDir::new().unwrap();
         written(dir.path());
         let mut definitions = served(dir.path());
-        assert!(!definitions.look().unwrap());
+        assert!(!definitions.reload().unwrap());
         assert_eq!(definitions.served().names(), "Widget.example.com v1 v2");
         fs::write(dir.path().join("widgets.crd.yaml"), CRD.replace("port", "gate")).unwrap();
-        let error = definitions.look().unwrap_err().to_string();
+        let error = definitions.reload().unwrap_err().to_string();
         assert!(error.contains("widgets.yaml"), "{error}");
-        assert!(definitions.look().is_err(), "again, until it is mended");
+        assert!(definitions.reload().is_err(), "again, until it is mended");
         fs::write(dir.path().join("widgets.yaml"), DEFINITION.replace("spec.port", "spec.gate")).unwrap();
-        assert!(definitions.look().unwrap());
-        assert!(!definitions.look().unwrap());
+        assert!(definitions.reload().unwrap());
+        assert!(!definitions.reload().unwrap());
     }
 
     #[test]
@@ -248,18 +248,18 @@ mod tests {
         for name in ["widgets.yaml", "widgets.crd.yaml"] {
             fs::remove_file(dir.path().join(name)).unwrap();
         }
-        assert!(definitions.look().unwrap_err().to_string().contains("no .yaml, .yml or .json file"));
+        assert!(definitions.reload().unwrap_err().to_string().contains("no .yaml, .yml or .json file"));
         let group = |text: &str| text.replace("example.com", "example.org");
         fs::write(dir.path().join("widgets.yaml"), group(DEFINITION)).unwrap();
         fs::write(dir.path().join("widgets.crd.yaml"), group(CRD)).unwrap();
-        let error = definitions.look().unwrap_err().to_string();
+        let error = definitions.reload().unwrap_err().to_string();
         assert_eq!(
             error,
             "Widget.example.com has no v1 any more, which is served: bring it back, or restart to let it go"
         );
         assert_eq!(definitions.served().names(), "Widget.example.com v1 v2");
         written(dir.path());
-        assert!(definitions.look().unwrap(), "as it was, which was not what was looked at last");
+        assert!(definitions.reload().unwrap(), "as it was, which was not what was looked at last");
     }
 
     #[test]
@@ -273,11 +273,11 @@ mod tests {
         fs::write(&file, mutations).unwrap();
         let mut definitions = served(dir.path());
         fs::remove_file(&file).unwrap();
-        let error = definitions.look().unwrap_err().to_string();
+        let error = definitions.reload().unwrap_err().to_string();
         assert!(error.starts_with("deployments.apps has no mutations any more, which are served"), "{error}");
         assert!(!definitions.served().facts().is_empty());
         fs::write(&file, mutations.replace("noFlag: --a", "noFlag: --b")).unwrap();
-        assert!(definitions.look().unwrap());
+        assert!(definitions.reload().unwrap());
     }
 
     /// Like a kubelet: creates a new directory and replaces one link.
@@ -298,9 +298,9 @@ mod tests {
             std::os::unix::fs::symlink(link.join(name), mounted.join(name)).unwrap();
         }
         let mut definitions = served(&mounted);
-        assert!(!definitions.look().unwrap());
+        assert!(!definitions.reload().unwrap());
         fs::remove_file(&link).unwrap();
         std::os::unix::fs::symlink("two", &link).unwrap();
-        assert!(definitions.look().unwrap());
+        assert!(definitions.reload().unwrap());
     }
 }

@@ -5,18 +5,18 @@ use std::time::{Duration, Instant};
 
 /// The reported errors, with their times.
 #[derive(Debug, Default)]
-pub(super) struct ToldErrors {
-    told: BTreeMap<String, Instant>,
+pub(super) struct ErrorThrottle {
+    reported: BTreeMap<String, Instant>,
 }
 
-impl ToldErrors {
+impl ErrorThrottle {
     /// Returns whether to report an error: it was not reported in the last hour.
     pub(super) fn is_new(&mut self, error: &str, now: Instant) -> bool {
-        self.told.retain(|_, told| now.duration_since(*told) < AGAIN);
-        if self.told.contains_key(error) {
+        self.reported.retain(|_, reported| now.duration_since(*reported) < AGAIN);
+        if self.reported.contains_key(error) {
             return false;
         }
-        self.told.insert(error.to_owned(), now);
+        self.reported.insert(error.to_owned(), now);
         true
     }
 }
@@ -30,11 +30,11 @@ mod tests {
 
     #[test]
     fn error_repeats_hourly() {
-        let (mut told, start) = (ToldErrors::default(), Instant::now());
-        assert!(told.is_new("a", start));
-        assert!(told.is_new("b", start));
-        assert!(!told.is_new("a", start + AGAIN / 2));
-        assert!(told.is_new("a", start + AGAIN));
-        assert!(!told.is_new("a", start + AGAIN));
+        let (mut reported, start) = (ErrorThrottle::default(), Instant::now());
+        assert!(reported.is_new("a", start));
+        assert!(reported.is_new("b", start));
+        assert!(!reported.is_new("a", start + AGAIN / 2));
+        assert!(reported.is_new("a", start + AGAIN));
+        assert!(!reported.is_new("a", start + AGAIN));
     }
 }

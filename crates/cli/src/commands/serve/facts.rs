@@ -14,7 +14,7 @@ use tokio::task::{JoinSet, LocalSet};
 use tokio::time::sleep;
 
 use super::definitions::ServedKinds;
-use super::error_output::ToldErrors;
+use super::error_output::ErrorThrottle;
 
 /// The state of the facts of one resource, for metrics.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -28,7 +28,7 @@ pub struct FactStatus {
     /// The number of failed lists and watches since the start.
     pub failures: u64,
     /// The time of the last contact with the API server, in seconds since 1970. 0 for never.
-    pub heard: u64,
+    pub last_contact: u64,
 }
 
 /// The follower of the facts of the served mutations. Without mutations, no connection is made.
@@ -63,7 +63,7 @@ impl FactFollower {
     fn run(&self, runtime: &Runtime) {
         LocalSet::new().block_on(runtime, async {
             let (mut cluster, mut following) = (None, Vec::new());
-            let (mut pause, mut told) = (Duration::ZERO, ToldErrors::default());
+            let (mut pause, mut throttle) = (Duration::ZERO, ErrorThrottle::default());
             loop {
                 let facts = self.served.facts();
                 self.keep(&facts);
@@ -75,7 +75,7 @@ impl FactFollower {
                         Ok(found) => cluster = Some(found),
                         Err(error) => {
                             self.note(&facts, |standing| standing.failures += 1);
-                            if told.is_new(&error.to_string(), Instant::now()) {
+                            if throttle.is_new(&error.to_string(), Instant::now()) {
                                 let what = "facts cannot be followed, mutations that hang on them are not decided";
                                 tracing::warn!(%error, "{what}");
                             }
@@ -92,7 +92,7 @@ impl FactFollower {
                         following.push((group.clone(), self.follow(cluster, group)));
                     }
                 }
-                sleep(LOOK).await;
+                sleep(CHECK_INTERVAL).await;
             }
         });
     }
@@ -102,9 +102,9 @@ impl FactFollower {
         let (this, cluster) = (self.clone(), cluster.clone());
         let mut following = JoinSet::new();
         following.spawn_local(async move {
-            let mut told = ToldErrors::default();
-            let mut tell = |news| this.heard(&group, news, &mut told);
-            follow_facts(&cluster, &group, &mut tell).await;
+            let mut throttle = ErrorThrottle::default();
+            let mut notify = |news| this.last_contact(&group, news, &mut throttle);
+            follow_facts(&cluster, &group, &mut notify).await;
         });
         following
     }
@@ -127,7 +127,7 @@ impl FactFollower {
         self.served.know(known);
     }
 
-    fn heard(&self, group: &[WatchedFact], news: FactEvent, told: &mut ToldErrors) {
+    fn last_contact(&self, group: &[WatchedFact], news: FactEvent, throttle: &mut ErrorThrottle) {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
         match news {
             FactEvent::Seen(seen) => {
@@ -136,11 +136,11 @@ impl FactFollower {
                 // All tasks run on one thread, so there is no concurrent change.
                 self.served.know(known);
                 self.keep(&self.served.facts());
-                self.note(group, |standing| standing.heard = now);
+                self.note(group, |standing| standing.last_contact = now);
             }
             FactEvent::Failed { error, pause } => {
                 self.note(group, |standing| standing.failures += 1);
-                if !told.is_new(&error.reason(), Instant::now()) {
+                if !throttle.is_new(&error.reason(), Instant::now()) {
                     return;
                 }
                 if error.code() == Some(404) {
@@ -151,13 +151,13 @@ impl FactFollower {
             }
             FactEvent::Misplaced { fact } => {
                 self.note(group, |standing| standing.failures += 1);
-                if told.is_new(&fact.to_string(), Instant::now()) {
+                if throttle.is_new(&fact.to_string(), Instant::now()) {
                     let what = "a fact can never be true: its objects are in namespaces and it names none, or it names \
                                 one and they are in none";
                     tracing::warn!(%fact, "{what}");
                 }
             }
-            _ => self.note(group, |standing| standing.heard = now),
+            _ => self.note(group, |standing| standing.last_contact = now),
         }
     }
 
@@ -182,4 +182,4 @@ fn same(one: &[WatchedFact], two: &[WatchedFact]) -> bool {
 }
 
 /// The interval of checks for changed definitions.
-const LOOK: Duration = Duration::from_secs(2);
+const CHECK_INTERVAL: Duration = Duration::from_secs(2);

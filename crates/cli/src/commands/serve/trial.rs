@@ -33,13 +33,19 @@ impl ServedTrial {
         Ok(())
     }
 
-    fn judge(self, webhook: &Webhook, kind: &Kind, file: &str, go_on: &mut dyn FnMut() -> bool) -> anyhow::Result<()> {
+    fn judge(
+        self,
+        webhook: &Webhook,
+        kind: &Kind,
+        file: &str,
+        has_time: &mut dyn FnMut() -> bool,
+    ) -> anyhow::Result<()> {
         if self.cases == 0 {
             return Ok(());
         }
         let words = Dictionary::default();
         let mut options =
-            CheckOptions { seed: 0, cases: self.cases, laws: &LAWS, words: &words, go_on, converted: &|| {} };
+            CheckOptions { seed: 0, cases: self.cases, laws: &LAWS, words: &words, has_time, converted: &|| {} };
         let survey = survey(webhook, kind, &[], &mut options);
         if let Some(broken) = survey.results.iter().find_map(|result| result.broken.as_deref()) {
             let name = format!("{}.{}", kind.kind(), kind.group());

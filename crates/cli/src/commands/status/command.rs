@@ -60,7 +60,7 @@ pub(crate) fn run(args: &StatusArgs) -> anyhow::Result<ExitCode> {
     let all = args.kinds.load()?;
     let admin_ports = match args.output {
         // A server has its own metrics.
-        WatchedFormat::Prometheus => AdminPorts::Nobody,
+        WatchedFormat::Prometheus => AdminPorts::Disabled,
         _ if args.admin.is_empty() => AdminPorts::OfPods(args.admin_port),
         _ => AdminPorts::These(args.admin.clone()),
     };
@@ -69,8 +69,8 @@ pub(crate) fn run(args: &StatusArgs) -> anyhow::Result<ExitCode> {
         return watch(args, &looking);
     }
     let (seen, unknown) = args.cluster.patiently(async |cluster| {
-        let seen = looking.look(&cluster).await?;
-        let unknown = look_for_unknown(&looking, &cluster, !seen.is_empty()).await;
+        let seen = looking.query_all(&cluster).await?;
+        let unknown = find_unknown(&looking, &cluster, !seen.is_empty()).await;
         Ok((seen, unknown))
     })?;
     if seen.is_empty() {
@@ -82,7 +82,7 @@ pub(crate) fn run(args: &StatusArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// The CRDs that pointsman converts without a definition here, each with a warning.
-async fn look_for_unknown(looking: &Looking<'_>, cluster: &Cluster, is_any_known: bool) -> Vec<UnknownCrd> {
+async fn find_unknown(looking: &Looking<'_>, cluster: &Cluster, is_any_known: bool) -> Vec<UnknownCrd> {
     let unknown = looking.unknown(cluster).await.unwrap_or_else(|error| {
         talk(&unlisted(&error));
         Vec::new()
@@ -119,10 +119,10 @@ fn watch(args: &StatusArgs, looking: &Looking<'_>) -> anyhow::Result<ExitCode> {
     args.cluster.with(async |cluster| {
         let mut last = None;
         while !stop.is_wanted() {
-            match looking.look(&cluster).await {
+            match looking.query_all(&cluster).await {
                 Ok(seen) => {
                     if last.is_none() {
-                        look_for_unknown(looking, &cluster, !seen.is_empty()).await;
+                        find_unknown(looking, &cluster, !seen.is_empty()).await;
                     }
                     let text = rendered(&seen, args.output)?;
                     if last.as_ref() != Some(&text) {

@@ -1,7 +1,7 @@
 //! Queries the state of kinds in a cluster.
 
 use pointsman_cluster::{
-    AdminPorts, AskedErrors, CallError, Cluster, KindStatus, StatusOptions, UnknownCrd, status, unknown_crds,
+    AdminPorts, CallError, Cluster, ErrorReports, KindStatus, StatusOptions, UnknownCrd, status, unknown_crds,
 };
 use pointsman_core::definition::Kind;
 use pointsman_core::registration::drift;
@@ -37,7 +37,7 @@ impl<'l> Looking<'l> {
             false => named.iter().map(|name| Ok(&find(all, name)?.kind)).collect::<anyhow::Result<_>>()?,
         };
         let all = all.iter().map(|known| format!("{}.{}", known.kind.plural(), known.kind.group())).collect();
-        Ok(Self { kinds, all, are_named: !named.is_empty(), endpoints, admin_ports: AdminPorts::Nobody, page })
+        Ok(Self { kinds, all, are_named: !named.is_empty(), endpoints, admin_ports: AdminPorts::Disabled, page })
     }
 
     /// Sets the source of the last errors.
@@ -55,8 +55,8 @@ impl<'l> Looking<'l> {
     }
 
     /// Queries the state of each kind.
-    pub(crate) async fn look(&self, cluster: &Cluster) -> anyhow::Result<Vec<KindStatus>> {
-        let (mut seen, errors) = (Vec::new(), AskedErrors::new(self.admin_ports.clone()));
+    pub(crate) async fn query_all(&self, cluster: &Cluster) -> anyhow::Result<Vec<KindStatus>> {
+        let (mut seen, errors) = (Vec::new(), ErrorReports::new(self.admin_ports.clone()));
         for kind in &self.kinds {
             let options = StatusOptions {
                 name: format!("{}.{}", kind.plural(), kind.group()),

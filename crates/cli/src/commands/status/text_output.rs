@@ -11,8 +11,8 @@ use crate::commands::json_tree::JsonTree;
 /// The text for people. `now` is in seconds since 1970.
 pub(super) fn screen(seen: &KindStatus, now: u64) -> String {
     let mut lines: Vec<(&str, String)> = Vec::new();
-    let nobody = || "nobody converts".to_owned();
-    lines.push(("converted by", seen.converted_by.clone().unwrap_or_else(nobody)));
+    let no_converter = || "nobody converts".to_owned();
+    lines.push(("converted by", seen.converted_by.clone().unwrap_or_else(no_converter)));
     lines.push(("served", seen.served.join(", ")));
     lines.push(("stored", format!("{}; objects may be stored as {}", seen.storage, seen.stored.join(", "))));
     let objects = &seen.objects;
@@ -63,7 +63,7 @@ fn departures(seen: &KindStatus) -> Vec<String> {
     let KindStatus { crd, objects, .. } = seen;
     let versions: BTreeSet<&String> =
         seen.served.iter().chain(&seen.stored).filter(|one| **one != seen.storage).collect();
-    let told = versions.into_iter().map(|version| {
+    let lines_by_version = versions.into_iter().map(|version| {
         let named = objects.named.words(version);
         if seen.stored.contains(version) {
             format!("{version}: no, objects may be stored as {version}: pointsman migrate {crd}")
@@ -75,7 +75,7 @@ fn departures(seen: &KindStatus) -> Vec<String> {
             format!("{version}: yes, once no client uses it")
         }
     });
-    told.collect()
+    lines_by_version.collect()
 }
 
 fn endpoint(one: &EndpointStatus, now: u64) -> String {
@@ -91,8 +91,8 @@ fn last_errors(seen: &ReportedErrors) -> Vec<(&'static str, String)> {
     if more > 0 {
         lines.push(("last errors", format!("and {more} more: -o json has them all")));
     }
-    if seen.errors.is_empty() && !seen.told_by.is_empty() {
-        let all: Vec<&str> = seen.told_by.keys().map(String::as_str).collect();
+    if seen.errors.is_empty() && !seen.reported_by.is_empty() {
+        let all: Vec<&str> = seen.reported_by.keys().map(String::as_str).collect();
         lines.push(("last errors", format!("none of {}", all.join(", "))));
     }
     lines.extend(seen.unknown.iter().map(|reason| ("last errors", format!("not known: {reason}"))));
@@ -101,8 +101,9 @@ fn last_errors(seen: &ReportedErrors) -> Vec<(&'static str, String)> {
 
 /// The pointsman versions of the endpoints, if one differs from this version.
 fn versions(seen: &ReportedErrors) -> Option<(&'static str, String)> {
-    let other = seen.told_by.values().any(|version| version != THIS);
-    let all: Vec<String> = seen.told_by.iter().map(|(endpoint, version)| format!("{version} at {endpoint}")).collect();
+    let other = seen.reported_by.values().any(|version| version != THIS);
+    let all: Vec<String> =
+        seen.reported_by.iter().map(|(endpoint, version)| format!("{version} at {endpoint}")).collect();
     other.then(|| {
         ("pointsman", format!("{}; this is {THIS}: have one of them everywhere, docs/upgrade.md", all.join(", ")))
     })
@@ -154,7 +155,7 @@ pub(super) fn document(seen: &KindStatus) -> anyhow::Result<JsonTree> {
         "authorities": seen.authorities.iter().map(|end| &end.text).collect::<Vec<_>>(),
         "endpoints": endpoints.collect::<Vec<_>>(),
         "lastErrors": {
-            "toldBy": seen.errors.told_by,
+            "toldBy": seen.errors.reported_by,
             "errors": errors.collect::<Vec<_>>(),
             "unknown": seen.errors.unknown,
         },
@@ -206,7 +207,7 @@ mod tests {
             authorities: vec![end.clone()],
             endpoints: vec![EndpointStatus { endpoint: "h:1".to_owned(), certificate: Ok(end), reached: true }],
             errors: ReportedErrors {
-                told_by: [("h:1".to_owned(), THIS.to_owned())].into(),
+                reported_by: [("h:1".to_owned(), THIS.to_owned())].into(),
                 errors: (1..=7).map(error).collect(),
                 unknown: vec!["h:2: away".to_owned()],
             },
@@ -250,15 +251,15 @@ widgets.example.com
         assert_eq!(departures(&seen), ["v1: yes, once no client uses it"]);
         seen.objects.named.managed = [("v1".to_owned(), 2), ("v2".to_owned(), 9)].into();
         seen.objects.named.owned = [("v1".to_owned(), 3)].into();
-        let said = "v1: no, it is named in managedFields of 2, owner references of 3: pointsman disable ws.e.com, or migrate \
+        let expected = "v1: no, it is named in managedFields of 2, owner references of 3: pointsman disable ws.e.com, or migrate \
                     ws.e.com --forget v1";
-        assert_eq!(departures(&seen), [said]);
+        assert_eq!(departures(&seen), [expected]);
     }
 
     #[test]
     fn foreign_server_is_reported() {
-        let told_by = [("h:1".to_owned(), THIS.to_owned()), ("h:2".to_owned(), "0.0.9".to_owned())].into();
-        let errors = ReportedErrors { told_by, ..ReportedErrors::default() };
+        let reported_by = [("h:1".to_owned(), THIS.to_owned()), ("h:2".to_owned(), "0.0.9".to_owned())].into();
+        let errors = ReportedErrors { reported_by, ..ReportedErrors::default() };
         let text = screen(&KindStatus { errors, ..KindStatus::default() }, 0);
         assert!(text.contains("  last errors   none of h:1, h:2\n"), "{text}");
         let words = format!("  pointsman     {THIS} at h:1, 0.0.9 at h:2; this is {THIS}: have one of them everywhere");

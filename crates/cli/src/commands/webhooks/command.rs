@@ -106,8 +106,8 @@ fn served(args: &WebhooksArgs, registered: &[ControllerVersion]) -> Result<Vec<C
         )));
     }
     let served = if args.served.is_empty() { registered.to_vec() } else { once_each(&args.served) };
-    let looked_at = args.shadow.iter().filter(|_| args.printed.guard.mode().is_some());
-    let mut known = registered.iter().chain(looked_at);
+    let shadowed_webhooks = args.shadow.iter().filter(|_| args.printed.guard.mode().is_some());
+    let mut known = registered.iter().chain(shadowed_webhooks);
     let Some(version) = known.find(|version| !served.contains(version)) else {
         return Ok(served);
     };

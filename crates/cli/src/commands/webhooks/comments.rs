@@ -12,14 +12,14 @@ pub(super) enum WebhookTask {
 }
 
 /// Documents in YAML with comments.
-pub(super) fn commented(documents: &[JsonTree], asked: WebhookTask) -> String {
-    let texts: Vec<String> = documents.iter().map(|one| document(one, asked)).collect();
+pub(super) fn commented(documents: &[JsonTree], task: WebhookTask) -> String {
+    let texts: Vec<String> = documents.iter().map(|one| document(one, task)).collect();
     texts.join("---\n")
 }
 
-fn document(document: &JsonTree, asked: WebhookTask) -> String {
+fn document(document: &JsonTree, task: WebhookTask) -> String {
     let kind = document.get("kind").and_then(JsonTree::as_str).unwrap_or_default();
-    let why = match (kind.ends_with("WebhookConfiguration"), asked) {
+    let why = match (kind.ends_with("WebhookConfiguration"), task) {
         (true, WebhookTask::OfOurs) => &OF_WEBHOOKS[..],
         (true, WebhookTask::OfMutations) => &OF_MUTATIONS[..],
         (false, _) if kind == "MutatingAdmissionPolicy" => &OF_MUTATION_POLICIES[..],

@@ -61,7 +61,7 @@ pub(crate) fn judge_files(
         TextFormat::Text if fits && (is_registered || settings.controller.is_none()) => {
             output::text("everything fits\n")?;
         }
-        format => output::data(&format.write_all(findings.iter().map(Diagnosis::told).collect()))?,
+        format => output::data(&format.write_all(findings.iter().map(Diagnosis::render).collect()))?,
     }
     if fits && !is_registered && settings.controller.is_some() {
         talk("nothing of ours is registered there for a kind that is known here");
@@ -105,7 +105,7 @@ pub(crate) fn findings(all: &[LoadedKind], sources: &[Source], server: &Settings
 /// common version, if its version belongs to another kind.
 pub(crate) fn inspect_all(all: &[LoadedKind], documents: &[Value], server: &Settings) -> Vec<Finding> {
     let own = server.controller.as_ref().map(ControllerVersion::as_str);
-    let told = || server.served.iter().chain(&server.shadowed).map(ControllerVersion::as_str).chain(own);
+    let render = || server.served.iter().chain(&server.shadowed).map(ControllerVersion::as_str).chain(own);
     let served: Vec<_> = all
         .iter()
         .map(|known| registered_versions(&known.kind, documents).map_or_else(Vec::new, |it| it.served))
@@ -114,7 +114,7 @@ pub(crate) fn inspect_all(all: &[LoadedKind], documents: &[Value], server: &Sett
     let nobodys = Settings { controller: None, ..server.clone() };
     let findings = all.iter().zip(&served).flat_map(|(known, served)| {
         let is_anothers =
-            is_somebodys && !served.is_empty() && !told().any(|version| served.iter().any(|it| it == version));
+            is_somebodys && !served.is_empty() && !render().any(|version| served.iter().any(|it| it == version));
         inspect(&known.kind, documents, Some(if is_anothers { &nobodys } else { server }))
     });
     findings.collect()

@@ -95,15 +95,15 @@ pub(super) fn documents(
 
 /// Prints pointsman's own documents: YAML with comments, or JSON.
 pub(super) fn print(documents: &[Value], format: Format) -> anyhow::Result<ExitCode> {
-    print_asked(documents, format, WebhookTask::OfOurs)
+    print_with_comments(documents, format, WebhookTask::OfOurs)
 }
 
 /// Prints webhooks with the comments for their purpose.
-pub(super) fn print_asked(documents: &[Value], format: Format, asked: WebhookTask) -> anyhow::Result<ExitCode> {
+pub(super) fn print_with_comments(documents: &[Value], format: Format, task: WebhookTask) -> anyhow::Result<ExitCode> {
     match format {
         Format::Json => print_plain(documents, format),
         Format::Yaml => {
-            output::data(&commented(&values(documents)?, asked))?;
+            output::data(&commented(&values(documents)?, task))?;
             Ok(ExitCode::SUCCESS)
         }
     }

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::addresses::ServerArgs;
 use super::comments::WebhookTask;
-use super::documents::print_asked;
+use super::documents::print_with_comments;
 use crate::commands::ca_file::AuthorityRemarks;
 use crate::commands::format::Format;
 use crate::commands::kinds_dir::{KindsArgs, LoadedMutations};
@@ -56,7 +56,7 @@ pub(super) fn run(args: &MutationsArgs, remarks: AuthorityRemarks) -> anyhow::Re
         let client = args.server.client_of_mutations(remarks)?;
         documents.push(mutation_webhooks(&mutated, &client));
     }
-    print_asked(&documents, args.output, WebhookTask::OfMutations)
+    print_with_comments(&documents, args.output, WebhookTask::OfMutations)
 }
 
 /// The policies that a Kubernetes version supports.

@@ -21,7 +21,7 @@ use crate::commands::{format::Format, json_tree::JsonTree, usage::Usage};
 pub(super) struct RetireArgs {
     /// Controller version to remove.
     #[arg(value_name = "X.Y.Z")]
-    going: ControllerVersion,
+    removed: ControllerVersion,
     #[command(flatten)]
     files: FileArgs,
     /// Kind of the controller, by name, kind or plural.
@@ -43,9 +43,9 @@ pub(super) struct RetireArgs {
 
 /// Prints the steps, unless objects still need the version.
 pub(super) fn run(args: &RetireArgs, remarks: AuthorityRemarks) -> anyhow::Result<ExitCode> {
-    let (gone, served) = (&args.going, &once_each(&args.served));
-    if served.contains(gone) {
-        return Err(Usage(format!("--served names {}, which is to go: name those that stay", gone.as_str())).into());
+    let (retired, served) = (&args.removed, &once_each(&args.served));
+    if served.contains(retired) {
+        return Err(Usage(format!("--served names {}, which is to go: name those that stay", retired.as_str())).into());
     }
     if let Some(default) = args.default.as_ref().filter(|default| !served.contains(default)) {
         return Err(Usage(format!("--default {}: it is not among --served, which stay", default.as_str())).into());
@@ -53,7 +53,7 @@ pub(super) fn run(args: &RetireArgs, remarks: AuthorityRemarks) -> anyhow::Resul
     let all = args.printed.kinds.load()?;
     let kind = &find(&all, &args.kind)?.kind;
     // The removed version has a server until the last step.
-    let both = [served.as_slice(), std::slice::from_ref(gone)].concat();
+    let both = [served.as_slice(), std::slice::from_ref(retired)].concat();
     let client = args.printed.server.client(&both, both.len(), remarks)?;
     let Some(input) = read(args)? else {
         return Ok(ExitCode::FAILURE);
@@ -62,10 +62,10 @@ pub(super) fn run(args: &RetireArgs, remarks: AuthorityRemarks) -> anyhow::Resul
         return Ok(ExitCode::FAILURE);
     };
     let default = default(args, kind, &input.registered)?;
-    let steps = retire(kind, gone, served, default.as_ref(), args.printed.guard.mode(), &client);
+    let steps = retire(kind, retired, served, default.as_ref(), args.printed.guard.mode(), &client);
     match args.step {
         None => {
-            talk(&format!("none of {seen} objects is labelled {}", gone.as_str()));
+            talk(&format!("none of {seen} objects is labelled {}", retired.as_str()));
             whole(&steps, args.printed.output)
         }
         Some(number) => {
@@ -84,12 +84,12 @@ struct Input {
     /// All other objects.
     objects: Vec<InputObject>,
     /// The files contain an empty list, which shows that there are no objects.
-    is_said_to_be_empty: bool,
+    is_explicitly_empty: bool,
 }
 
 /// Reads the files. `None` if some cannot be read, which is already reported.
 fn read(args: &RetireArgs) -> anyhow::Result<Option<Input>> {
-    let (mut good, mut is_said_to_be_empty, mut all) = (true, false, Vec::new());
+    let (mut good, mut is_explicitly_empty, mut all) = (true, false, Vec::new());
     for source in args.files.read(EXAMPLE)? {
         match documents(&source) {
             Ok(documents) => {
@@ -97,7 +97,7 @@ fn read(args: &RetireArgs) -> anyhow::Result<Option<Input>> {
                     good = false;
                     complain(&source.no_object());
                 }
-                is_said_to_be_empty |= documents.iter().any(|document| document.objects().is_empty());
+                is_explicitly_empty |= documents.iter().any(|document| document.objects().is_empty());
                 all.extend(documents.into_iter().flat_map(Document::into_objects));
             }
             Err(messages) => {
@@ -108,7 +108,7 @@ fn read(args: &RetireArgs) -> anyhow::Result<Option<Input>> {
     }
     let is_registration = |object: &InputObject| object.group() == "admissionregistration.k8s.io";
     let (registered, objects) = all.into_iter().partition(is_registration);
-    Ok(good.then_some(Input { registered, objects, is_said_to_be_empty }))
+    Ok(good.then_some(Input { registered, objects, is_explicitly_empty }))
 }
 
 /// The version for objects without a label after the removal, from the registered documents and the flags.
@@ -118,30 +118,30 @@ fn default(args: &RetireArgs, kind: &Kind, registered: &[InputObject]) -> anyhow
     let Some(there) = registered_versions(kind, &documents) else {
         return Ok(args.default.clone());
     };
-    let gone = args.going.as_str();
+    let retired = args.removed.as_str();
     let stay = |version: &str| args.served.iter().any(|served| served.as_str() == version);
-    if let Some(version) = there.served.iter().find(|version| *version != gone && !stay(version)) {
+    if let Some(version) = there.served.iter().find(|version| *version != retired && !stay(version)) {
         let message = format!("--served leaves {version} out, which is registered: the guard would refuse it");
         return Err(Usage(message).into());
     }
-    let said = args.default.as_ref().map(ControllerVersion::as_str);
-    let message = match (&there.default, said) {
-        (RegisteredDefault::Nobody, None) => return Ok(None),
-        (RegisteredDefault::Nobody, Some(said)) => format!(
-            "--default {said}: nothing that is registered sends objects without a label to anybody; leave --default out, or \
+    let given = args.default.as_ref().map(ControllerVersion::as_str);
+    let message = match (&there.default, given) {
+        (RegisteredDefault::Unassigned, None) => return Ok(None),
+        (RegisteredDefault::Unassigned, Some(given)) => format!(
+            "--default {given}: nothing that is registered sends objects without a label to anybody; leave --default out, or \
              register one before, with `pointsman webhooks --default`"
         ),
-        (RegisteredDefault::Version(version), None) if version == gone => match once_each(&args.served).as_slice() {
+        (RegisteredDefault::Version(version), None) if version == retired => match once_each(&args.served).as_slice() {
             [only] => return Ok(Some(only.clone())),
-            _ => format!("objects without a label are {gone}'s: say with --default which version takes them"),
+            _ => format!("objects without a label are {retired}'s: say with --default which version takes them"),
         },
-        (RegisteredDefault::Version(version), Some(_)) if version == gone => return Ok(args.default.clone()),
-        (RegisteredDefault::Version(version), said) if said.is_none_or(|said| said == version) => {
+        (RegisteredDefault::Version(version), Some(_)) if version == retired => return Ok(args.default.clone()),
+        (RegisteredDefault::Version(version), given) if given.is_none_or(|given| given == version) => {
             return Ok(args.served.iter().find(|served| served.as_str() == version).cloned());
         }
-        (RegisteredDefault::Version(version), said) => format!(
+        (RegisteredDefault::Version(version), given) => format!(
             "--default {}: by what is registered objects without a label are {version}'s, which stays",
-            said.unwrap_or_default()
+            given.unwrap_or_default()
         ),
         (_, Some(_)) => return Ok(args.default.clone()),
         (_, None) => "whose the objects without a label are cannot be told from what is registered: say it with \
@@ -164,17 +164,17 @@ fn still_labelled(args: &RetireArgs, kind: &Kind, input: &Input) -> anyhow::Resu
             complain(&format!("{}: label {key} cannot be read: labels are strings, put it in quotes", object.label()));
             continue;
         };
-        if label == Some(args.going.as_str()) {
+        if label == Some(args.removed.as_str()) {
             labelled += 1;
-            complain(&format!("{}: {} is still {}", object.label(), kind.version_label(), args.going.as_str()));
+            complain(&format!("{}: {} is still {}", object.label(), kind.version_label(), args.removed.as_str()));
         }
     }
     if labelled > 0 {
-        talk(&format!("{labelled} of {seen} objects are labelled {}; nothing was written", args.going.as_str()));
+        talk(&format!("{labelled} of {seen} objects are labelled {}; nothing was written", args.removed.as_str()));
     }
     // An empty list shows that there are no objects. A list of other objects does not.
     let others = objects.len() + input.registered.len() - seen;
-    if seen == 0 && others > 0 && !(objects.is_empty() && input.is_said_to_be_empty) {
+    if seen == 0 && others > 0 && !(objects.is_empty() && input.is_explicitly_empty) {
         let (kind, plural) = (kind.kind(), format!("{}.{}", kind.plural(), kind.group()));
         complain(&format!(
             "none of {others} objects is a {kind}, so none of them says who has the label: kubectl get {plural} -A -o yaml"

@@ -4,12 +4,12 @@ use kube::{Client, Config};
 use pointsman_core::definition::Kind;
 use pointsman_core::rollout::{
     FleetObject, LookupResults, ObjectCall, ObjectWrite, PreconditionObject, Propagation, Replacement,
-    ReplacementObject, Rollout, RolloutStatus, answered_rollout, step_questions,
+    ReplacementObject, Rollout, RolloutStatus, answered_rollout, step_lookups,
 };
 use serde_json::{Value, json};
 
-use super::super::lookups::{Compiled, look_up_more};
-use super::super::object_steps::write_beside;
+use super::super::lookups::{Compiled, perform_lookups};
+use super::super::object_steps::write_object;
 use super::super::remote_lookups::RemoteLookups;
 use super::super::writes::WriteOutcome;
 use crate::call_error::CallError;
@@ -43,7 +43,7 @@ pub(super) fn write(call: ObjectCall) -> ObjectWrite {
 }
 
 pub(super) async fn writes(cluster: &Cluster, one: &ObjectWrite) -> Result<WriteOutcome, CallError> {
-    write_beside(cluster, &[], &mut RemoteLookups::default(), one).await
+    write_object(cluster, &[], &mut RemoteLookups::default(), one).await
 }
 
 /// What became of a deletion, and whether it was asked for.
@@ -249,7 +249,7 @@ fn only_target_gets_refusal() {
         let server = SmallServer::start(move |path| {
             group(path).unwrap_or_else(|| Manner::Says(answer(200, &found.to_string())))
         });
-        let call = ObjectCall::Tell(json!({"status": {"error": "no"}}));
+        let call = ObjectCall::ReportRefusal(json!({"status": {"error": "no"}}));
         let landed = against(&server, async |cluster| writes(cluster, &write(call)).await);
         assert_eq!(matches!(landed, Ok(WriteOutcome::Written(_))), is_told, "{landed:?}");
         assert_eq!(server.heads().iter().any(|head| head.starts_with("PATCH")), is_told);
@@ -307,10 +307,10 @@ fn known(steps: usize, server: &SmallServer) -> String {
     let reserved = json!([{"object": "n/h", "uid": "oldapp", "since": "2026-11-18T10:00:00Z", "wave": "all"}]);
     let status = RolloutStatus::of(&json!({"status": {"started": "2026-11-18T10:00:00Z", "inFlight": reserved}}));
     let fleet: Vec<FleetObject> = FleetObject::of(&oldapp, &rollout).into_iter().collect();
-    let questions = step_questions(&rollout, &status, &fleet);
+    let lookups = step_lookups(&rollout, &status, &fleet);
     let mut answers = LookupResults::default();
     against(server, async |cluster| {
-        look_up_more(cluster, Compiled { kind: &kind, mutated: &[] }, &questions, &mut answers).await
+        perform_lookups(cluster, Compiled { kind: &kind, mutated: &[] }, &lookups, &mut answers).await
     })
     .unwrap();
     format!("{answers:?}")

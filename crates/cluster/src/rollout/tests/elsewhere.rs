@@ -11,7 +11,7 @@ use kube::{Client, Config};
 use pointsman_core::definition::Kind;
 use pointsman_core::rollout::{
     ClockReading, FleetObject, LookupRequest, LookupResults, ObjectCall, ObjectWrite, OtherCluster, PlanInput,
-    Propagation, Rollout, RolloutStatus, answered_rollout, forecast, waiting_questions,
+    Propagation, Rollout, RolloutStatus, answered_rollout, forecast, initial_wait_lookups,
 };
 use serde_json::{Value, json};
 
@@ -23,7 +23,7 @@ use crate::web::tests::{Manner, SmallServer, answer, waited};
 
 /// Databases that wait for the nodes of clusters of their own.
 fn fleet(names: &[&str]) -> (Rollout, Vec<FleetObject>) {
-    let definition = "apiVersion: pointsman.dev/v1\nkind: KindDefinition\ncrd: databases.crd.yaml\nhealthy: {all: [{field: \
+    let definition = "apiVersion: pointsman.dev/v1\nkind: KindDefinition\ncrd: databases.crd.yaml\nhealth: {all: [{field: \
                       status.ready, is: true}]}\nworkflows:\n  j:\n  - {name: nodes, wait: {list: nodes, every: {field: \
                       spec.fine, is: true}, on: {cluster: {secret: way, namespace: \"{name}\"}}}}\n";
     let kind = Kind::from_crd(definition, CRD).unwrap();
@@ -48,11 +48,13 @@ fn way(server: &SmallServer) -> Vec<u8> {
 }
 
 /// How each object stands by these answers.
-fn standings(rollout: &Rollout, fleet: &[FleetObject], answers: LookupResults) -> BTreeMap<String, String> {
+fn object_states(rollout: &Rollout, fleet: &[FleetObject], answers: LookupResults) -> BTreeMap<String, String> {
     let facts = PlanInput { answers, consistent: true, ahead: true, ..PlanInput::default() };
     let now = ClockReading { wall: 1_795_000_000, steady: Duration::ZERO };
     let all = forecast(rollout, &RolloutStatus::default(), fleet, facts, now);
-    all.into_iter().map(|one| (one.object.title(), format!("{} {}", one.standing.word(), one.standing.why()))).collect()
+    all.into_iter()
+        .map(|one| (one.object.title(), format!("{} {}", one.object_state.word(), one.object_state.why())))
+        .collect()
 }
 
 #[test]
@@ -74,23 +76,23 @@ fn unreachable_cluster_is_queried_once() {
         })
     });
     let (rollout, fleet) = fleet(&["dead", "empty", "fine", "lost", "silent"]);
-    let questions: Vec<LookupRequest> = waiting_questions(&rollout, &RolloutStatus::default(), &fleet);
-    assert_eq!(questions.len(), 5);
+    let lookups: Vec<LookupRequest> = initial_wait_lookups(&rollout, &RolloutStatus::default(), &fleet);
+    assert_eq!(lookups.len(), 5);
     let mut config = Config::new(own.url("").parse().unwrap());
     config.default_retry = false;
     let first = waited(async {
         let cluster = Cluster::new(Client::try_from(config).unwrap(), own.url(""));
         let mut elsewhere = RemoteLookups::default();
         let (mut answers, began) = (LookupResults::default(), Instant::now());
-        elsewhere.tell(&cluster, &questions, Duration::from_secs(1), &mut answers).await;
+        elsewhere.results(&cluster, &lookups, Duration::from_secs(1), &mut answers).await;
         assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
         // What is known is known for a while.
         let asked = own.heads().len();
-        elsewhere.tell(&cluster, &questions, Duration::from_millis(100), &mut LookupResults::default()).await;
+        elsewhere.results(&cluster, &lookups, Duration::from_millis(100), &mut LookupResults::default()).await;
         assert_eq!((own.heads().len(), fine.heads().len()), (asked, 1));
         answers
     });
-    let told = standings(&rollout, &fleet, first);
+    let told = object_states(&rollout, &fleet, first);
     for (name, said) in [
         ("n/dead", "its credentials are dead"),
         ("n/empty", "secret empty/way: kubeconfig: there is no such key"),
@@ -159,9 +161,9 @@ fn hanging_call_blocks_no_other() {
     });
     let own = leads_to(vec![("slow", way(&slow)), ("quick", way(&quick))]);
     let (rollout, fleet) = fleet(&["slow", "quick"]);
-    let questions = waiting_questions(&rollout, &RolloutStatus::default(), &fleet);
+    let lookups = initial_wait_lookups(&rollout, &RolloutStatus::default(), &fleet);
     waited(against(&own, async |cluster, elsewhere| {
-        elsewhere.tell(cluster, &questions, Duration::from_secs(5), &mut LookupResults::default()).await;
+        elsewhere.results(cluster, &lookups, Duration::from_secs(5), &mut LookupResults::default()).await;
         let (of_slow, slowly) = deletion("slow");
         let (of_quick, quickly) = deletion("quick");
         for _ in 0..2 {
@@ -203,21 +205,21 @@ fn lookup_before_write_is_discarded() {
     });
     let own = leads_to(vec![("there", way(&there))]);
     let (rollout, fleet) = fleet(&["there"]);
-    let questions = waiting_questions(&rollout, &RolloutStatus::default(), &fleet);
+    let lookups = initial_wait_lookups(&rollout, &RolloutStatus::default(), &fleet);
     let told = waited(against(&own, async |cluster, elsewhere| {
         let patience = Duration::from_secs(5);
-        elsewhere.tell(cluster, &questions, patience, &mut LookupResults::default()).await;
-        elsewhere.forget(&questions);
-        elsewhere.tell(cluster, &questions, Duration::from_millis(100), &mut LookupResults::default()).await;
+        elsewhere.results(cluster, &lookups, patience, &mut LookupResults::default()).await;
+        elsewhere.forget(&lookups);
+        elsewhere.results(cluster, &lookups, Duration::from_millis(100), &mut LookupResults::default()).await;
         let (of, write) = deletion("there");
         let landed = elsewhere.write(&of, &write, &json!({})).await;
         assert!(matches!(landed, WriteOutcome::Written(_)), "{landed:?}");
         // It is asked anew, and then the answer comes to what was asked before.
-        elsewhere.tell(cluster, &questions, Duration::from_millis(100), &mut LookupResults::default()).await;
+        elsewhere.results(cluster, &lookups, Duration::from_millis(100), &mut LookupResults::default()).await;
         release.send(()).unwrap();
         let mut answers = LookupResults::default();
-        elsewhere.tell(cluster, &questions, Duration::from_millis(500), &mut answers).await;
-        standings(&rollout, &fleet, answers)
+        elsewhere.results(cluster, &lookups, Duration::from_millis(500), &mut answers).await;
+        object_states(&rollout, &fleet, answers)
     }));
     assert!(told["n/there"].contains("there is no answer yet"), "{told:?}");
 }

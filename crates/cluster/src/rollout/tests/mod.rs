@@ -11,7 +11,7 @@ use std::time::Instant;
 use kube::{Client, Config};
 use pointsman_core::definition::{HttpAddress, Kind};
 use pointsman_core::rollout::{
-    LookupResults, PlanInput, Rollout, RolloutStatus, answered_rollout, shut_now, start_refusals, web_questions,
+    LookupResults, PlanInput, Rollout, RolloutStatus, answered_rollout, http_probes, shut_now, start_refusals,
 };
 use serde_json::json;
 
@@ -30,7 +30,7 @@ const CRD: &str = r#"{
 fn rollout(list: &str, checks: &[(String, String)]) -> (Kind, Rollout) {
     let checks = checks.iter().map(|(name, check)| format!("  - {{name: {name}, {check}}}\n"));
     let definition = format!(
-        "apiVersion: pointsman.dev/v1\nkind: KindDefinition\ncrd: databases.crd.yaml\nhealthy: {{all: [{{field: status.ready, is: \
+        "apiVersion: pointsman.dev/v1\nkind: KindDefinition\ncrd: databases.crd.yaml\nhealth: {{all: [{{field: status.ready, is: \
          true}}]}}\nchecks:\n  {list}:\n{}",
         checks.collect::<String>()
     );
@@ -44,7 +44,7 @@ fn rollout(list: &str, checks: &[(String, String)]) -> (Kind, Rollout) {
 /// What a rollout does not begin for, once everybody was asked.
 fn asked(rollout: &Rollout, prometheus: Option<&HttpAddress>) -> Vec<String> {
     let mut answers = LookupResults::default();
-    waited(HttpProber::with(prometheus).ask(&web_questions(rollout, &RolloutStatus::default()), &mut answers));
+    waited(HttpProber::with(prometheus).probe(&http_probes(rollout, &RolloutStatus::default()), &mut answers));
     start_refusals(rollout, &[], &PlanInput { answers, ..PlanInput::default() })
 }
 

@@ -106,17 +106,17 @@ fn object_deadline_extends_once() {
     let mut all = PendingWrites::default();
     for (name, is_granted) in [("a", true), ("a", false), ("b", true), ("a", false)] {
         all.add(job(name, 65));
-        let waits = all.told(&before, clock.now());
+        let waits = all.next_status(&before, clock.now());
         assert!(waits.message.starts_with(&format!("job n/{name} was asked for")), "{}", waits.message);
-        all.was_told();
+        all.status_written();
         assert!(all.is_waited_for(), "it may still come");
         all.forget_late();
         // As long as nobody could say so, it is to be said.
         for _ in 0..2 {
-            assert_eq!(all.told(&before, clock.now()).resumed.is_some(), is_granted, "{name}");
+            assert_eq!(all.next_status(&before, clock.now()).resumed.is_some(), is_granted, "{name}");
             assert!(all.is_waited_for());
         }
-        all.was_told();
+        all.status_written();
         assert!(!all.is_waited_for());
     }
 }
@@ -174,7 +174,7 @@ fn unsent_or_noop_is_not_pending() {
         let cluster = Cluster::new(Client::try_from(config).unwrap(), url);
         let landed = writes(&cluster, &write(ObjectCall::Create(deployment()))).await;
         assert!(matches!(&landed, Ok(WriteOutcome::Later(error)) if !error.leaves_open()), "{landed:?}");
-        for call in [ObjectCall::Tell(json!({})), ObjectCall::Readmit("s".to_owned())] {
+        for call in [ObjectCall::ReportRefusal(json!({})), ObjectCall::Readmit("s".to_owned())] {
             let sent = (Instant::now(), RolloutClock::start());
             let open = UnacknowledgedWrite::object(&cluster, &write(call), sent).await;
             assert!(open.is_none());

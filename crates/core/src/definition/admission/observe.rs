@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn versions_come_from_labels_fields_tags() {
+    fn versions_from_labels_fields_tags() {
         let image = |optional| VersionSource {
             at: Path::parse("spec.image").unwrap(),
             name: "spec.image".to_owned(),

@@ -126,8 +126,8 @@ pub(crate) fn whole_parts(
     others: &dyn Fn(&OtherSource) -> PartVersions,
 ) -> Vec<PartVersions> {
     let all: Vec<PartVersions> = parts.iter().zip(own).map(|(part, own)| part.with_others(own, others)).collect();
-    let says_nothing = all.iter().all(|part| part.as_ref().is_ok_and(Vec::is_empty));
-    if says_nothing { vec![Err("nothing of it says a version".to_owned()); all.len()] } else { all }
+    let all_empty = all.iter().all(|part| part.as_ref().is_ok_and(Vec::is_empty));
+    if all_empty { vec![Err("nothing of it says a version".to_owned()); all.len()] } else { all }
 }
 
 #[cfg(test)]

@@ -72,18 +72,21 @@ impl OtherSource {
     /// Resolves the reference like Kubernetes: without a namespace in the reference, the namespace of the referring
     /// object applies. Ignores references to another kind.
     fn about<'v>(&self, other: &'v Value) -> Option<NamedObject<'v>> {
-        let name = text(look(other, &self.by))?;
+        let name = text(field_value(other, &self.by))?;
         let reference = self.reference(other);
-        let says = |member: &str| text(reference?.get(member));
+        let reference_text = |member: &str| text(reference?.get(member));
         let version_group = |version: &'v str| version.split_once('/').map_or("", |(group, _)| group);
-        let group = says("apiGroup").or_else(|| says("group")).or_else(|| says("apiVersion").map(version_group));
+        let group = reference_text("apiGroup")
+            .or_else(|| reference_text("group"))
+            .or_else(|| reference_text("apiVersion").map(version_group));
         let (own_group, own_kind) = &self.of;
-        if says("kind").is_some_and(|kind| kind != own_kind) || group.is_some_and(|group| group != own_group) {
+        if reference_text("kind").is_some_and(|kind| kind != own_kind) || group.is_some_and(|group| group != own_group)
+        {
             return None;
         }
         // If the list is limited to one namespace, the referenced objects may be in any namespace.
         let own = || text(other.pointer("/metadata/namespace")).filter(|_| self.namespace.is_none());
-        Some(NamedObject { namespace: says("namespace").or_else(own), name })
+        Some(NamedObject { namespace: reference_text("namespace").or_else(own), name })
     }
 
     /// The object around the name field, if it is a reference and not the metadata of the other object.
@@ -91,14 +94,14 @@ impl OtherSource {
         let (last, holder) = self.by.names().split_last()?;
         let is_of_itself = matches!(holder, [only] if only.as_ref() == "metadata");
         let is_one = last.as_ref() == "name" && !holder.is_empty() && !is_of_itself;
-        look(other, &self.by.parent().filter(|_| is_one)?)
+        field_value(other, &self.by.parent().filter(|_| is_one)?)
     }
 
     fn version(&self, other: &Value) -> Result<String, String> {
         let within = match &self.item {
             None => other,
             Some((list, name)) => {
-                let items = look(other, list).and_then(Value::as_array).into_iter().flatten();
+                let items = field_value(other, list).and_then(Value::as_array).into_iter().flatten();
                 let mut its = items.filter(|item| item.get("name").and_then(Value::as_str) == Some(name));
                 its.next().ok_or_else(|| format!("{list} has no item {name}"))?
             }
@@ -108,7 +111,7 @@ impl OtherSource {
 
     /// The versions if no other object refers to an object. `elsewhere` is true if an object of that name in another
     /// namespace is referred to.
-    pub(crate) fn of_nobody(&self, elsewhere: bool) -> Result<Vec<String>, String> {
+    pub(crate) fn if_unreferenced(&self, elsewhere: bool) -> Result<Vec<String>, String> {
         if self.optional {
             return Ok(Vec::new());
         }
@@ -130,6 +133,6 @@ fn text(value: Option<&Value>) -> Option<&str> {
     value.and_then(Value::as_str).filter(|text| !text.is_empty())
 }
 
-fn look<'v>(value: &'v Value, field: &Path) -> Option<&'v Value> {
+fn field_value<'v>(value: &'v Value, field: &Path) -> Option<&'v Value> {
     field.names().iter().try_fold(value, |value, name| value.get(name.as_ref()))
 }

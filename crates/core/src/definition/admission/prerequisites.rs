@@ -54,7 +54,7 @@ impl Needs {
     /// Returns the problems of the prerequisites of all versions.
     pub(super) fn problems<'n>(
         all: impl Iterator<Item = (&'n str, &'n Self)>,
-        looked_up: Option<&Prerequisites>,
+        source: Option<&Prerequisites>,
     ) -> Vec<String> {
         let (mut bad, mut names) = (Vec::new(), BTreeMap::<String, &str>::new());
         for (version, needs) in all {
@@ -62,14 +62,14 @@ impl Needs {
                 bad.push(format!("{version} needs {both} to be applied, and to be available and not applied"));
             }
             for (id, _) in needs.all() {
-                let Some(looked_up) = looked_up else {
+                let Some(source) = source else {
                     bad.push(format!(
                         "{version} needs {id}, and nothing says where that is looked up: give the admission block \
                          `prerequisites`"
                     ));
                     continue;
                 };
-                let name = looked_up.name_of(id);
+                let name = source.name_of(id);
                 if !is_dns_subdomain(&name) {
                     bad.push(format!("{version} needs {id:?}, and no object can be called {name:?}"));
                 }

@@ -19,7 +19,7 @@ impl AddressTemplate {
     /// password.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let whole = with_any_versions(text);
-        let said = |bad: BadHttpAddress| match words(text).find(|word| !is_version(word)) {
+        let error_text = |bad: BadHttpAddress| match words(text).find(|word| !is_version(word)) {
             Some(word) if bad == BadHttpAddress::Character => {
                 let hint = near_version(word);
                 format!("a word in braces stands for nothing here{hint}. {KNOWN}; a brace itself is written as %7B")
@@ -34,8 +34,8 @@ impl AddressTemplate {
                  behind the first / of the address"
             ));
         }
-        whole.parse::<HttpAddress>().map_err(said)?;
-        let base: HttpAddress = format!("{scheme}://{authority}").parse().map_err(said)?;
+        whole.parse::<HttpAddress>().map_err(error_text)?;
+        let base: HttpAddress = format!("{scheme}://{authority}").parse().map_err(error_text)?;
         let target = if target.starts_with('/') { target.to_owned() } else { format!("/{target}") };
         Ok(Self { base, target })
     }
@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn unexpected_placeholders_are_refused() {
         let host = "stands in the host or the port";
-        for (text, said) in [
+        for (text, error_text) in [
             ("http://{to}/ok", host),
             ("http://a-{from}.example.com", host),
             ("http://a:{to}/ok", host),
@@ -101,7 +101,7 @@ mod tests {
             ("http://amy:{to}@a/ok", "an address with a user or a password in it"),
         ] {
             let bad = AddressTemplate::parse(text).unwrap_err();
-            assert!(bad.contains(said) && !bad.contains("secret"), "{text}: {bad}");
+            assert!(bad.contains(error_text) && !bad.contains("secret"), "{text}: {bad}");
         }
     }
 

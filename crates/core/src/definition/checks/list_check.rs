@@ -45,15 +45,15 @@ impl ListCheckSpec {
         if let Some(namespace) = namespace.as_ref().filter(|name| !is_dns_label(name)) {
             bad.push(format!("{name}: {namespace:?} is no name of a namespace{}", hint(namespace)));
         }
-        let mut said = |error: String| bad.push(format!("{name}: {error}"));
-        let resource = ResourceName::parse(list).map_err(|error| said(format!("{error}{}", hint(list)))).ok();
+        let mut report = |error: String| bad.push(format!("{name}: {error}"));
+        let resource = ResourceName::parse(list).map_err(|error| report(format!("{error}{}", hint(list)))).ok();
         let labels = labels.as_deref().unwrap_or_default();
         if let Some(why) = unknown_word(labels) {
-            said(format!("where: {why}"));
+            report(format!("where: {why}"));
         }
         let labels =
-            Selector::parse_as(labels, &|value| is_label_value(&with_any_versions(value))).map_err(&mut said).ok();
-        let gate = foreign_gate(every, |error| said(format!("every: {error}")));
+            Selector::parse_as(labels, &|value| is_label_value(&with_any_versions(value))).map_err(&mut report).ok();
+        let gate = foreign_gate(every, |error| report(format!("every: {error}")));
         match (resource, labels, gate) {
             (Some(resource), Some(labels), Some(gate)) if bad.is_empty() => {
                 Ok(ListCheck { name: name.clone(), resource, namespace: namespace.clone(), labels, gate })

@@ -49,18 +49,20 @@ impl MetricCheckSpec {
     pub(super) fn compile(&self) -> Result<MetricCheck, Vec<String>> {
         let Self { name, prometheus: BoundedQuery { query, at_least, at_most } } = self;
         let mut bad: Vec<String> = bad_name(name).into_iter().collect();
-        let mut said = |why: String| bad.push(format!("{name}: prometheus: {why}"));
+        let mut report = |why: String| bad.push(format!("{name}: prometheus: {why}"));
         if query.trim().is_empty() {
-            said("the query is empty".to_owned());
+            report("the query is empty".to_owned());
         }
         match (at_least, at_most) {
-            (None, None) => said("it needs `atLeast`, `atMost` or both: without them this could never fail".to_owned()),
+            (None, None) => {
+                report("it needs `atLeast`, `atMost` or both: without them this could never fail".to_owned())
+            }
             (Some(least), Some(most)) if least > most => {
-                said(format!("atLeast {least} is more than atMost {most}, so that this could never hold"));
+                report(format!("atLeast {least} is more than atMost {most}, so that this could never hold"));
             }
             _ => {}
         }
-        let query = MetricQuery::parse(query).map_err(|why| said(format!("query: {why}"))).ok();
+        let query = MetricQuery::parse(query).map_err(|why| report(format!("query: {why}"))).ok();
         match query {
             Some(query) if bad.is_empty() => {
                 Ok(MetricCheck { name: name.clone(), query, at_least: *at_least, at_most: *at_most })

@@ -3,7 +3,9 @@
 //! The parser recognizes only string literals and their escapes (prometheus.io/docs/prometheus/latest/querying/basics,
 //! "String literals"). That guarantees that a version is part of a string, and never part of the surrounding query.
 
-use crate::definition::version_words::{Piece, RolloutVersions, is_version, names_version, pieces, said_of, words};
+use crate::definition::version_words::{
+    Piece, RolloutVersions, is_version, names_version, pieces, unknown_placeholder_error, words,
+};
 
 /// A query with `{from}` and `{to}` in its strings.
 #[derive(Clone, Debug)]
@@ -140,7 +142,10 @@ fn in_quotes(inner: &str, used_as: TextUse) -> Result<Vec<QueryPart>, String> {
                 parts.push(QueryPart::Text(text.to_owned()));
             }
             Piece::Word(word) if !is_version(word) => {
-                return Err(format!("{}. A brace itself is written as \\x7b, or between backquotes", said_of(word)));
+                return Err(format!(
+                    "{}. A brace itself is written as \\x7b, or between backquotes",
+                    unknown_placeholder_error(word)
+                ));
             }
             Piece::Word(word) => {
                 if is_escaping(&before, used_as) {
@@ -161,17 +166,17 @@ fn in_quotes(inner: &str, used_as: TextUse) -> Result<Vec<QueryPart>, String> {
 
 /// Returns whether the preceding text ends in an incomplete escape, of the string or of the regular expression.
 fn is_escaping(before: &str, used_as: TextUse) -> bool {
-    let is_odd = |said: &str| said.chars().rev().take_while(|sign| *sign == '\\').count() % 2 == 1;
-    said_by(before).is_none_or(|said| used_as == TextUse::Pattern && is_odd(&said))
+    let is_odd = |decoded: &str| decoded.chars().rev().take_while(|sign| *sign == '\\').count() % 2 == 1;
+    decode_string(before).is_none_or(|decoded| used_as == TextUse::Pattern && is_odd(&decoded))
 }
 
 /// Decodes a string. `None` if it ends in an incomplete escape or contains an invalid one.
-fn said_by(text: &str) -> Option<String> {
-    let mut said = String::new();
+fn decode_string(text: &str) -> Option<String> {
+    let mut decoded = String::new();
     let mut signs = text.chars();
     while let Some(sign) = signs.next() {
         if sign != '\\' {
-            said.push(sign);
+            decoded.push(sign);
             continue;
         }
         let (digits, base, mut code) = match signs.next()? {
@@ -185,9 +190,9 @@ fn said_by(text: &str) -> Option<String> {
         for _ in 0..digits {
             code = code.checked_mul(base)?.checked_add(signs.next()?.to_digit(base)?)?;
         }
-        said.push(char::from_u32(code)?);
+        decoded.push(char::from_u32(code)?);
     }
-    Some(said)
+    Some(decoded)
 }
 
 /// Encodes a version for a string in single or double quotes.
@@ -239,7 +244,7 @@ mod tests {
     #[test]
     fn unexpected_placeholders_are_refused() {
         let escape = "{to} stands right behind a backslash";
-        for (query, said) in [
+        for (query, decoded) in [
             ("up{to}", "{to} stands outside of a text, where it would be a part of the query itself"),
             ("up_{from}", "put it between quotes, as in version=\"{from}\""),
             ("up{a=\"b\"} == {to}", "{to} stands outside of a text"),
@@ -258,7 +263,7 @@ mod tests {
             ("up{a=~\"b\\u005c{to}\"}", escape),
         ] {
             let bad = MetricQuery::parse(query).map(|_| ()).unwrap_err();
-            assert!(bad.contains(said), "{query}: {bad}");
+            assert!(bad.contains(decoded), "{query}: {bad}");
         }
     }
 
@@ -282,8 +287,8 @@ mod tests {
             }
             let to: String = (0..random.below(7)).filter_map(|_| random.pick(&SIGNS)).collect();
             let template = MetricQuery::parse(&query).unwrap();
-            let asked = |to: &str| tokens(&template.filled(RolloutVersions { from: None, to }));
-            let (marked, real) = (asked(MARK), asked(&to));
+            let query_tokens = |to: &str| tokens(&template.filled(RolloutVersions { from: None, to }));
+            let (marked, real) = (query_tokens(MARK), query_tokens(&to));
             assert_eq!(marked.len(), real.len(), "{query:?} {to:?}");
             for (marked, real) in marked.iter().zip(&real) {
                 let is_same = match marked {

@@ -77,8 +77,8 @@ impl NamedCheck {
             let meant = did_you_mean(key, KEYS);
             return (name, Err(vec![format!("unknown key {key:?}{meant}")]));
         }
-        let said: Vec<&str> = keys().filter(|key| SUBJECTS.contains(key)).collect();
-        let check = match said.as_slice() {
+        let subjects: Vec<&str> = keys().filter(|key| SUBJECTS.contains(key)).collect();
+        let check = match subjects.as_slice() {
             ["http"] => form::<HttpCheckSpec>(value).and_then(|spec| spec.compile()).map(Self::Http),
             ["prometheus"] => form::<MetricCheckSpec>(value).and_then(|spec| spec.compile()).map(Self::Metric),
             ["list"] => {

@@ -125,8 +125,8 @@ fn word_of(word: &str, admission: &Admission) -> Result<StartCheck, Vec<String>>
 }
 
 fn fine<T>(list: &str, one: &Spanned<Value>, check: Result<T, Vec<String>>, problems: &mut Problems) -> Option<T> {
-    let say = |bad: Vec<String>| bad.iter().for_each(|why| problems.add(line(one), format!("checks.{list}: {why}")));
-    check.map_err(say).ok()
+    let report = |bad: Vec<String>| bad.iter().for_each(|why| problems.add(line(one), format!("checks.{list}: {why}")));
+    check.map_err(report).ok()
 }
 
 /// Reports duplicate names, because messages use them.

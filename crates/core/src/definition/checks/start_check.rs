@@ -38,9 +38,9 @@ impl Checks {
 
     /// The checks of a rollout without a version. Omits checks that depend on versions.
     pub(crate) fn without_versions(&self) -> Self {
-        let asks = |check: &&StartCheck| !matches!(check, StartCheck::Named(check) if check.is_of_versions());
+        let is_versionless = |check: &&StartCheck| !matches!(check, StartCheck::Named(check) if check.is_of_versions());
         Self {
-            start: self.start.iter().filter(asks).cloned().collect(),
+            start: self.start.iter().filter(is_versionless).cloned().collect(),
             during: self.during.iter().filter(|check| !check.is_of_versions()).cloned().collect(),
         }
     }

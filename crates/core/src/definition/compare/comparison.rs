@@ -49,7 +49,7 @@ struct Explained<'a> {
     /// Whether this is the object itself, where operations can be added to those of the file.
     open: bool,
     /// Whether filled-in defaults are distinguished from values that a client wrote.
-    told: bool,
+    distinguished: bool,
 }
 
 impl Explained<'_> {
@@ -85,7 +85,7 @@ pub(in crate::definition) fn compare(
     let ComparedSchemas { schemas, names } = compared;
     let accepted = Accepted::new(accepted);
     let mut comparison = Comparison { accepted, problems, line, implied: Vec::new(), under: None, is_refused: false };
-    let explained = Explained { operations, handled, open: true, told: true };
+    let explained = Explained { operations, handled, open: true, distinguished: true };
     comparison.level(&Ground::default(), schemas.older, schemas.newer, explained);
     let Comparison { accepted, problems, implied, .. } = comparison;
     accepted.finish(names, problems);
@@ -107,7 +107,7 @@ struct Pair<'s> {
     /// The versions that require it and have no default.
     demanded: Sides<bool>,
     /// Whether its filled-in default is distinguished from a value that a client wrote.
-    told: bool,
+    distinguished: bool,
     /// Whether a null that one version does not allow is kept.
     keeps_null: bool,
 }
@@ -116,7 +116,7 @@ struct Pair<'s> {
 #[derive(Clone, Copy, Default)]
 struct ByOperation {
     /// Distinguishes filled-in defaults from values that a client wrote.
-    told: bool,
+    distinguished: bool,
     /// Keeps a null that one version does not allow.
     keeps_null: bool,
     /// The versions that require its place.
@@ -154,7 +154,7 @@ impl Pair<'_> {
 /// A difference that cannot be accepted.
 struct RefusedDifference {
     difference: &'static str,
-    says: [String; 2],
+    version_values: [String; 2],
     why: &'static str,
     /// The proposal if this is the only refused difference. `None` proposes separate values for both versions.
     advice: Option<Advice>,
@@ -190,7 +190,9 @@ impl Comparison<'_> {
             self.line = outside;
         }
         let schemas = Sides { older, newer };
-        for Count { line, path, bound, operation, says: [older, newer] } in counts(&schemas, explained.operations) {
+        for Count { line, path, bound, operation, version_values: [older, newer] } in
+            counts(&schemas, explained.operations)
+        {
             let at = ground.name(&path);
             if self.accepted.takes(&at, bound).is_none() {
                 let line = if line > 0 { line } else { self.line };
@@ -231,13 +233,14 @@ impl Comparison<'_> {
                 0 => required,
                 _ => Sides::default(),
             };
-            let by = ByOperation { told: true, keeps_null: rest.keeps_null, requires };
+            let by = ByOperation { distinguished: true, keeps_null: rest.keeps_null, requires };
             self.pair(&moved, Sides { older: &older, newer: &newer }, by);
             self.under = None;
         }
         let items = older.schema.each.as_ref().zip(newer.schema.each.as_ref());
         if let Some((inside, (older, newer))) = operation.items().zip(items) {
-            let explained = Explained { operations: &inside.level.operations, handled: &[], open: false, told: true };
+            let explained =
+                Explained { operations: &inside.level.operations, handled: &[], open: false, distinguished: true };
             self.level(&moved.item(&Path::default()), older, newer, explained);
         }
     }
@@ -285,7 +288,18 @@ impl Comparison<'_> {
         let open = (explained.open && !has_operations).then(|| path.clone());
         let at = ground.name(path);
         let keeps_null = open.is_some();
-        let pair = Pair { ground, path, at, older, newer, open, requires, demanded, told: explained.told, keeps_null };
+        let pair = Pair {
+            ground,
+            path,
+            at,
+            older,
+            newer,
+            open,
+            requires,
+            demanded,
+            distinguished: explained.distinguished,
+            keeps_null,
+        };
         let side = if requires.newer { Side::Newer } else { Side::Older };
         let refusal = if explained.puts_into(side, path) && older.is("object") && newer.is("object") {
             // The checks of the operations report whether the object is present if it is required.
@@ -339,13 +353,13 @@ impl Comparison<'_> {
     /// Compares the value itself. Returns whether each version keeps the whole value.
     fn pair_value(&mut self, ground: &Ground, schemas: Sides<&Schema>, by: ByOperation) -> bool {
         let (path, Sides { older, newer }) = (&Path::default(), schemas);
-        let ByOperation { told, keeps_null, requires } = by;
+        let ByOperation { distinguished, keeps_null, requires } = by;
         let demanded = Sides {
             older: requires.older && older.default.is_none(),
             newer: requires.newer && newer.default.is_none(),
         };
         let (at, open) = (ground.name(path), None);
-        let pair = Pair { ground, path, at, older, newer, open, requires, demanded, told, keeps_null };
+        let pair = Pair { ground, path, at, older, newer, open, requires, demanded, distinguished, keeps_null };
         self.value(&pair, None)
     }
 
@@ -366,13 +380,13 @@ impl Comparison<'_> {
         if requires.older == requires.newer {
             return None;
         }
-        let says = [requires.older.to_string(), requires.newer.to_string()];
+        let version_values = [requires.older.to_string(), requires.newer.to_string()];
         if !demanded.older && !demanded.newer {
-            self.differs(at, "required", &says);
+            self.differs(at, "required", &version_values);
             return None;
         }
         let why = "an object without it could be read there and not be written";
-        Some(RefusedDifference { difference: "required", says, why, advice: Some(pair.fill(has_operations)) })
+        Some(RefusedDifference { difference: "required", version_values, why, advice: Some(pair.fill(has_operations)) })
     }
 
     /// Compares the constraints of the value itself. Returns whether each version must keep the whole value.
@@ -388,7 +402,7 @@ impl Comparison<'_> {
         for refusal in pruned(pair) {
             let lacks = if older.each.is_some() { newer } else { older };
             match refusal.difference == "items" && lacks.preserve {
-                true => _ = self.differs(at, "items", &refusal.says),
+                true => _ = self.differs(at, "items", &refusal.version_values),
                 false => refusals.push(refusal),
             }
         }
@@ -408,7 +422,7 @@ impl Comparison<'_> {
             let bound = |schema: &Schema| schema.bounds.get(key).map_or_else(|| "none".to_owned(), Value::to_string);
             self.agree(at, key, bound(older), bound(newer));
         }
-        if pair.told {
+        if pair.distinguished {
             let [older, newer] = defaults(pair);
             self.agree(at, "default", older, newer);
         } else if self.under.is_none()
@@ -430,7 +444,7 @@ impl Comparison<'_> {
     fn kind(&mut self, pair: &Pair<'_>, open: Option<&Path>) -> Option<RefusedDifference> {
         let Pair { at, older, newer, demanded, .. } = pair;
         let text = |text: &Option<String>| text.clone().unwrap_or_else(|| "none".to_owned());
-        let says = [text(&older.kind), text(&newer.kind)];
+        let version_values = [text(&older.kind), text(&newer.kind)];
         if older.kind == newer.kind {
             return None;
         }
@@ -442,7 +456,7 @@ impl Comparison<'_> {
         let narrow =
             if wider(older, newer) { Some(demanded.newer) } else { wider(newer, older).then_some(demanded.older) };
         if let (Some(false), Some(path)) = (narrow, open) {
-            if self.differs(at, "type", &says) {
+            if self.differs(at, "type", &version_values) {
                 self.implied.push(retyped_by_itself(places(path, pair)));
             }
             return None;
@@ -459,22 +473,22 @@ impl Comparison<'_> {
             }
             _ => ("no value of the one is one of the other", None),
         };
-        Some(RefusedDifference { difference: "type", says, why, advice })
+        Some(RefusedDifference { difference: "type", version_values, why, advice })
     }
 
     /// A difference in nullability can be accepted if null can be kept.
     fn nullable(&mut self, pair: &Pair<'_>, open: Option<&Path>) -> Option<RefusedDifference> {
         let Pair { at, older, newer, demanded, .. } = pair;
-        let says = [older.nullable.to_string(), newer.nullable.to_string()];
+        let version_values = [older.nullable.to_string(), newer.nullable.to_string()];
         if older.nullable == newer.nullable {
             return None;
         }
         let (lacks, demanded) = if older.nullable { (newer, demanded.newer) } else { (older, demanded.older) };
         let kept = pair.keeps_null && !demanded && (is_scalar(older) || fits_inside(older, newer));
-        if !(kept || pair.told && lacks.default.is_some() || lacks.kind.is_none()) {
-            return Some(RefusedDifference { difference: "nullable", says, why: NULL, advice: None });
+        if !(kept || pair.distinguished && lacks.default.is_some() || lacks.kind.is_none()) {
+            return Some(RefusedDifference { difference: "nullable", version_values, why: NULL, advice: None });
         }
-        if self.differs(at, "nullable", &says)
+        if self.differs(at, "nullable", &version_values)
             && older.kind == newer.kind
             && let Some(path) = open
         {
@@ -500,7 +514,7 @@ impl Comparison<'_> {
             }
         };
         let is_known = self.under.is_some() && std::mem::replace(&mut self.is_refused, true);
-        for RefusedDifference { difference, says: [older, newer], why, .. } in refusals {
+        for RefusedDifference { difference, version_values: [older, newer], why, .. } in refusals {
             let at = &pair.at;
             let line = self.accepted.takes(at, difference).unwrap_or(self.line);
             if is_known {
@@ -551,29 +565,29 @@ fn pruned(pair: &Pair<'_>) -> Vec<RefusedDifference> {
     let Pair { older, newer, .. } = pair;
     let mut found = Vec::new();
     if older.preserve != newer.preserve {
-        let says = [older.preserve.to_string(), newer.preserve.to_string()];
+        let version_values = [older.preserve.to_string(), newer.preserve.to_string()];
         let why = "the other version prunes what is unknown";
-        found.push(RefusedDifference { difference: "preserve-unknown-fields", says, why, advice: None });
+        found.push(RefusedDifference { difference: "preserve-unknown-fields", version_values, why, advice: None });
     }
-    let say = |schema: &Schema| match (&schema.each, schema.properties.is_empty()) {
+    let describe = |schema: &Schema| match (&schema.each, schema.properties.is_empty()) {
         (Some(_), _) if schema.is("array") => "a list",
         (Some(_), _) => "a map",
         (None, true) => "none",
         (None, false) => "an object",
     };
     if older.each.is_some() != newer.each.is_some() && older.kind == newer.kind {
-        let says = [say(older), say(newer)].map(str::to_owned);
+        let version_values = [describe(older), describe(newer)].map(str::to_owned);
         let why = "what the one holds the other prunes";
-        found.push(RefusedDifference { difference: "items", says, why, advice: None });
+        found.push(RefusedDifference { difference: "items", version_values, why, advice: None });
     }
     if let Some(key) = lost_key(older, newer) {
-        let say = |schema: &Schema| {
+        let describe = |schema: &Schema| {
             let found = schema.each.as_ref().and_then(|each| each.at(&key));
             found.map_or("none", |schema| schema.kind.as_deref().unwrap_or("anything")).to_owned()
         };
-        let says = [say(older), say(newer)];
+        let version_values = [describe(older), describe(newer)];
         let why = "items are told apart by it, so no operation changes it";
-        found.push(RefusedDifference { difference: "items", says, why, advice: None });
+        found.push(RefusedDifference { difference: "items", version_values, why, advice: None });
     }
     found
 }
@@ -584,9 +598,9 @@ fn defaults(pair: &Pair<'_>) -> [String; 2] {
 
 /// A default of one version alone that is not distinguished from a value that a client wrote.
 fn default_of(pair: &Pair<'_>) -> Option<RefusedDifference> {
-    let says = defaults(pair);
-    let [older, newer] = &says;
-    if pair.told || older == newer {
+    let version_values = defaults(pair);
+    let [older, newer] = &version_values;
+    if pair.distinguished || older == newer {
         return None;
     }
     let advice = pair.ground.innermost().map(|each| {
@@ -594,7 +608,7 @@ fn default_of(pair: &Pair<'_>) -> Option<RefusedDifference> {
         let text = format!("say the same in both schemas, or name what is around it with `each`: {text}");
         Advice { text, remedy }
     });
-    Some(RefusedDifference { difference: "default", says, why: FILLED, advice })
+    Some(RefusedDifference { difference: "default", version_values, why: FILLED, advice })
 }
 
 /// The two places of an implied operation between two schemas that otherwise agree.

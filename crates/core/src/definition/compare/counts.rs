@@ -20,7 +20,7 @@ pub(super) struct Count {
     /// The operation.
     pub(super) operation: &'static str,
     /// The value of the keyword in both versions.
-    pub(super) says: [String; 2],
+    pub(super) version_values: [String; 2],
 }
 
 /// The bounds that operations between two schemas may violate.
@@ -37,8 +37,9 @@ pub(super) fn counts(schemas: &Sides<&Schema>, operations: &[Operation]) -> Vec<
                             schemas.of(side).at(&holder).is_some_and(|schema| schema.bounds.contains_key(bound));
                         if bounded && !found.iter().any(|other| other.path == holder && other.bound == bound) {
                             let (line, operation, path) = (operation.line, operation.name, holder.clone());
-                            let says = [said(schemas.older, &holder, bound), said(schemas.newer, &holder, bound)];
-                            found.push(Count { line, path, bound, operation, says });
+                            let version_values =
+                                [bound_text(schemas.older, &holder, bound), bound_text(schemas.newer, &holder, bound)];
+                            found.push(Count { line, path, bound, operation, version_values });
                         }
                     }
                     path = holder;
@@ -64,13 +65,13 @@ fn items(operation: &Operation) -> Vec<Count> {
     }
     let bounds = ["minItems", "maxItems", "minProperties", "maxProperties"].into_iter();
     let bounds = bounds.filter(|bound| [older, newer].iter().any(|place| place.schema.bounds.contains_key(*bound)));
-    let said = |place: &Place, bound: &str| said(&place.schema, &Path::default(), bound);
+    let bound_text = |place: &Place, bound: &str| bound_text(&place.schema, &Path::default(), bound);
     let count = |bound| Count {
         line: inner.line,
         path: older.path.clone(),
         bound,
         operation: inner.name,
-        says: [said(older, bound), said(newer, bound)],
+        version_values: [bound_text(older, bound), bound_text(newer, bound)],
     };
     bounds.map(count).collect()
 }
@@ -78,14 +79,14 @@ fn items(operation: &Operation) -> Vec<Count> {
 /// Returns whether a place of one side has a value exactly if its sibling on the other side has one.
 fn stays(operation: &Operation, side: Side, place: &Place) -> bool {
     let total = |to: Side| operation.may_lack(to, 0).is_none();
-    let is_beside = |other: &Place| other.path.parent() == place.path.parent();
+    let is_sibling = |other: &Place| other.path.parent() == place.path.parent();
     // A default on this side only would add an entry.
     let is_as_sure = |other: &Place| place.fill.is_none() || other.fill.is_some();
     let others = operation.places.of(side.other());
-    matches!(others.as_slice(), [other] if is_beside(other) && is_as_sure(other)) && total(side) && total(side.other())
+    matches!(others.as_slice(), [other] if is_sibling(other) && is_as_sure(other)) && total(side) && total(side.other())
 }
 
-fn said(schema: &Schema, path: &Path, bound: &str) -> String {
+fn bound_text(schema: &Schema, path: &Path, bound: &str) -> String {
     let value = schema.at(path).and_then(|schema| schema.bounds.get(bound));
     value.map_or_else(|| "none".to_owned(), ToString::to_string)
 }

@@ -69,18 +69,18 @@ impl AbsenceCheck<'_> {
     }
 
     /// Returns whether the other version has a field whenever it has the value at another path.
-    fn brings(&self, path: &Path, beside: &Path) -> bool {
-        self.schemas.of(self.side.other()).brings(path, path.common(beside))
+    fn brings(&self, path: &Path, sibling: &Path) -> bool {
+        self.schemas.of(self.side.other()).brings(path, path.common(sibling))
     }
 
     /// Returns why an operation may create no value at one of its places, given a value at another path.
-    fn lacks(&self, operation: &Operation, index: usize, beside: &Path) -> Option<String> {
+    fn lacks(&self, operation: &Operation, index: usize, sibling: &Path) -> Option<String> {
         let filled = operation.places.of(self.side).get(index).is_some_and(|place| place.fill.is_some());
-        (!filled).then(|| self.makes_none(operation, index, beside))?
+        (!filled).then(|| self.makes_none(operation, index, sibling))?
     }
 
     /// Like `lacks`, ignoring defaults.
-    fn makes_none(&self, operation: &Operation, index: usize, beside: &Path) -> Option<String> {
+    fn makes_none(&self, operation: &Operation, index: usize, sibling: &Path) -> Option<String> {
         let other = self.side.other();
         let Some(source) = operation.places.of(other).first() else {
             return Some(format!("the {} version has nothing to say about it", self.version(other)));
@@ -96,7 +96,7 @@ impl AbsenceCheck<'_> {
                 self.version(other)
             ));
         }
-        let sure = self.brings(&source.path, beside);
+        let sure = self.brings(&source.path, sibling);
         (!sure).then(|| format!("{} of the {} version need not be there", source.path, self.version(other)))
     }
 
@@ -202,7 +202,7 @@ impl AbsenceCheck<'_> {
     }
 
     /// Proposes a change for a required field of an object that an operation creates.
-    fn beside(&self, field: &Path) -> Advice {
+    fn sibling(&self, field: &Path) -> Advice {
         let default = self.default_of(field);
         let root = self.schemas;
         let inside = |operation: &&Operation| operation.touches(self.side, field);
@@ -242,7 +242,7 @@ impl AbsenceCheck<'_> {
                     let why = format!(
                         "what is put there makes {holder}, where the {version} version requires {name}, and {why}"
                     );
-                    let advice = self.beside(&field);
+                    let advice = self.sibling(&field);
                     return Some(Absence { line: operation.line, path: place.path.clone(), why, advice });
                 }
             }

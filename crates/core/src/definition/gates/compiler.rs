@@ -11,12 +11,12 @@ use crate::definition::version_words::{names_version, unknown_word};
 use crate::{json::Json, upgrade};
 
 /// Compiles a gate for objects of any kind without a schema. Absent fields fail the gate. Values may contain
-/// placeholders for versions of a rollout. Passes problems to `say`.
-pub(in crate::definition) fn foreign_gate(spec: &GateSpec, say: impl FnMut(String)) -> Option<Gate> {
+/// placeholders for versions of a rollout. Passes problems to `report`.
+pub(in crate::definition) fn foreign_gate(spec: &GateSpec, report: impl FnMut(String)) -> Option<Gate> {
     let anything = Schema::default();
     let mut compiler = GateCompiler { is_foreign: true, ..GateCompiler::templated(&anything) };
     let gate = compiler.gate(spec);
-    compiler.into_bad().into_iter().for_each(say);
+    compiler.into_bad().into_iter().for_each(report);
     gate
 }
 
@@ -52,8 +52,8 @@ impl<'a> GateCompiler<'a> {
 
     /// Compiles a gate. `None` if it has a problem.
     pub(in crate::definition) fn gate(&mut self, spec: &GateSpec) -> Option<Gate> {
-        let said = spec.said();
-        let only = |allowed: &[&str]| said.iter().all(|name| allowed.contains(name));
+        let set_keys = spec.set_keys();
+        let only = |allowed: &[&str]| set_keys.iter().all(|name| allowed.contains(name));
         match spec {
             GateSpec { condition: Some(name), .. } if only(&["condition", "is", "within"]) => {
                 self.condition(name, spec)
@@ -104,7 +104,7 @@ impl<'a> GateCompiler<'a> {
 
     fn of_field(&mut self, field: &str, spec: &GateSpec) -> Option<Gate> {
         let (field, schema) = self.field(field)?;
-        if spec.said().len() != 2 {
+        if spec.set_keys().len() != 2 {
             self.bad.push(format!("{field} needs one of `is`, `in`, `notIn`, `atLeast` and `present`"));
             return None;
         }
@@ -175,7 +175,7 @@ impl<'a> GateCompiler<'a> {
         self.holds_no_version(text);
         let problem = match Path::parse(text) {
             Ok(path) if self.is_foreign => return Some((path, self.schema)),
-            Ok(path) => match self.schema.look(&path) {
+            Ok(path) => match self.schema.find_readable(&path) {
                 Ok(schema) => return Some((path, schema)),
                 Err(missing) => {
                     let (name, hint) = (missing.name, missing.did_you_mean());

@@ -99,8 +99,8 @@ impl Gate {
             Self::Condition { list, name, is } => {
                 let conditions = object.value(list);
                 let now = conditions.as_ref().and_then(|conditions| status(conditions, name));
-                let told = now.as_deref().map_or_else(|| "not there".to_owned(), excerpt);
-                (now.as_ref() != Some(is)).then(|| format!("condition {name} is {told}, and must be {is}"))
+                let shown = now.as_deref().map_or_else(|| "not there".to_owned(), excerpt);
+                (now.as_ref() != Some(is)).then(|| format!("condition {name} is {shown}, and must be {is}"))
             }
         }
     }

@@ -95,8 +95,8 @@ mod tests {
             ),
             (Gate::All(vec![is("status.phase", &[json!("Ready")]), condition("Ready", "False")]), None),
         ];
-        for (gate, said) in cases {
-            assert_eq!(gate.unmet(&mut GatedValue(&object())).as_deref(), said, "{gate:?}");
+        for (gate, expected) in cases {
+            assert_eq!(gate.unmet(&mut GatedValue(&object())).as_deref(), expected, "{gate:?}");
         }
     }
 
@@ -104,7 +104,7 @@ mod tests {
     #[test]
     fn absent_generation_is_unobserved() {
         let gate = Gate::Observed { field: path("status.observedGeneration") };
-        for (object, said) in [
+        for (object, expected) in [
             (
                 json!({"metadata": {"generation": 1}}),
                 Some("status.observedGeneration is not set, and metadata.generation is 1"),
@@ -115,7 +115,7 @@ mod tests {
             ),
             (json!({"metadata": {"generation": 1}, "status": {"observedGeneration": 1}}), None),
         ] {
-            assert_eq!(gate.unmet(&mut GatedValue(&object)).as_deref(), said, "{object}");
+            assert_eq!(gate.unmet(&mut GatedValue(&object)).as_deref(), expected, "{object}");
         }
     }
 }

@@ -39,7 +39,7 @@ pub(in crate::definition) struct GateSpec {
 
 impl GateSpec {
     /// The names of the members that are set.
-    pub(super) fn said(&self) -> Vec<&'static str> {
+    pub(super) fn set_keys(&self) -> Vec<&'static str> {
         let members = [
             ("condition", self.condition.is_some()),
             ("is", self.is.is_some()),

@@ -154,8 +154,8 @@ impl<'j> CommandLine<'j> {
     /// Adds a word at the last position for a flag: at the end of `args` if present, else at the end of `command`.
     fn add(&mut self, word: &str) {
         let end = self.end();
-        let beside = self.words.get(end).or_else(|| self.words.last());
-        let list = beside.map_or(ArgumentList::Args, |word| word.list);
+        let neighbor = self.words.get(end).or_else(|| self.words.last());
+        let list = neighbor.map_or(ArgumentList::Args, |word| word.list);
         self.words.insert(end, Argument { list, json: Json::string(word) });
     }
 
@@ -175,12 +175,12 @@ impl<'j> CommandLine<'j> {
 
     /// Removes words in one pass, because a hostile command line may have many.
     fn remove(&mut self, places: &[FlagPlace]) {
-        let mut gone = places.iter().flat_map(|place| place.at..place.at + place.words()).peekable();
+        let mut removed = places.iter().flat_map(|place| place.at..place.at + place.words()).peekable();
         let mut at = 0;
         self.words.retain(|_| {
-            let goes = gone.next_if_eq(&at).is_some();
+            let is_removed = removed.next_if_eq(&at).is_some();
             at += 1;
-            !goes
+            !is_removed
         });
     }
 }

@@ -29,7 +29,7 @@ pub(super) fn labels_of(one: &Mutation, selecting: &Mutation) -> Option<String> 
             _ => return None,
         };
         let known = keys().any(|known| **known == **key);
-        known.then(|| format!("`{}` changes a label that mutation {} selects by", operation.told(), selecting.name))
+        known.then(|| format!("`{}` changes a label that mutation {} selects by", operation.describe(), selecting.name))
     })
 }
 
@@ -38,7 +38,7 @@ pub(crate) fn conflict(one: &MutationOperation, two: &MutationOperation, pod: &P
     let (firsts, seconds) = (effects(one, pod), effects(two, pod));
     let mut pairs = firsts.iter().flat_map(|first| seconds.iter().map(move |second| (first, second)));
     let clash = pairs.any(|(first, second)| clashes(first, second, pod) || clashes(second, first, pod));
-    clash.then(|| format!("`{}` and `{}` cannot both be so", one.told(), two.told()))
+    clash.then(|| format!("`{}` and `{}` cannot both be so", one.describe(), two.describe()))
 }
 
 /// Returns whether the first of two effects conflicts with the second.
@@ -95,7 +95,7 @@ fn containers_of(
     let mut found = Vec::new();
     for list in of.lists(pod).filter(|list| list.starts_with(&place.path)) {
         let way: Vec<&str> = list.names().iter().skip(place.path.len()).map(|name| &**name).collect();
-        let Some(list) = value.look(&way) else { continue };
+        let Some(list) = value.get_path(&way) else { continue };
         let is_it = |container: &Json<'_>| match of {
             ContainerName::AsTheObject => true,
             ContainerName::Named(name) => {
@@ -112,7 +112,7 @@ fn is_so(operation: &MutationOperation, container: &Json<'static>) -> bool {
     use MutationOperation as Is;
     let field = |place: &FieldPlace| {
         let way: Vec<&str> = place.path.names().iter().map(|name| &**name).collect();
-        container.look(&way).map(Json::into_owned)
+        container.get_path(&way).map(Json::into_owned)
     };
     match operation {
         Is::Set { place, value } => field(place).is_some_and(|found| found.same(value)),
@@ -140,7 +140,7 @@ pub(super) fn left_over(before: &MutationOperation, after: &MutationOperation, p
     Some(format!(
         "always and onceTrue: `{}` leaves {name:?} there, of which `onceTrue` says nothing: name it there, or write \
          {name}: null",
-        before.told()
+        before.describe()
     ))
 }
 

@@ -41,9 +41,9 @@ pub(super) fn joined_with(value: &str, entry: &FlagEntry) -> Option<(String, boo
 pub(super) fn joined_without(value: &str, keys: &[String]) -> Option<String> {
     let mut found = false;
     let left = value.split(',').filter(|part| {
-        let goes = keys.iter().any(|key| key == key_of(part));
-        found |= goes;
-        !goes
+        let is_removed = keys.iter().any(|key| key == key_of(part));
+        found |= is_removed;
+        !is_removed
     });
     let left: Vec<&str> = left.collect();
     found.then(|| left.join(","))

@@ -70,7 +70,7 @@ pub struct WatchedFact {
     /// The name of the only object. `None` if it depends on the written object.
     pub name: Option<String>,
     /// The property that is read.
-    pub look: FactQuery,
+    pub query: FactQuery,
     /// The required text. `None` requires only that the property is present.
     pub is: Option<String>,
 }
@@ -79,7 +79,7 @@ impl WatchedFact {
     /// Returns whether the metadata suffices to read the fact.
     #[must_use]
     pub fn is_of_metadata(&self) -> bool {
-        match &self.look {
+        match &self.query {
             FactQuery::Annotation(_) | FactQuery::Label(_) => true,
             FactQuery::Field(names) => names.first().is_some_and(|name| name == "metadata"),
         }
@@ -87,7 +87,7 @@ impl WatchedFact {
 
     /// Returns whether one request can read both facts, because they have the same objects.
     #[must_use]
-    pub fn is_beside(&self, other: &Self) -> bool {
+    pub fn shares_objects(&self, other: &Self) -> bool {
         let same = (&self.resource, &self.version) == (&other.resource, &other.version);
         same && (&self.scope, &self.name) == (&other.scope, &other.name)
     }
@@ -106,7 +106,7 @@ impl WatchedFact {
     /// as text.
     #[must_use]
     pub fn holds(&self, object: &Value) -> bool {
-        match (self.look.of(object), &self.is) {
+        match (self.query.of(object), &self.is) {
             (None, _) => false,
             (Some(_), None) => true,
             (Some(Value::String(text)), Some(is)) => text == is,
@@ -119,7 +119,7 @@ impl WatchedFact {
 
 impl fmt::Display for WatchedFact {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} of {}", self.look, self.resource)?;
+        write!(f, "{} of {}", self.query, self.resource)?;
         match &self.is {
             Some(is) => write!(f, " is {is:?}"),
             None => f.write_str(" is there"),

@@ -50,10 +50,10 @@ impl FieldPlace {
     }
 
     /// The name in messages.
-    pub(crate) fn told(&self) -> String {
+    pub(crate) fn describe(&self) -> String {
         match &self.root {
             FieldRoot::Object | FieldRoot::Pod => self.path.to_string(),
-            FieldRoot::Container(name) => format!("{}{}", self.path, name.told()),
+            FieldRoot::Container(name) => format!("{}{}", self.path, name.describe()),
         }
     }
 }
@@ -93,7 +93,7 @@ impl ContainerName {
         }
     }
 
-    pub(crate) fn told(&self) -> String {
+    pub(crate) fn describe(&self) -> String {
         match self {
             Self::Named(name) => format!(" of {name}"),
             Self::AsTheObject => String::new(),
@@ -109,7 +109,7 @@ pub(super) fn at_root<'j>(object: &mut Json<'j>, pod: &Path, root: &FieldRoot, e
 }
 
 fn place_of<'o, 'j>(object: &'o mut Json<'j>, pod: &Path, root: &FieldRoot) -> Option<&'o mut Json<'j>> {
-    let name = object.look(&["metadata", "name"]).and_then(|name| name.as_str().map(|name| name.into_owned()));
+    let name = object.get_path(&["metadata", "name"]).and_then(|name| name.as_str().map(|name| name.into_owned()));
     match root {
         FieldRoot::Object => Some(object),
         FieldRoot::Pod => inside(object, pod.names()),
@@ -144,7 +144,7 @@ fn can_be_made(object: &Json<'_>, way: &[Box<str>]) -> bool {
     let mut seen: Vec<&str> = Vec::new();
     for name in way {
         seen.push(name);
-        match object.look(&seen) {
+        match object.get_path(&seen) {
             None => break,
             Some(found) if found.is_null() => break,
             Some(found) if !found.is_object() => return false,

@@ -199,13 +199,13 @@ impl MutatedKind {
 
     /// Describes each mutation in a few lines, for people: its fact, then its operations.
     #[must_use]
-    pub fn told(&self) -> Vec<(String, Vec<String>)> {
-        let told = |mutation: &Mutation| {
-            let always = mutation.always.iter().map(|operation| format!("always: {}", operation.told()));
-            let once_true = mutation.once_true.iter().map(|operation| format!("onceTrue: {}", operation.told()));
+    pub fn describe(&self) -> Vec<(String, Vec<String>)> {
+        let describe = |mutation: &Mutation| {
+            let always = mutation.always.iter().map(|operation| format!("always: {}", operation.describe()));
+            let once_true = mutation.once_true.iter().map(|operation| format!("onceTrue: {}", operation.describe()));
             (format!("{}: {}", mutation.name, mutation.fact.watched), always.chain(once_true).collect())
         };
-        self.mutations.iter().map(told).collect()
+        self.mutations.iter().map(describe).collect()
     }
 }
 

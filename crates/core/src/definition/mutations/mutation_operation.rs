@@ -76,25 +76,25 @@ impl MutationOperation {
     }
 
     /// Describes the operation in one line, for people.
-    pub(crate) fn told(&self) -> String {
+    pub(crate) fn describe(&self) -> String {
         match self {
-            Self::Set { place, value } => format!("set {} to {}", place.told(), value.text()),
-            Self::Unset { place } => format!("unset {}", place.told()),
-            Self::Flag { of, name, value: Some(value) } => format!("flag {name}={value}{}", of.told()),
-            Self::Flag { of, name, value: None } => format!("flag {name}{}", of.told()),
-            Self::NoFlag { of, name, .. } => format!("noFlag {name}{}", of.told()),
+            Self::Set { place, value } => format!("set {} to {}", place.describe(), value.text()),
+            Self::Unset { place } => format!("unset {}", place.describe()),
+            Self::Flag { of, name, value: Some(value) } => format!("flag {name}={value}{}", of.describe()),
+            Self::Flag { of, name, value: None } => format!("flag {name}{}", of.describe()),
+            Self::NoFlag { of, name, .. } => format!("noFlag {name}{}", of.describe()),
             Self::FlagEntries { of, name, entries } => {
                 let entries: Vec<String> = entries.iter().map(FlagEntry::text).collect();
-                format!("flagEntries {name} {}{}", entries.join(","), of.told())
+                format!("flagEntries {name} {}{}", entries.join(","), of.describe())
             }
             Self::NoFlagEntries { of, name, keys } => {
-                format!("noFlagEntries {name} {}{}", keys.join(","), of.told())
+                format!("noFlagEntries {name} {}{}", keys.join(","), of.describe())
             }
             Self::Item { list, key, item } => {
                 let known = item.get(key).map(|known| known.text().into_owned()).unwrap_or_default();
-                format!("item {} with {key} {known}", list.told())
+                format!("item {} with {key} {known}", list.describe())
             }
-            Self::NoItem { list, key, value } => format!("noItem {} with {key} {}", list.told(), value.text()),
+            Self::NoItem { list, key, value } => format!("noItem {} with {key} {}", list.describe(), value.text()),
         }
     }
 }

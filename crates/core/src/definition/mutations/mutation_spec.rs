@@ -140,7 +140,7 @@ fn operations(
 
 impl FactSpec {
     fn compile(&self) -> Result<MutationFact, String> {
-        let look = match (&self.annotation, &self.label, &self.field) {
+        let query = match (&self.annotation, &self.label, &self.field) {
             (Some(key), None, None) => FactQuery::Annotation(self::key(key)?),
             (None, Some(key), None) => FactQuery::Label(self::key(key)?),
             (None, None, Some(field)) => {
@@ -168,7 +168,7 @@ impl FactSpec {
         }
         let (version, kind, is) = (self.version.clone(), self.kind.clone(), self.is.clone());
         let name = Some(&self.name).filter(is_fixed).cloned();
-        let watched = WatchedFact { resource, version, kind, scope, name, look, is };
+        let watched = WatchedFact { resource, version, kind, scope, name, query, is };
         let namespace = self.namespace.clone().unwrap_or_default();
         Ok(MutationFact { watched, namespace, name: self.name.clone() })
     }

@@ -54,13 +54,13 @@ pub(super) enum NoFlagSpec {
     /// The flag, with its dashes.
     Name(String),
     /// The flag with options.
-    Flag(GoneFlagSpec),
+    Flag(RemovedFlagSpec),
 }
 
 /// A flag that is removed, with its container.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "GoneFlag")]
-pub(super) struct GoneFlagSpec {
+pub(super) struct RemovedFlagSpec {
     /// The container, as for `flag`.
     of: Option<String>,
     /// The flag, with its dashes.
@@ -162,7 +162,7 @@ impl MutationOperationSpec {
             Self::NoFlag(spec) => {
                 let (of, name, switch) = match spec {
                     NoFlagSpec::Name(name) => (None, name, false),
-                    NoFlagSpec::Flag(GoneFlagSpec { of, name, switch }) => (of.as_deref(), name, *switch),
+                    NoFlagSpec::Flag(RemovedFlagSpec { of, name, switch }) => (of.as_deref(), name, *switch),
                 };
                 let form = if switch { FlagForm::Switch } else { FlagForm::Valued };
                 Ok(MutationOperation::NoFlag { of: ContainerName::new(of), name: flag("noFlag", name)?, form })

@@ -30,7 +30,7 @@ impl MutationSelection {
         if self.labels.is_everything() {
             return true;
         }
-        let labels = object.look(&["metadata", "labels"]);
+        let labels = object.get_path(&["metadata", "labels"]);
         let labels: BTreeMap<String, String> = labels
             .iter()
             .flat_map(Json::members)
@@ -51,7 +51,8 @@ impl MutationSelection {
 /// Namespace and name of an object, empty if absent. A Namespace counts as part of itself, as for the namespace
 /// selectors of webhooks.
 pub(crate) fn namespace_and_name(object: &Json<'_>) -> (String, String) {
-    let text = |way: &[&str]| object.look(way).and_then(|text| Some(text.as_str()?.into_owned())).unwrap_or_default();
+    let text =
+        |way: &[&str]| object.get_path(way).and_then(|text| Some(text.as_str()?.into_owned())).unwrap_or_default();
     let name = text(&["metadata", "name"]);
     match (text(&["apiVersion"]).as_str(), text(&["kind"]).as_str()) {
         ("v1", "Namespace") => (name.clone(), name),

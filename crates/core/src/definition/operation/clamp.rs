@@ -132,12 +132,12 @@ impl Mapping for Clamp {
 impl Clamp {
     /// Checks that no newer number with a meaning maps to an unset number of the older version.
     fn check(&self, newer: &Place, compiler: &mut Compiler<'_>) {
-        let mut said = self.unset.iter().filter(|unset| newer.schema.admits(unset));
+        let mut reachable_unset = self.unset.iter().filter(|unset| newer.schema.admits(unset));
         let returns = |unset: &Json<'static>| {
             let again = self.instead.clone().and_then(|instead| self.clamped(instead));
             again.is_some_and(|again| order(&again, unset) == Some(Ordering::Equal))
         };
-        if let Some(unset) = said.find(|unset| !returns(unset)) {
+        if let Some(unset) = reachable_unset.find(|unset| !returns(unset)) {
             compiler.problem(format!(
                 "clamp: {0} means \"no value\" in the older version, and the newer one may say it: say with `older` which \
                  number it is on the way down, one that becomes {0} again, such as `older: -1` with `min: 0`",

@@ -18,7 +18,7 @@ pub(crate) trait Compile: Sized {
     fn compile(&self, more: &[&Self], compiler: &mut Compiler<'_>) -> Option<Operation>;
 
     /// Returns whether another entry continues this one: both concern the items of the same list.
-    fn goes_on(&self, other: &Self) -> bool;
+    fn continues(&self, other: &Self) -> bool;
 
     /// The nested operations if this is a condition.
     fn when(&self) -> Option<&dyn Branching<Self>>;
@@ -103,7 +103,7 @@ impl<'a> Compiler<'a> {
         self.unfold(specs.iter().copied(), &[], &mut 0, &mut all);
         for (index, Unfolded { spec, conditions, list }) in all.iter().enumerate() {
             self.line = line(spec);
-            let belongs = |one: &Unfolded<'_, O>, two: &O| one.list == *list && one.spec.value.goes_on(two);
+            let belongs = |one: &Unfolded<'_, O>, two: &O| one.list == *list && one.spec.value.continues(two);
             let (earlier, later) = all.split_at(index);
             if earlier.iter().any(|earlier| belongs(earlier, &spec.value)) {
                 continue;

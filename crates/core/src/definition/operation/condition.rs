@@ -9,14 +9,14 @@ use crate::json::Json;
 /// A condition that decides whether an operation runs in the conversion to the newer version.
 #[derive(Clone, Debug)]
 pub(crate) struct Condition {
-    pub(super) asked: Arc<AskedOfObject>,
+    pub(super) tested: Arc<ConditionTest>,
     /// The required result.
     pub(super) holds: bool,
 }
 
 /// The test of a condition.
 #[derive(Debug)]
-pub(super) enum AskedOfObject {
+pub(super) enum ConditionTest {
     /// Whether a field of the older version is set.
     IsSet(Place),
     /// Whether a field has one of these values.
@@ -25,7 +25,7 @@ pub(super) enum AskedOfObject {
     Fact(String, Vec<String>),
 }
 
-impl AskedOfObject {
+impl ConditionTest {
     fn is_about_the_same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Fact(one, _), Self::Fact(two, _)) => one == two,
@@ -46,20 +46,20 @@ impl AskedOfObject {
 impl Condition {
     /// The opposite condition.
     pub(super) fn not(&self) -> Self {
-        Self { asked: Arc::clone(&self.asked), holds: !self.holds }
+        Self { tested: Arc::clone(&self.tested), holds: !self.holds }
     }
 
     /// Returns whether no object can meet all of these conditions, with respect to the subject of the last one. Tries
     /// absence, each value that a condition names, and one other value.
     pub(super) fn exclude_each_other(conditions: &[Self]) -> bool {
         let Some(last) = conditions.last() else { return false };
-        let alike: Vec<&Self> = conditions.iter().filter(|one| one.asked.is_about_the_same(&last.asked)).collect();
+        let alike: Vec<&Self> = conditions.iter().filter(|one| one.tested.is_about_the_same(&last.tested)).collect();
         let is_met = |value: Option<&Json<'static>>, fact: &str| {
             let met = |one: &&Self| one.is_met(&mut |_| value.cloned(), &|_| Some(fact.to_owned())) == Ok(true);
             alike.iter().all(met)
         };
         let Some(place) = last.field() else { return !TRUTHS.iter().any(|fact| is_met(None, fact)) };
-        let mut named: Vec<Json<'static>> = alike.iter().flat_map(|one| one.asked.values()).cloned().collect();
+        let mut named: Vec<Json<'static>> = alike.iter().flat_map(|one| one.tested.values()).cloned().collect();
         named.extend(match place.schema.kind.as_deref() {
             Some("boolean") => vec![Json::borrowed("true"), Json::borrowed("false")],
             _ => vec![Json::borrowed(r#""a value that nobody names""#)],
@@ -69,18 +69,18 @@ impl Condition {
 
     /// The tested field. `None` for a fact.
     pub(crate) fn field(&self) -> Option<&Place> {
-        match &*self.asked {
-            AskedOfObject::IsSet(place) | AskedOfObject::Among(place, _) => Some(place),
-            AskedOfObject::Fact(..) => None,
+        match &*self.tested {
+            ConditionTest::IsSet(place) | ConditionTest::Among(place, _) => Some(place),
+            ConditionTest::Fact(..) => None,
         }
     }
 
     /// The name of the tested fact, if any.
     #[cfg(feature = "laws")]
     pub(crate) fn fact(&self) -> Option<&str> {
-        match &*self.asked {
-            AskedOfObject::Fact(name, _) => Some(name),
-            AskedOfObject::IsSet(_) | AskedOfObject::Among(..) => None,
+        match &*self.tested {
+            ConditionTest::Fact(name, _) => Some(name),
+            ConditionTest::IsSet(_) | ConditionTest::Among(..) => None,
         }
     }
 
@@ -94,12 +94,12 @@ impl Condition {
         value: &mut dyn FnMut(&Place) -> Option<Json<'static>>,
         fact: &dyn Fn(&str) -> Option<String>,
     ) -> Result<bool, &str> {
-        let answer = match &*self.asked {
-            AskedOfObject::IsSet(place) => value(place).is_some_and(|value| is_set(&value)),
-            AskedOfObject::Among(place, values) => {
+        let answer = match &*self.tested {
+            ConditionTest::IsSet(place) => value(place).is_some_and(|value| is_set(&value)),
+            ConditionTest::Among(place, values) => {
                 value(place).is_some_and(|value| values.iter().any(|one| one.same(&value)))
             }
-            AskedOfObject::Fact(name, values) => values.contains(&fact(name).ok_or(name.as_str())?),
+            ConditionTest::Fact(name, values) => values.contains(&fact(name).ok_or(name.as_str())?),
         };
         Ok(answer == self.holds)
     }
@@ -108,13 +108,13 @@ impl Condition {
 impl fmt::Display for Condition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let not = if self.holds { "" } else { "not " };
-        match &*self.asked {
-            AskedOfObject::IsSet(place) => write!(f, "{} is {not}set", place.path),
-            AskedOfObject::Among(place, values) => {
+        match &*self.tested {
+            ConditionTest::IsSet(place) => write!(f, "{} is {not}set", place.path),
+            ConditionTest::Among(place, values) => {
                 let values: Vec<String> = values.iter().map(Json::to_text).collect();
                 write!(f, "{} is {not}{}", place.path, values.join(" or "))
             }
-            AskedOfObject::Fact(name, values) => write!(f, "{name} is {not}{}", values.join(" or ")),
+            ConditionTest::Fact(name, values) => write!(f, "{name} is {not}{}", values.join(" or ")),
         }
     }
 }

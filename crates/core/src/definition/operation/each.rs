@@ -57,7 +57,7 @@ impl<O: Compile> EachSpec<O> {
         operations.extend(lists_to_fill(older_item, newer_item, &operations, &[]));
         operations.extend(filled(older_item, newer_item, &operations));
         let is_set = [older, newer].iter().any(|schema| schema.list_type.as_deref() == Some("set"));
-        if let Some(operation) = operations.iter().find(|operation| is_set && !operation.tells_apart()) {
+        if let Some(operation) = operations.iter().find(|operation| is_set && !operation.is_injective()) {
             let name = operation.name;
             inside.problem(format!(
                 "each: {path} is a set, and `{name}` may make one item of two, which cannot be written: make it a list \

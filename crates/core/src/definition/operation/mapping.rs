@@ -60,7 +60,7 @@ pub(super) trait Mapping: fmt::Debug + Send + Sync {
     }
 
     /// Returns whether the mapping is injective in both directions.
-    fn tells_apart(&self, _places: &Sides<Vec<Place>>) -> bool {
+    fn is_injective(&self, _places: &Sides<Vec<Place>>) -> bool {
         self.is_same()
     }
 
@@ -136,8 +136,8 @@ impl Operation {
     }
 
     /// Returns whether the mapping is injective in both directions.
-    pub(super) fn tells_apart(&self) -> bool {
-        self.mapping.tells_apart(&self.places) && self.conditions.is_empty()
+    pub(super) fn is_injective(&self) -> bool {
+        self.mapping.is_injective(&self.places) && self.conditions.is_empty()
     }
 
     /// Returns whether the newer version lacks the older field.

@@ -58,7 +58,7 @@ impl Mapping for Retype {
             ..Schema::default()
         };
         // Options and defaults are compared in the newer type.
-        let there = |value: &Value| said(value, newer).unwrap_or_else(|| value.clone());
+        let there = |value: &Value| retyped_value(value, newer).unwrap_or_else(|| value.clone());
         let closed = |schema: &Schema, other: &Schema| match (&schema.options, &other.options) {
             (None, Some(_)) if schema.is("boolean") => Some(BOOLEANS.map(Value::Bool).to_vec()),
             (options, _) => options.clone(),
@@ -72,7 +72,8 @@ impl Mapping for Retype {
 
     fn may_lack(&self, to: Side, at: usize, places: &Sides<Vec<Place>>) -> Option<String> {
         let (from, to) = (places.of(to.other()).first()?, places.of(to).get(at)?);
-        (!says_all(&from.schema, &to.schema)).then(|| format!("not every value of {} can be said there", from.path))
+        (!represents_all(&from.schema, &to.schema))
+            .then(|| format!("not every value of {} can be said there", from.path))
     }
 
     /// `1e20` is written with all its digits.
@@ -88,13 +89,13 @@ pub(super) const DIGITS: u64 = 26;
 const BOOLEANS: [bool; 2] = [false, true];
 
 /// Returns whether the type, options and bounds of one scalar can represent each value of another.
-fn says_all(from: &Schema, to: &Schema) -> bool {
+fn represents_all(from: &Schema, to: &Schema) -> bool {
     if from.nullable && !to.nullable && from.options.as_ref().is_none_or(|options| options.contains(&Value::Null)) {
         return false;
     }
     let booleans = || from.is("boolean").then(|| BOOLEANS.map(Value::Bool).to_vec());
     if let Some(options) = from.options.clone().or_else(booleans) {
-        return options.iter().all(|option| said(option, to).is_some());
+        return options.iter().all(|option| retyped_value(option, to).is_some());
     }
     let kind = match (from.kind.as_deref(), to.kind.as_deref()) {
         (_, None | Some("string")) | (Some("integer"), Some("number" | "int-or-string")) => true,
@@ -108,7 +109,7 @@ fn says_all(from: &Schema, to: &Schema) -> bool {
 }
 
 /// A value in the type of another schema, if that can represent it.
-fn said(value: &Value, schema: &Schema) -> Option<Value> {
+fn retyped_value(value: &Value, schema: &Schema) -> Option<Value> {
     let place = Place::new(Path::default(), schema.clone());
     serde_json::from_str(&retype(Json::owned(value.to_string()), &place)?.to_text()).ok()
 }

@@ -70,7 +70,7 @@ impl Compile for OperationSpec {
         }
     }
 
-    fn goes_on(&self, other: &Self) -> bool {
+    fn continues(&self, other: &Self) -> bool {
         matches!((self.items(), other.items()), (Some(one), Some(two)) if one.is_on(two))
     }
 

@@ -179,7 +179,7 @@ impl Mapping for Values {
     }
 
     /// Returns whether no two values map to one, by two pairs or by a pair and a copied value.
-    fn tells_apart(&self, places: &Sides<Vec<Place>>) -> bool {
+    fn is_injective(&self, places: &Sides<Vec<Place>>) -> bool {
         [Side::Older, Side::Newer].into_iter().all(|to| {
             let from = to.other();
             let carried = |value: &Json<'_>| {

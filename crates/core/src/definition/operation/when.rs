@@ -13,7 +13,7 @@ use serde_json::Value;
 use serde_saphyr::Spanned;
 
 use super::compiler::{Branching, Compiler};
-use super::condition::{AskedOfObject, Condition, TRUTHS};
+use super::condition::{Condition, ConditionTest, TRUTHS};
 use crate::definition::place::Place;
 use crate::definition::side::Side;
 use crate::json::Json;
@@ -57,32 +57,32 @@ impl<O> Branching<O> for WhenSpec<O> {
                 return None;
             }
         };
-        let (asked, holds) = match (field, fact, set, values) {
-            (Some(field), None, Some(set), None) => (AskedOfObject::IsSet(scalar(field, compiler)?), *set),
+        let (tested, holds) = match (field, fact, set, values) {
+            (Some(field), None, Some(set), None) => (ConditionTest::IsSet(scalar(field, compiler)?), *set),
             (Some(field), None, None, Some(values)) => {
                 let place = scalar(field, compiler)?;
                 let values: Vec<_> = values.iter().map(|value| Json::owned(value.to_string())).collect();
                 for value in values.iter().filter(|value| !place.schema.admits(value)) {
                     compiler.problem(format!("when: {} can never be {}", place.path, value.to_text()));
                 }
-                (AskedOfObject::Among(place, values), true)
+                (ConditionTest::Among(place, values), true)
             }
             (None, Some(fact), None, values) => {
                 compiler.knows_fact(fact)?;
-                let said = |value: &&Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                let value_text = |value: &&Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
                 let values: Vec<String> =
-                    values.map_or_else(|| vec!["true".to_owned()], |all| all.iter().map(said).collect());
+                    values.map_or_else(|| vec!["true".to_owned()], |all| all.iter().map(value_text).collect());
                 if let Some(other) = values.iter().find(|value| !TRUTHS.contains(&value.as_str())) {
                     compiler.problem(format!("when: the fact {fact} is true or false, and can never be {other:?}"));
                 }
-                (AskedOfObject::Fact(fact.clone(), values), true)
+                (ConditionTest::Fact(fact.clone(), values), true)
             }
             _ => {
                 compiler.problem(FORMS);
                 return None;
             }
         };
-        Some(Condition { asked: Arc::new(asked), holds })
+        Some(Condition { tested: Arc::new(tested), holds })
     }
 }
 

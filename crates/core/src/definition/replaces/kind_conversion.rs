@@ -37,7 +37,7 @@ pub struct KindConversion<K> {
     /// The health of an object of the source kind.
     pub(super) health: Option<Health>,
     /// The status field of the source object that receives the reason of a refusal.
-    pub(super) told: Option<Path>,
+    pub(super) error_field: Option<Path>,
     /// The response to the creation of a new source object.
     pub(super) retirement: Option<Retirement>,
 }
@@ -89,7 +89,7 @@ impl<K> KindConversion<K> {
             source_schema: self.source_schema,
             is_namespaced: self.is_namespaced,
             health: self.health,
-            told: self.told,
+            error_field: self.error_field,
             retirement: self.retirement,
         }
     }
@@ -187,8 +187,8 @@ impl<K> KindConversion<K> {
     }
 
     /// The status field that receives the reason of a refusal.
-    pub(crate) fn told(&self) -> Option<&Path> {
-        self.told.as_ref()
+    pub(crate) fn error_field(&self) -> Option<&Path> {
+        self.error_field.as_ref()
     }
 
     /// The response to the creation of a new object of the source kind.

@@ -106,11 +106,15 @@ impl ReplacesSpec {
         let newer = target.version(&spec.to.value, line(&spec.to), problems)?;
         let names = Sides { older: name_of(&source, target), newer: name_of(target, &source) };
         kept_names_fit(&[(&source, &names.older), (target, &names.newer)], line(&spec.from.crd), problems);
-        let retirement = spec.from.retire.as_ref().and_then(|said| retirement(said, problems));
+        let retirement = spec.from.retire.as_ref().and_then(|retire| retirement(retire, problems));
         let refusals = spec.refusals(&older, problems);
         let source_schema = older.schema.clone();
         let health = spec.from.health.as_ref().and_then(|one| HealthSpec::compile(one, &source_schema, problems));
-        let told = spec.from.error_field.as_deref().and_then(|told| told_at(told, &older, line(from), problems));
+        let error_field = spec
+            .from
+            .error_field
+            .as_deref()
+            .and_then(|error_field| error_path(error_field, &older, line(from), problems));
         let mut versions = Sides { older: end(older, &names.older), newer: end(newer, &names.newer) };
         versions.newer.storage = true;
         let facts: Vec<String> = spec.facts.keys().cloned().collect();
@@ -148,7 +152,7 @@ impl ReplacesSpec {
             source_schema,
             is_namespaced: source.is_namespaced(),
             health,
-            told,
+            error_field,
             retirement,
             bridge,
         })
@@ -209,19 +213,19 @@ fn may_become(source: &Crd, target: &Crd, at_line: u64, problems: &mut Problems)
     Some(())
 }
 
-fn retirement(said: &Spanned<String>, problems: &mut Problems) -> Option<Retirement> {
-    match said.value.as_str() {
+fn retirement(retire: &Spanned<String>, problems: &mut Problems) -> Option<Retirement> {
+    match retire.value.as_str() {
         "warn" => Some(Retirement::Warn),
         "deny" => Some(Retirement::Deny),
         other => {
-            problems.add(line(said), format!("replaces.from.retire: {other:?} is not known: write warn or deny"));
+            problems.add(line(retire), format!("replaces.from.retire: {other:?} is not known: write warn or deny"));
             None
         }
     }
 }
 
 /// The status field that receives the reason of a refusal.
-fn told_at(text: &str, source: &Version, at_line: u64, problems: &mut Problems) -> Option<Path> {
+fn error_path(text: &str, source: &Version, at_line: u64, problems: &mut Problems) -> Option<Path> {
     let path =
         Path::parse(text).map_err(|why| problems.add(at_line, format!("replaces.from.errorField: {why}"))).ok()?;
     let is_status = path.names().first().is_some_and(|name| **name == *STATUS);

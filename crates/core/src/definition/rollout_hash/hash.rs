@@ -75,13 +75,13 @@ impl HashSpec {
         canonical.simplify();
         let defaults = self.defaults(root, at_line, problems);
         let recipe = self.digest(&defaults);
-        if let Some(said) = self.recipe.as_ref().filter(|said| said.value != recipe) {
+        if let Some(expected) = self.recipe.as_ref().filter(|expected| expected.value != recipe) {
             let message = format!(
                 "rolloutHash.recipe: {:?} is not what this recipe is: hashes may move, and that starts rollouts. If that is \
                  meant, write {recipe:?}",
-                said.value
+                expected.value
             );
-            problems.add(line(said), message);
+            problems.add(line(expected), message);
         }
         Some(HashedFields { of: of.clone(), at, defaults, force: self.force.clone(), recipe, canonical })
     }

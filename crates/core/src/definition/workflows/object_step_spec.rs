@@ -158,15 +158,15 @@ impl WaitSpec {
         schemas: WorkflowSchemas<'_>,
         bad: &mut Vec<String>,
     ) -> Option<Gate> {
-        let mut say = |why: String| bad.push(format!("wait.until: {why}"));
+        let mut report = |why: String| bad.push(format!("wait.until: {why}"));
         let schema = match on {
             StepObject::Source => schemas.own,
             StepObject::Target => schemas.target,
-            StepObject::Named { .. } => return foreign_gate(spec, say),
+            StepObject::Named { .. } => return foreign_gate(spec, report),
         };
         let mut compiler = GateCompiler::templated(schema);
         let gate = compiler.gate(spec);
-        compiler.into_bad().into_iter().for_each(&mut say);
+        compiler.into_bad().into_iter().for_each(&mut report);
         gate
     }
 }
@@ -180,25 +180,29 @@ impl ConvertSpec {
 impl RecreateSpec {
     pub(super) fn compile(&self, bad: &mut Vec<String>) -> Option<ObjectStep> {
         let timeout = time_limit(self.timeout.as_deref(), bad);
-        let mut say = |why: String| bad.push(format!("recreate: {why}"));
-        let resource = ResourceName::parse(&self.resource).map_err(&mut say).ok();
-        let name = name_template(&self.name).map_err(&mut say).ok();
+        let mut report = |why: String| bad.push(format!("recreate: {why}"));
+        let resource = ResourceName::parse(&self.resource).map_err(&mut report).ok();
+        let name = name_template(&self.name).map_err(&mut report).ok();
         if resource.as_ref().is_some_and(|resource| !is_deployment(resource)) {
-            say(format!("{} cannot be made anew without a gap: deployments.apps can", self.resource));
+            report(format!("{} cannot be made anew without a gap: deployments.apps can", self.resource));
         }
         if !self.name.contains("{name}") || !self.selector.values().any(|value| value.contains("{name}")) {
-            say("name, and a value of selector, have to hold {name}: others have such a Deployment as well".to_owned());
+            report(
+                "name, and a value of selector, have to hold {name}: others have such a Deployment as well".to_owned(),
+            );
         }
         if !self.was.is_empty() && !self.was.values().any(|value| value.contains("{name}")) {
-            say("a value of was has to hold {name}: others have such a Deployment as well".to_owned());
+            report("a value of was has to hold {name}: others have such a Deployment as well".to_owned());
         }
         if self.was == self.selector {
-            say("was and selector are the same: a Deployment that selects its Pods by them is not made anew".to_owned());
+            report(
+                "was and selector are the same: a Deployment that selects its Pods by them is not made anew".to_owned(),
+            );
         }
         for (what, labels) in [("selector", &self.selector), ("was", &self.was)] {
             for (label, value) in labels {
                 if !is_qualified_name(label) || !is_label_value(&filled_name(value)) {
-                    say(format!("{what}: {label}: {value:?} is no label"));
+                    report(format!("{what}: {label}: {value:?} is no label"));
                 }
             }
         }

@@ -103,7 +103,7 @@ pub(in crate::definition) fn compile(
         let own = source.filter(|_| is_of_source).unwrap_or(newest);
         let workflow = workflow(name, steps, WorkflowSchemas { own, target: newest }, problems);
         let is_namespaced = namespaced.0 && (namespaced.1 || !is_of_source);
-        let is_of_namespace = |step: &WorkflowStep| step.beside().is_some_and(|beside| beside.act.is_of_namespace());
+        let is_of_namespace = |step: &WorkflowStep| step.object_step().is_some_and(|object_step| object_step.act.is_of_namespace());
         if !is_namespaced && workflow.steps.iter().any(is_of_namespace) {
             problems.add(at_line, format!(
                 "workflows.{name}: other objects are in the namespace of the object, and objects of this kind are in none"
@@ -165,7 +165,7 @@ fn workflow(
 fn in_order(name: &str, specs: &[Spanned<WorkflowStepSpec>], workflow: &Workflow, problems: &mut Problems) {
     let at_line = specs.first().map(line).unwrap_or_default();
     let acts: Vec<(&str, &ObjectAction)> =
-        workflow.steps.iter().filter_map(|step| Some((step.name.as_str(), &step.beside()?.act))).collect();
+        workflow.steps.iter().filter_map(|step| Some((step.name.as_str(), &step.object_step()?.act))).collect();
     let converts = acts.iter().filter(|(_, act)| matches!(act, ObjectAction::Convert)).count();
     if converts > 1 {
         problems.add(at_line, format!("workflows.{name}: an object becomes another one once: leave out one `convert`"));
@@ -177,11 +177,10 @@ fn in_order(name: &str, specs: &[Spanned<WorkflowStepSpec>], workflow: &Workflow
             format!("workflows.{name}: {step} is about what the object has become: put `convert` before it"),
         );
     }
-    let gone = workflow
-        .steps
-        .iter()
-        .position(|step| step.beside().is_some_and(|beside| matches!(beside.act, ObjectAction::DeleteSource)));
-    if let Some(after) = gone.and_then(|gone| workflow.steps.get(gone + 1)) {
+    let deletion = workflow.steps.iter().position(|step| {
+        step.object_step().is_some_and(|object_step| matches!(object_step.act, ObjectAction::DeleteSource))
+    });
+    if let Some(after) = deletion.and_then(|deletion| workflow.steps.get(deletion + 1)) {
         problems.add(
             at_line,
             format!(
@@ -201,7 +200,7 @@ enum CompiledStep {
 
 /// Returns whether the revert takes a write.
 fn is_undoable(step: &WorkflowStep) -> bool {
-    let is_written = step.beside().is_none_or(|beside| beside.act.is_undone_by_writes());
+    let is_written = step.object_step().is_none_or(|object_step| object_step.act.is_undone_by_writes());
     step.irreversible.is_none() && is_written && !matches!(step.act, WorkflowAct::Wait { .. })
 }
 
@@ -229,12 +228,12 @@ impl WorkflowStepSpec {
             ("delete", self.delete.is_some()),
             ("readmit", self.readmit.is_some()),
         ];
-        words.into_iter().filter(|(_, said)| *said).map(|(word, _)| word).collect()
+        words.into_iter().filter(|(_, present)| *present).map(|(word, _)| word).collect()
     }
 
     fn compile(&self, at: usize, schemas: WorkflowSchemas<'_>, bad: &mut Vec<String>) -> Option<CompiledStep> {
-        let said = self.words();
-        let [word] = said.as_slice() else {
+        let present = self.words();
+        let [word] = present.as_slice() else {
             bad.push(
                 "a step has one of `when`, `set`, `unset`, `wait`, `job`, `convert`, `recreate`, `adopt`, `delete` and \
                  `readmit`"
@@ -262,14 +261,15 @@ impl WorkflowStepSpec {
             bad.push(format!("{name}: a wait does nothing that would have to be undone: leave out `irreversible`"));
         }
         let step = WorkflowStep { name, act, irreversible: irreversible.clone(), if_any };
-        if step.beside().is_some_and(|beside| beside.act.is_undone_by_writes()) && irreversible.is_some() {
+        if step.object_step().is_some_and(|object_step| object_step.act.is_undone_by_writes()) && irreversible.is_some()
+        {
             bad.push(format!("{}: can be undone: leave out `irreversible`", step.name));
         }
         Some(CompiledStep::Step(Box::new(step)))
     }
 
     fn act(&self, schemas: WorkflowSchemas<'_>, bad: &mut Vec<String>) -> Option<WorkflowAct> {
-        let beside = |step: ObjectStep| WorkflowAct::Beside(Box::new(step));
+        let object_step = |step: ObjectStep| WorkflowAct::OnObjects(Box::new(step));
         if let Some(set) = &self.set {
             return Some(WorkflowAct::Set(set.compile(schemas.own, bad)));
         }
@@ -283,25 +283,25 @@ impl WorkflowStepSpec {
             return job_act(job, self.irreversible.is_some(), schemas.own, bad);
         }
         if let Some(convert) = &self.convert {
-            return Some(beside(convert.compile(bad)));
+            return Some(object_step(convert.compile(bad)));
         }
         if let Some(adopt) = &self.adopt {
-            return Some(beside(adopt.compile(bad)));
+            return Some(object_step(adopt.compile(bad)));
         }
         if let Some(recreate) = &self.recreate {
-            return recreate.compile(bad).map(beside);
+            return recreate.compile(bad).map(object_step);
         }
         if let Some(readmit) = &self.readmit {
-            return readmit.compile(self.irreversible.as_deref(), bad).map(beside);
+            return readmit.compile(self.irreversible.as_deref(), bad).map(object_step);
         }
-        self.delete.as_ref()?.compile(self.irreversible.as_deref(), bad).map(beside)
+        self.delete.as_ref()?.compile(self.irreversible.as_deref(), bad).map(object_step)
     }
 }
 
 /// A wait for the object itself, or for another object.
 fn wait_act(wait: &WaitSpec, schemas: WorkflowSchemas<'_>, bad: &mut Vec<String>) -> Option<WorkflowAct> {
     if wait.is_of_list() {
-        return wait.compile_list(bad).map(|step| WorkflowAct::Beside(Box::new(step)));
+        return wait.compile_list(bad).map(|step| WorkflowAct::OnObjects(Box::new(step)));
     }
     let on = match wait.on.as_ref().and_then(StepOnSpec::object).map(StepObject::parse) {
         Some(Ok(on)) => on,
@@ -312,7 +312,7 @@ fn wait_act(wait: &WaitSpec, schemas: WorkflowSchemas<'_>, bad: &mut Vec<String>
         None => StepObject::Source,
     };
     if on != StepObject::Source {
-        return wait.compile(&on, schemas, bad).map(|step| WorkflowAct::Beside(Box::new(step)));
+        return wait.compile(&on, schemas, bad).map(|step| WorkflowAct::OnObjects(Box::new(step)));
     }
     let (Some(until), None) = (&wait.until, wait.rolled_out) else {
         bad.push("wait: has an `until`; `rolledOut` is for deployments.apps".to_owned());

@@ -70,10 +70,11 @@ impl StepPlace {
     pub(super) fn compile(
         on: Option<&ElsewhereSpec>,
         namespace: Option<&str>,
-        mut say: impl FnMut(String),
+        mut report: impl FnMut(String),
     ) -> Option<Self> {
-        let namespace = namespace.map(|text| namespace_template(text).map_err(|why| say(format!("namespace: {why}"))));
-        let cluster = on.map(|on| on.cluster.compile().map_err(|why| say(format!("on.cluster: {why}"))));
+        let namespace =
+            namespace.map(|text| namespace_template(text).map_err(|why| report(format!("namespace: {why}"))));
+        let cluster = on.map(|on| on.cluster.compile().map_err(|why| report(format!("on.cluster: {why}"))));
         Some(Self { cluster: cluster.transpose().ok()?, namespace: namespace.transpose().ok()? })
     }
 }

@@ -51,7 +51,7 @@ pub(crate) enum WorkflowAct {
     /// Runs a Job, and another Job for the revert.
     Job { job: Box<WorkflowJob>, undo: Option<Box<WorkflowJob>> },
     /// An action on other objects.
-    Beside(Box<ObjectStep>),
+    OnObjects(Box<ObjectStep>),
 }
 
 impl Workflow {
@@ -78,7 +78,7 @@ impl Workflow {
                     let gates = [Some(job), undo.as_ref()].into_iter().flatten().filter_map(|job| job.until.as_ref());
                     fields.extend(gates.flat_map(Gate::fields));
                 }
-                WorkflowAct::Beside(_) => {}
+                WorkflowAct::OnObjects(_) => {}
             }
         }
         fields
@@ -102,7 +102,7 @@ impl Workflow {
                 let jobs = [Some(job), undo.as_ref()].into_iter().flatten();
                 jobs.flat_map(|job| job.env.iter()).any(|(_, value)| value.contains(words))
             }
-            WorkflowAct::Beside(step) => step.act.texts().iter().any(|text| text.contains(words)),
+            WorkflowAct::OnObjects(step) => step.act.texts().iter().any(|text| text.contains(words)),
         });
         let mut lists = self.steps.iter().filter_map(|step| step.if_any.as_ref()).flat_map(|list| list.place.texts());
         let in_steps = in_steps || lists.any(|text| text.contains(words));
@@ -120,9 +120,9 @@ impl Workflow {
     /// Returns whether an object that the last step deleted can be recreated from its replacement, and all earlier
     /// steps be reverted.
     pub(crate) fn returns(&self) -> bool {
-        let acts = || self.steps.iter().filter_map(WorkflowStep::beside).map(|step| &step.act);
+        let acts = || self.steps.iter().filter_map(WorkflowStep::object_step).map(|step| &step.act);
         let Some((last, before)) = self.steps.split_last() else { return false };
-        last.beside().is_some_and(|last| matches!(last.act, ObjectAction::DeleteSource))
+        last.object_step().is_some_and(|last| matches!(last.act, ObjectAction::DeleteSource))
             && before.iter().all(|step| step.irreversible.is_none())
             && acts().any(|act| matches!(act, ObjectAction::Convert))
             && !acts().any(|act| matches!(act, ObjectAction::Recreate(recreation) if recreation.was.is_empty()))
@@ -131,9 +131,9 @@ impl Workflow {
 
 impl WorkflowStep {
     /// The action on other objects, if any.
-    pub(crate) fn beside(&self) -> Option<&ObjectStep> {
+    pub(crate) fn object_step(&self) -> Option<&ObjectStep> {
         match &self.act {
-            WorkflowAct::Beside(step) => Some(step),
+            WorkflowAct::OnObjects(step) => Some(step),
             _ => None,
         }
     }
@@ -142,7 +142,7 @@ impl WorkflowStep {
     pub(crate) fn is_wait(&self) -> bool {
         match &self.act {
             WorkflowAct::Wait { .. } => true,
-            WorkflowAct::Beside(step) => step.act.is_wait(),
+            WorkflowAct::OnObjects(step) => step.act.is_wait(),
             WorkflowAct::Set(_) | WorkflowAct::Job { .. } => false,
         }
     }
@@ -167,7 +167,7 @@ impl WorkflowStep {
             (WorkflowAct::Wait { timeout, .. }, _) => *timeout,
             (WorkflowAct::Job { job, .. }, StepDirection::Done) => job.timeout,
             (WorkflowAct::Job { undo, .. }, StepDirection::Undone) => undo.as_ref().and_then(|undo| undo.timeout),
-            (WorkflowAct::Beside(step), _) => step.timeout,
+            (WorkflowAct::OnObjects(step), _) => step.timeout,
         }
     }
 }
@@ -188,8 +188,8 @@ impl WorkflowAct {
                 job: Box::new(job.filled(fill)),
                 undo: undo.as_ref().map(|undo| Box::new(undo.filled(fill))),
             },
-            Self::Beside(step) => {
-                Self::Beside(Box::new(ObjectStep { act: step.act.filled(fill), timeout: step.timeout }))
+            Self::OnObjects(step) => {
+                Self::OnObjects(Box::new(ObjectStep { act: step.act.filled(fill), timeout: step.timeout }))
             }
         }
     }

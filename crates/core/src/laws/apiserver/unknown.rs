@@ -25,7 +25,7 @@ pub fn unknown_fields(schema: &Schema, object: &Value) -> Vec<UnknownField> {
     let mut found = Vec::new();
     if let Value::Object(members) = object {
         for (name, member) in members.iter().filter(|(name, _)| !HEAD.contains(&name.as_str())) {
-            look(schema, name, member, "", &mut found);
+            collect_member(schema, name, member, "", &mut found);
         }
     }
     found
@@ -41,7 +41,7 @@ pub(super) fn is_head(schema: &Schema, name: &str) -> bool {
     flag(schema, "x-kubernetes-embedded-resource") && HEAD.contains(&name)
 }
 
-fn look(schema: &Schema, name: &str, member: &Value, at: &str, found: &mut Vec<UnknownField>) {
+fn collect_member(schema: &Schema, name: &str, member: &Value, at: &str, found: &mut Vec<UnknownField>) {
     let path = if at.is_empty() { name.to_owned() } else { format!("{at}.{name}") };
     if !is_kept(schema, name) {
         let meant = did_you_mean(name, properties(schema).map(|(name, _)| name.as_str()));
@@ -54,7 +54,7 @@ fn look(schema: &Schema, name: &str, member: &Value, at: &str, found: &mut Vec<U
 fn inside(schema: &Schema, value: &Value, at: &str, found: &mut Vec<UnknownField>) {
     match value {
         Value::Object(members) => {
-            members.iter().for_each(|(name, member)| look(schema, name, member, at, found));
+            members.iter().for_each(|(name, member)| collect_member(schema, name, member, at, found));
         }
         Value::List(elements) => {
             let items = match schema.get("items") {

@@ -132,8 +132,8 @@ fn without_version(draft: &Draft, step: usize, end: usize) -> Option<Draft> {
     let mut smaller = draft.clone();
     smaller.definition.pointer_mut("/steps")?.as_array_mut()?.remove(step);
     let versions = smaller.crd.pointer_mut("/spec/versions")?.as_array_mut()?;
-    let gone = versions.remove(step + end);
-    if gone.get("storage") == Some(&Schema::Bool(true)) {
+    let removed_version = versions.remove(step + end);
+    if removed_version.get("storage") == Some(&Schema::Bool(true)) {
         versions.last_mut()?.as_object_mut()?.insert("storage".to_owned(), Schema::Bool(true));
     }
     Some(smaller)
@@ -171,7 +171,7 @@ fn forget(value: &mut Schema, name: &str) {
             members.values_mut().for_each(|inner| forget(inner, name));
         }
         Schema::Array(elements) => {
-            elements.retain(|element| !element.is_object() || !says(element, name));
+            elements.retain(|element| !element.is_object() || !names_path(element, name));
             elements.iter_mut().for_each(|inner| forget(inner, name));
         }
         _ => {}
@@ -179,17 +179,17 @@ fn forget(value: &mut Schema, name: &str) {
 }
 
 /// Returns whether an operation or an `accept` entry has a path with the name. Nested operations are checked later.
-fn says(operation: &Schema, name: &str) -> bool {
+fn names_path(operation: &Schema, name: &str) -> bool {
     let has =
         |path: &str| path.split(['.', '[', ']', '"']).any(|part| part == name) || path.contains(&format!("\"{name}\""));
     let members = |object: &Map<String, Schema>| {
         object.iter().any(|(key, inner)| match (key.as_str(), inner) {
             ("from" | "to" | "field" | "in" | "map" | "path" | "drop" | "add" | "type" | "wrap", inner) => {
-                inner.as_str().is_some_and(has) || inner.is_object() && says(inner, name)
+                inner.as_str().is_some_and(has) || inner.is_object() && names_path(inner, name)
             }
             ("into", inner) => list(inner, "").iter().filter_map(Schema::as_str).any(has),
             ("operations" | "openAPIV3Schema" | "schema", _) => false,
-            (_, inner) => inner.is_object() && says(inner, name),
+            (_, inner) => inner.is_object() && names_path(inner, name),
         })
     };
     let named = operation.get("openAPIV3Schema").is_none() && operation.get("steps").is_none();

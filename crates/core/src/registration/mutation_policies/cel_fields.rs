@@ -78,12 +78,12 @@ pub(super) fn unset_item(root: &CelPlace, path: &Path, key: &str, value: &Value)
     let (mut wanted, holder) = root.inside(names);
     wanted.push(holder.has_a(last, "list"));
     let list = holder.member(last);
-    let gone = format!("{}.transformList(i, it, {}, i)", list.value, is_known("it", key, value));
+    let removed = format!("{}.transformList(i, it, {}, i)", list.value, is_known("it", key, value));
     // In reverse order, so that the indices stay valid.
     let each = format!("gone.reverse().map(i, {})", remove(&list.element("it", "i").pointer()));
     let all = format!("gone.size() > 0 && gone.size() == {}.size()", list.value);
     let patch = format!("({all} ? [{}] : {each})", remove(&list.pointer()));
-    only_if(&wanted, &bind("gone", &gone, &patch))
+    only_if(&wanted, &bind("gone", &removed, &patch))
 }
 
 /// An expression for whether a list element has this key.

@@ -172,7 +172,7 @@ pub(super) fn constant(value: &Value) -> String {
 }
 
 /// A value of a definition.
-pub(super) fn said(json: &Json<'static>) -> Value {
+pub(super) fn json_value(json: &Json<'static>) -> Value {
     serde_json::from_str(&json.text()).unwrap_or_default()
 }
 

@@ -34,8 +34,8 @@ pub(super) fn set(container: &CelPlace, name: &str, value: Option<&str>) -> Stri
 /// Removes a flag and its values.
 pub(super) fn unset(container: &CelPlace, name: &str, form: FlagForm) -> String {
     let flag = CelFlag { name, form };
-    let goes = format!("{} || {}", flag.is_there("at"), flag.is_value("at"));
-    let patch = rewritten(container, &format!("!({goes})"), "word");
+    let is_removed = format!("{} || {}", flag.is_there("at"), flag.is_value("at"));
+    let patch = rewritten(container, &format!("!({is_removed})"), "word");
     let is_any = format!("words.exists(word, {})", flag.is_named("word"));
     on_line(container, &only_if(&[is_any], &patch))
 }
@@ -53,11 +53,11 @@ pub(super) fn set_entry(container: &CelPlace, name: &str, entry: &FlagEntry, all
         )
     };
     let behind = format!("{} && {}", flag.is_value("at"), has("word"));
-    let beside = format!("{} && {}", flag.is_joined("at"), has(&flag.joined_value()));
+    let joined_match = format!("{} && {}", flag.is_joined("at"), has(&flag.joined_value()));
     let replaced = rewritten(
         container,
         "true",
-        &format!("{behind} ? {} : {beside} ? {joined} + {} : word", with("word"), with(&flag.joined_value())),
+        &format!("{behind} ? {} : {joined_match} ? {joined} + {} : word", with("word"), with(&flag.joined_value())),
     );
     let comma = |value: &str| format!("{value} + ({value} == \"\" ? {wanted} : {})", literal(&format!(",{text}")));
     let given = format!(
@@ -74,7 +74,7 @@ pub(super) fn set_entry(container: &CelPlace, name: &str, entry: &FlagEntry, all
     let new = added(container, &literal(&written(name, Some(&every.join(",")))));
     let missing = format!("words.transformList(at, word, {}, at)", flag.is_there("at"));
     let missing = bind("all", &missing, &format!("(all.size() == 0 ? {new} : {last})"));
-    let is_found = format!("words.transformList(at, word, {behind} || {beside}, at).size() > 0");
+    let is_found = format!("words.transformList(at, word, {behind} || {joined_match}, at).size() > 0");
     on_line(container, &format!("({is_found} ? {replaced} : {missing})"))
 }
 
@@ -87,7 +87,7 @@ pub(super) fn unset_entries(container: &CelPlace, name: &str, keys: &[String]) -
     let left = |value: &str| format!("{value}.split(\",\").filter(part, !({KEY} in {keys})).join(\",\")");
     let emptied = |value: &str| format!("{} && {} == \"\"", has(value), left(value));
     let joined = flag.joined_value();
-    let goes = format!(
+    let is_removed = format!(
         "{} && {} || {} && {} || {} && {}",
         flag.is_joined("at"),
         emptied(&joined),
@@ -107,7 +107,7 @@ pub(super) fn unset_entries(container: &CelPlace, name: &str, keys: &[String]) -
         left("word"),
     );
     let is_any = format!("words.exists(word, {})", flag.is_named("word"));
-    on_line(container, &only_if(&[is_any], &rewritten(container, &format!("!({goes})"), &word)))
+    on_line(container, &only_if(&[is_any], &rewritten(container, &format!("!({is_removed})"), &word)))
 }
 
 /// A flag among `words`, of which those before `end` may be flags. `word` is the word at an index.
@@ -254,10 +254,10 @@ fn rewritten(container: &CelPlace, stays: &str, word: &str) -> String {
         if stays == "true" {
             return only_if(&is_any, &changed);
         }
-        let gone = format!("words.transformList(at, word, {range} && !({stays}), at)");
+        let removed = format!("words.transformList(at, word, {range} && !({stays}), at)");
         let each = format!("{changed} + gone.reverse().map(at, {})", remove(&place));
         let all = format!("gone.size() > 0 && gone.size() == {name}.size()");
-        only_if(&is_any, &bind("gone", &gone, &format!("({all} ? [{}] : {each})", remove(&list.pointer()))))
+        only_if(&is_any, &bind("gone", &removed, &format!("({all} ? [{}] : {each})", remove(&list.pointer()))))
     };
     let parts =
         [part("command", "at < command.size()", "at"), part("args", "at >= command.size()", "at - command.size()")];

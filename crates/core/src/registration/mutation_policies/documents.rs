@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::cel_place::{at_root, said};
+use super::cel_place::{at_root, json_value};
 use super::override_policy::{OnceTrue, once_true};
 use super::reach::{FactInReach, reach};
 use super::unsupported::unsayable;
@@ -53,8 +53,8 @@ fn in_order(earlier: &Mutation, mutation: &Mutation, pod: &Path) -> Option<Strin
     let (one, two) = both.find(|(one, two)| hang_on_order(one, two, pod) || hang_on_order(two, one, pod))?;
     Some(format!(
         "`{}` comes behind `{}` of mutation {}, and two policies have no order",
-        two.told(),
-        one.told(),
+        two.describe(),
+        one.describe(),
         earlier.name
     ))
 }
@@ -76,7 +76,7 @@ fn documents_of(mutated: &MutatedKind, mutation: &Mutation) -> Result<Vec<Value>
     if let Some(why) = mutation.always.iter().chain(&mutation.once_true).find_map(unsayable) {
         return Err(why);
     }
-    let FactInReach { holds, param, is_beside } = reach(mutated, &mutation.fact)?;
+    let FactInReach { holds, param, is_in_object_namespace } = reach(mutated, &mutation.fact)?;
     let name = format!("pointsman-mutation.{}.{}", mutation.name, mutated.resource());
     let Some((kind, reference)) = param else {
         let all = mutations(mutation, &mutated.pod, Some(&holds))?;
@@ -98,7 +98,8 @@ fn documents_of(mutated: &MutatedKind, mutation: &Mutation) -> Result<Vec<Value>
         let name = format!("pointsman-mutation-after.{}.{}", mutation.name, mutated.resource());
         let mut after = policy(mutated, mutation, &name, (all, Some((kind, reference))));
         if let [policy, _] = &mut after
-            && let Some(rule) = policy.pointer_mut("/spec/matchConstraints/resourceRules/0").filter(|_| is_beside)
+            && let Some(rule) =
+                policy.pointer_mut("/spec/matchConstraints/resourceRules/0").filter(|_| is_in_object_namespace)
         {
             set(rule, "scope", json!("Namespaced"));
         }
@@ -231,14 +232,14 @@ fn patches(operation: &MutationOperation, pod: &Path) -> Vec<String> {
         |of: &_, patch: &dyn Fn(&_) -> String| at_root(&FieldRoot::Container(Clone::clone(of)), pod, patch);
     match operation {
         Is::Set { place, value: is } => {
-            vec![at_root(&place.root, pod, |root| cel_fields::set(root, &place.path, &said(is)))]
+            vec![at_root(&place.root, pod, |root| cel_fields::set(root, &place.path, &json_value(is)))]
         }
         Is::Unset { place } => vec![at_root(&place.root, pod, |root| cel_fields::unset(root, &place.path))],
         Is::Item { list, key, item } => {
-            vec![at_root(&list.root, pod, |root| cel_fields::set_item(root, &list.path, key, &said(item)))]
+            vec![at_root(&list.root, pod, |root| cel_fields::set_item(root, &list.path, key, &json_value(item)))]
         }
         Is::NoItem { list, key, value: is } => {
-            vec![at_root(&list.root, pod, |root| cel_fields::unset_item(root, &list.path, key, &said(is)))]
+            vec![at_root(&list.root, pod, |root| cel_fields::unset_item(root, &list.path, key, &json_value(is)))]
         }
         Is::Flag { of, name, value } => vec![of_container(of, &|at| cel_words::set(at, name, value.as_deref()))],
         Is::NoFlag { of, name, form } => vec![of_container(of, &|at| cel_words::unset(at, name, *form))],

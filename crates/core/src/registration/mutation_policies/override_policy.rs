@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use super::cel_place::said;
+use super::cel_place::json_value;
 use crate::definition::{MutationOperation, Path, are_against};
 
 /// The handling of an operation of `always` once the fact is true.
@@ -59,18 +59,18 @@ fn instead<'o>(before: &MutationOperation, after: &'o MutationOperation, pod: &P
         }
         (Is::Item { list, key, item }, Is::Item { list: other, key: by, item: wanted }) => {
             let is_one = list.of_object(pod) == other.of_object(pod) && key == by;
-            (is_one && says_all(&said(item), &said(wanted))).then_some(OnceTrue::Replaced(after))
+            (is_one && covers_all(&json_value(item), &json_value(wanted))).then_some(OnceTrue::Replaced(after))
         }
         _ => None,
     }
 }
 
 /// Returns whether an item sets every member of another item.
-fn says_all(one: &Value, other: &Value) -> bool {
+fn covers_all(one: &Value, other: &Value) -> bool {
     let members = one.as_object().into_iter().flatten();
     members.into_iter().all(|(name, value)| match (value, other.get(name)) {
         (_, None) => false,
-        (Value::Object(_), Some(Value::Object(_))) => other.get(name).is_some_and(|other| says_all(value, other)),
+        (Value::Object(_), Some(Value::Object(_))) => other.get(name).is_some_and(|other| covers_all(value, other)),
         // Members of the other item are not merged into a value that is no object, or was to be removed.
         (_, Some(Value::Object(_))) => false,
         _ => true,

@@ -16,7 +16,7 @@ pub(super) struct FactInReach {
     pub(super) param: Option<(Value, Value)>,
     /// Whether the object of the fact is in the namespace of the written object. For a cluster-scoped object the fact
     /// is then false, and the API server cannot evaluate it.
-    pub(super) is_beside: bool,
+    pub(super) is_in_object_namespace: bool,
 }
 
 /// How a policy can read a fact.
@@ -39,9 +39,9 @@ pub(super) fn reach(mutated: &MutatedKind, fact: &MutationFact) -> Result<FactIn
         FactScope::One(one) => Some(one),
         // The namespace of the written object, unless another one is named.
         FactScope::Every if fact.namespace == NAMESPACE => None,
-        FactScope::Every => return Err(nobody_names(fact)),
+        FactScope::Every => return Err(unknown_object_error(fact)),
     };
-    let Some(name) = &watched.name else { return Err(nobody_names(fact)) };
+    let Some(name) = &watched.name else { return Err(unknown_object_error(fact)) };
     let (Some(version), Some(kind)) = (&watched.version, &watched.kind) else {
         return Err(format!(
             "a policy names {} by version and kind: give the fact its `version` and its `kind`",
@@ -60,11 +60,11 @@ pub(super) fn reach(mutated: &MutatedKind, fact: &MutationFact) -> Result<FactIn
     Ok(FactInReach {
         holds: holds(watched),
         param: Some((json!({"apiVersion": api_version, "kind": kind}), reference)),
-        is_beside: matches!(watched.scope, FactScope::Every),
+        is_in_object_namespace: matches!(watched.scope, FactScope::Every),
     })
 }
 
-fn nobody_names(fact: &MutationFact) -> String {
+fn unknown_object_error(fact: &MutationFact) -> String {
     let of = match fact.namespace.as_str() {
         "" => fact.name.clone(),
         namespace => format!("{namespace}/{}", fact.name),
@@ -83,7 +83,7 @@ fn namespaces() -> ResourceName {
 
 /// The API server provides only the metadata of a namespace to a policy, in a separate form.
 fn of_namespace(watched: &WatchedFact) -> Result<FactInReach, String> {
-    let (list, key) = match &watched.look {
+    let (list, key) = match &watched.query {
         FactQuery::Annotation(key) => ("annotations", key),
         FactQuery::Label(key) => ("labels", key),
         FactQuery::Field(_) => {
@@ -96,12 +96,12 @@ fn of_namespace(watched: &WatchedFact) -> Result<FactInReach, String> {
         None => "true".to_owned(),
     };
     let holds = format!("namespaceObject != null && has({all}) && {} in {all} && {is}", literal(key));
-    Ok(FactInReach { holds: format!("({holds})"), param: None, is_beside: false })
+    Ok(FactInReach { holds: format!("({holds})"), param: None, is_in_object_namespace: false })
 }
 
 /// An expression for whether the fact is true for its object.
 fn holds(watched: &WatchedFact) -> String {
-    let way: Vec<Box<str>> = match &watched.look {
+    let way: Vec<Box<str>> = match &watched.query {
         FactQuery::Annotation(key) => ["metadata", "annotations", key].map(Into::into).to_vec(),
         FactQuery::Label(key) => ["metadata", "labels", key].map(Into::into).to_vec(),
         FactQuery::Field(names) => names.iter().map(|name| name.as_str().into()).collect(),

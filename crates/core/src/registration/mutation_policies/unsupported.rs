@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::cel_place::said;
+use super::cel_place::json_value;
 use crate::definition::{FieldPlace, MutationOperation};
 
 /// Returns why a policy cannot express an operation, if so.
@@ -13,13 +13,13 @@ pub(super) fn unsayable(operation: &MutationOperation) -> Option<String> {
     };
     let unnamed = |is_any: bool| is_any.then_some("a policy cannot name a field with such a sign in its name");
     let why = match operation {
-        Is::Set { place, value } => large(&said(value)).or_else(|| unnamed(is_unnameable(place))),
+        Is::Set { place, value } => large(&json_value(value)).or_else(|| unnamed(is_unnameable(place))),
         Is::Unset { place } => unnamed(is_unnameable(place)),
         Is::Item { list, item, .. } => {
-            let item = said(item);
+            let item = json_value(item);
             large(&item).or_else(|| unnamed(is_unnameable(list) || has_unnameable(&item)))
         }
-        Is::NoItem { list, value, .. } => large(&said(value)).or_else(|| unnamed(is_unnameable(list))),
+        Is::NoItem { list, value, .. } => large(&json_value(value)).or_else(|| unnamed(is_unnameable(list))),
         // Such a word could be both the value of a flag and another flag.
         Is::Flag { name, .. }
         | Is::NoFlag { name, .. }
@@ -30,7 +30,7 @@ pub(super) fn unsayable(operation: &MutationOperation) -> Option<String> {
             is_number.then_some("a flag that looks like a number could be the value of the flag before it")
         }
     };
-    why.map(|why| format!("`{}`: {why}", operation.told()))
+    why.map(|why| format!("`{}`: {why}", operation.describe()))
 }
 
 fn is_unnameable(place: &FieldPlace) -> bool {

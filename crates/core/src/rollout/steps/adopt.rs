@@ -6,8 +6,8 @@ use super::annotations::BECAME;
 use super::controller_reference::{hand_over, place};
 use super::convert::not_ours;
 use super::object_write::ObjectCall;
-use super::observation::target_question;
-use super::observed_object::{ObservedObject, annotation, is_going, list, text};
+use super::observation::target_lookup;
+use super::observed_object::{ObservedObject, annotation, is_terminating, list, text};
 use super::revert::linked;
 use super::step_outcome::{ObjectStepInput, StepOutcome};
 use crate::apimachinery::ResourceName;
@@ -15,18 +15,18 @@ use crate::rollout::kinds::PairedKind;
 use crate::rollout::lookup_request::LookupRequest;
 use crate::rollout::step_context::StepContext;
 
-pub(super) fn questions(traveller: StepContext<'_>, resources: &[ResourceName]) -> Vec<LookupRequest> {
-    let owned = resources.iter().map(|resource| owned(traveller, resource));
-    target_question(traveller).into_iter().chain(owned).collect()
+pub(super) fn lookups(context: StepContext<'_>, resources: &[ResourceName]) -> Vec<LookupRequest> {
+    let owned = resources.iter().map(|resource| owned(context, resource));
+    target_lookup(context).into_iter().chain(owned).collect()
 }
 
 /// The replacement has the same name as the object.
-fn owned(traveller: StepContext<'_>, resource: &ResourceName) -> LookupRequest {
-    LookupRequest::of_owned(resource, traveller.object.namespace(), traveller.object.name())
+fn owned(context: StepContext<'_>, resource: &ResourceName) -> LookupRequest {
+    LookupRequest::of_owned(resource, context.object.namespace(), context.object.name())
 }
 
 pub(super) fn forward(step: ObjectStepInput<'_>, resources: &[ResourceName]) -> StepOutcome {
-    let (Some(pair), Some(target)) = (step.pair(), target_question(step.traveller)) else {
+    let (Some(pair), Some(target)) = (step.pair(), target_lookup(step.context)) else {
         return StepOutcome::Stuck("nobody knows what the object becomes".to_owned());
     };
     match linked(step, &target) {
@@ -39,19 +39,19 @@ pub(super) fn forward(step: ObjectStepInput<'_>, resources: &[ResourceName]) -> 
 }
 
 pub(super) fn back(step: ObjectStepInput<'_>, resources: &[ResourceName]) -> StepOutcome {
-    let (Some(pair), Some(target)) = (step.pair(), target_question(step.traveller)) else { return StepOutcome::Done };
-    match step.look(&target) {
+    let (Some(pair), Some(target)) = (step.pair(), target_lookup(step.context)) else { return StepOutcome::Done };
+    match step.observed(&target) {
         // A terminating object would take its dependents along.
-        ObservedObject::There(object) | ObservedObject::Going(object)
+        ObservedObject::There(object) | ObservedObject::Terminating(object)
             if annotation(object, BECAME) == Some(step.uid()) =>
         {
-            let to = (&pair.source, step.traveller.object.name(), step.uid());
+            let to = (&pair.source, step.context.object.name(), step.uid());
             hand_all_over(step, resources, text(object, "/metadata/uid"), to)
         }
         ObservedObject::Unknown(why) => StepOutcome::Waits(why),
         ObservedObject::There(object) => not_ours(step, &target, object),
         // A missing object has no dependents.
-        ObservedObject::Going(_) | ObservedObject::Absent => StepOutcome::Done,
+        ObservedObject::Terminating(_) | ObservedObject::Absent => StepOutcome::Done,
     }
 }
 
@@ -63,11 +63,11 @@ fn hand_all_over(
     to: (&PairedKind, &str, &str),
 ) -> StepOutcome {
     for resource in resources {
-        let all = match list(step.answers, &owned(step.traveller, resource)) {
+        let all = match list(step.answers, &owned(step.context, resource)) {
             Ok(all) => all,
             Err(why) => return StepOutcome::Waits(why),
         };
-        let is_its = |object: &&Value| !is_going(object) && place(object, from).is_some();
+        let is_its = |object: &&Value| !is_terminating(object) && place(object, from).is_some();
         let Some(object) = all.iter().find(is_its) else { continue };
         if let Some(patch) = hand_over(object, from, to) {
             return step.next(resource, None, text(object, "/metadata/name"), ObjectCall::Patch(patch));

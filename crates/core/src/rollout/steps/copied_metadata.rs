@@ -16,7 +16,7 @@ use crate::rollout::shared_metadata::{PLACES, SharedMetadata, members};
 
 /// The metadata shared at conversion, from the annotations of both. `target` is the replacement.
 fn shared(step: ObjectStepInput<'_>, target: &Value) -> Option<SharedMetadata> {
-    let again = step.traveller.object.mark_of(step.traveller.rollout).and_then(|mark| mark.again.as_ref());
+    let again = step.context.object.annotation_of(step.context.rollout).and_then(|mark| mark.again.as_ref());
     let again = again.filter(|again| again.target == text(target, "/metadata/uid"));
     let again = again.and_then(|again| again.shared.clone());
     again.or_else(|| serde_json::from_str(annotation(target, SHARED)?).ok())
@@ -26,30 +26,30 @@ fn shared(step: ObjectStepInput<'_>, target: &Value) -> Option<SharedMetadata> {
 /// when reverting. `None` without changes.
 pub(super) fn carried(
     step: ObjectStepInput<'_>,
-    goes: &Value,
+    deleted: &Value,
     stays: &Value,
     way: StepDirection,
 ) -> Option<StepOutcome> {
     let pair = step.pair()?;
     let (kind, target) = match way {
         StepDirection::Done => (&pair.target, stays),
-        StepDirection::Undone => (&pair.source, goes),
+        StepDirection::Undone => (&pair.source, deleted),
     };
     let shared = shared(step, target);
     let mut changes = Vec::new();
     for place in PLACES {
-        let [old, new] = [goes, stays].map(|object| members(object, place));
+        let [old, new] = [deleted, stays].map(|object| members(object, place));
         let names = [old, new].into_iter().flatten().flat_map(Map::keys).filter(|name| pair.shares(name));
         let names: BTreeSet<&String> = names.collect();
         changes.extend(names.into_iter().filter_map(|name| {
             let member = (place, name.as_str());
-            let [goes_with, stays_with] = [old, new].map(|members| members?.get(name)?.as_str());
-            let is_to_go = || match &shared {
+            let [deleted_value, kept_value] = [old, new].map(|members| members?.get(name)?.as_str());
+            let is_copied = || match &shared {
                 // The origin of changes is unknown: existing values are kept.
-                None => stays_with.is_none(),
-                Some(shared) => is_carried(member, (goes, goes_with), (stays, stays_with), shared),
+                None => kept_value.is_none(),
+                Some(shared) => is_carried(member, (deleted, deleted_value), (stays, kept_value), shared),
             };
-            (goes_with != stays_with && is_to_go()).then_some((member, stays_with, goes_with))
+            (deleted_value != kept_value && is_copied()).then_some((member, kept_value, deleted_value))
         }));
     }
     if changes.is_empty() {
@@ -62,18 +62,18 @@ pub(super) fn carried(
 /// True if the remaining object receives a differing label or annotation from the deleted one.
 fn is_carried(
     member: (&str, &str),
-    (goes, goes_with): (&Value, Option<&str>),
-    (stays, stays_with): (&Value, Option<&str>),
+    (deleted, deleted_value): (&Value, Option<&str>),
+    (stays, kept_value): (&Value, Option<&str>),
     shared: &SharedMetadata,
 ) -> bool {
-    let is_old = shared.is(member, stays_with);
+    let is_old = shared.is(member, kept_value);
     // A value copied earlier is no change by another client.
     if !is_old && is_of_rollout(stays, member) {
         return true;
     }
     // The rollout's own copies and later writes distort the time.
-    let is_later = || !is_of_rollout(goes, member) && written_last(goes, member) > written_last(stays, member);
-    !shared.is(member, goes_with) && (is_old || is_later())
+    let is_later = || !is_of_rollout(deleted, member) && written_last(deleted, member) > written_last(stays, member);
+    !shared.is(member, deleted_value) && (is_old || is_later())
 }
 
 /// True if a rollout runner wrote the label or annotation last.
@@ -125,9 +125,9 @@ mod tests {
                 let fields = json!({"f:metadata": {"f:labels": {"f:team": {}}}});
                 json!({"metadata": {"managedFields": [{"manager": manager, "time": time, "fieldsV1": fields}]}})
             };
-            let goes = written(by, "2026-11-20T10:48:31Z");
+            let deleted = written(by, "2026-11-20T10:48:31Z");
             let stays = written("kubectl-edit", "2026-11-20T10:48:30Z");
-            is_carried(member, (&goes, Some("a")), (&stays, Some("b")), &SharedMetadata::default())
+            is_carried(member, (&deleted, Some("a")), (&stays, Some("b")), &SharedMetadata::default())
         };
         assert!(is_carried("kubectl-edit"), "the later change counts");
         assert!(!is_carried(ROLLOUT_MANAGER));

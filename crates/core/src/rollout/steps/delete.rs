@@ -6,8 +6,8 @@ use super::annotations::{BECAME, GENERATION, WORKFLOW_LABEL};
 use super::controller_reference::controller;
 use super::copied_metadata::carried;
 use super::object_write::{ObjectCall, ObjectWrite, Propagation};
-use super::observation::{deployment_question, object_question, recreations, selector, target_question};
-use super::observed_object::{ObservedObject, annotation, is_going, list, look, text};
+use super::observation::{deployment_lookup, object_lookup, recreations, selector, target_lookup};
+use super::observed_object::{ObservedObject, annotation, is_terminating, list, observed, text};
 use super::recreation_source::selector_of;
 use super::revert::linked;
 use super::step_outcome::{ObjectStepInput, StepOutcome};
@@ -21,47 +21,47 @@ use crate::rollout::status::InFlightObject;
 use crate::rollout::step_context::StepContext;
 
 pub(super) fn labelled_questions(
-    traveller: StepContext<'_>,
+    context: StepContext<'_>,
     step: usize,
     resource: &ResourceName,
     labels: &str,
 ) -> Vec<LookupRequest> {
-    let made = made_before(traveller, step).map(|recreation| deployment_question(traveller, recreation));
-    made.chain([labelled_question(traveller, resource, labels)]).collect()
+    let made = made_before(context, step).map(|recreation| deployment_lookup(context, recreation));
+    made.chain([labelled_lookup(context, resource, labels)]).collect()
 }
 
 /// Deployments recreated by earlier steps.
-fn made_before(traveller: StepContext<'_>, step: usize) -> impl Iterator<Item = &Recreation> {
-    recreations(traveller.steps().get(..step).unwrap_or_default())
+fn made_before(context: StepContext<'_>, step: usize) -> impl Iterator<Item = &Recreation> {
+    recreations(context.steps().get(..step).unwrap_or_default())
 }
 
 /// The reason why a recreated Deployment is not ready now, regardless of an earlier wait.
 fn serves_not(step: ObjectStepInput<'_>, recreation: &Recreation) -> Option<String> {
-    let question = deployment_question(step.traveller, recreation);
-    let why = match step.look(&question) {
+    let lookup = deployment_lookup(step.context, recreation);
+    let why = match step.observed(&lookup) {
         ObservedObject::Unknown(why) => return Some(why),
         ObservedObject::Absent => Some("is not there".to_owned()),
-        ObservedObject::Going(_) => Some("is being deleted".to_owned()),
-        ObservedObject::There(object) if selector_of(object) != Some(selector(step.traveller, recreation)) => {
+        ObservedObject::Terminating(_) => Some("is being deleted".to_owned()),
+        ObservedObject::There(object) if selector_of(object) != Some(selector(step.context, recreation)) => {
             Some("does not select what it was made anew for".to_owned())
         }
         ObservedObject::There(object) => not_rolled_out(object),
     };
-    why.map(|why| format!("{question}: {why}, and what served before it goes after that"))
+    why.map(|why| format!("{lookup}: {why}, and what served before it goes after that"))
 }
 
-fn labelled_question(traveller: StepContext<'_>, resource: &ResourceName, labels: &str) -> LookupRequest {
+fn labelled_lookup(context: StepContext<'_>, resource: &ResourceName, labels: &str) -> LookupRequest {
     // Not metadata alone: the result for a missing resource would be ambiguous.
-    LookupRequest::of_labelled(resource, traveller.object.namespace(), &traveller.filled_text(labels))
+    LookupRequest::of_labelled(resource, context.object.namespace(), &context.filled_text(labels))
 }
 
 /// Deletes objects with labels one by one, once their successors are ready.
 pub(super) fn labelled(step: ObjectStepInput<'_>, resource: &ResourceName, labels: &str) -> StepOutcome {
-    let mut made = made_before(step.traveller, step.step);
+    let mut made = made_before(step.context, step.step);
     if let Some(why) = made.find_map(|recreation| serves_not(step, recreation)) {
         return StepOutcome::Waits(why);
     }
-    let all = match list(step.answers, &labelled_question(step.traveller, resource, labels)) {
+    let all = match list(step.answers, &labelled_lookup(step.context, resource, labels)) {
         Ok(all) => all,
         Err(why) => return StepOutcome::Waits(why),
     };
@@ -72,7 +72,7 @@ pub(super) fn labelled(step: ObjectStepInput<'_>, resource: &ResourceName, label
 /// unrelated.
 pub(super) fn orphans(step: ObjectStepInput<'_>, resource: &ResourceName, all: &[Value]) -> StepOutcome {
     let is_others = |object: &&Value| controller(object).is_some_and(|(_, uid)| uid != step.uid());
-    if let Some(object) = all.iter().find(|object| !is_going(object) && !is_others(object)) {
+    if let Some(object) = all.iter().find(|object| !is_terminating(object) && !is_others(object)) {
         return step.delete(resource, None, object, Propagation::Background);
     }
     match all.first() {
@@ -88,17 +88,17 @@ pub(super) fn orphans(step: ObjectStepInput<'_>, resource: &ResourceName, all: &
     }
 }
 
-pub(super) fn source_questions(traveller: StepContext<'_>) -> Vec<LookupRequest> {
-    let sweep = LookupRequest::of_referring(traveller.object.namespace(), traveller.object.uid());
+pub(super) fn source_lookups(context: StepContext<'_>) -> Vec<LookupRequest> {
+    let sweep = LookupRequest::of_referring(context.object.namespace(), context.object.uid());
     // The object is read last, to shorten the time before its deletion.
-    let own = object_question(traveller, &StepObject::Source);
-    target_question(traveller).into_iter().chain([sweep]).chain(own).collect()
+    let own = object_lookup(context, &StepObject::Source);
+    target_lookup(context).into_iter().chain([sweep]).chain(own).collect()
 }
 
 /// Deletes the object if its replacement exists and no dependents are left.
 pub(super) fn source(step: ObjectStepInput<'_>) -> StepOutcome {
-    let own = object_question(step.traveller, &StepObject::Source);
-    let (Some(pair), Some(own), Some(target)) = (step.pair(), own, target_question(step.traveller)) else {
+    let own = object_lookup(step.context, &StepObject::Source);
+    let (Some(pair), Some(own), Some(target)) = (step.pair(), own, target_lookup(step.context)) else {
         return StepOutcome::Stuck("nobody knows what the object becomes".to_owned());
     };
     let became = match linked(step, &target) {
@@ -109,7 +109,7 @@ pub(super) fn source(step: ObjectStepInput<'_>) -> StepOutcome {
     if let Some(why) = belongs(step, uid, "it") {
         return StepOutcome::Waits(why);
     }
-    match step.look(&own) {
+    match step.observed(&own) {
         ObservedObject::There(object) if text(object, "/metadata/uid") == uid && !is_of_generation(object, made) => {
             StepOutcome::Stuck(format!(
                 "{own} was changed after {target} was made of it: make the same change there, set its annotation \
@@ -122,7 +122,7 @@ pub(super) fn source(step: ObjectStepInput<'_>) -> StepOutcome {
             })
         }
         ObservedObject::Unknown(why) => StepOutcome::Waits(why),
-        ObservedObject::There(_) | ObservedObject::Going(_) | ObservedObject::Absent => {
+        ObservedObject::There(_) | ObservedObject::Terminating(_) | ObservedObject::Absent => {
             StepOutcome::Waits(format!("{own} is being deleted"))
         }
     }
@@ -138,7 +138,7 @@ pub(super) fn belongs(step: ObjectStepInput<'_>, uid: &str, called: &str) -> Opt
     let more = if found.len() > 1 { format!(" and {} more", found.len() - 1) } else { String::new() };
     let resource = text(first, "/resource");
     // Dependents created after that step are not transferred.
-    let is_named = adopted(step.traveller).any(|one| one.to_string() == resource);
+    let is_named = adopted(step.context).any(|one| one.to_string() == resource);
     let next = if is_named { "" } else { "name its resource under `adopt`, or " };
     let name = text(first, "/metadata/name");
     Some(format!(
@@ -147,8 +147,8 @@ pub(super) fn belongs(step: ObjectStepInput<'_>, uid: &str, called: &str) -> Opt
 }
 
 /// Resources of transferred dependents.
-fn adopted(traveller: StepContext<'_>) -> impl Iterator<Item = &ResourceName> {
-    let steps = traveller.steps().iter().filter_map(|step| step.beside());
+fn adopted(context: StepContext<'_>) -> impl Iterator<Item = &ResourceName> {
+    let steps = context.steps().iter().filter_map(|step| step.object_step());
     steps.flat_map(|step| match &step.act {
         ObjectAction::Adopt(resources) => resources.as_slice(),
         _ => &[],
@@ -162,11 +162,11 @@ fn is_of_generation(object: &Value, made: Option<&str>) -> bool {
 }
 
 /// Lookups of saved state of a deleted object, and of its replacement.
-pub(in crate::rollout) fn leftover_questions(rollout: &Rollout, reservation: &InFlightObject) -> Vec<LookupRequest> {
+pub(in crate::rollout) fn leftover_lookups(rollout: &Rollout, in_flight_object: &InFlightObject) -> Vec<LookupRequest> {
     let Some(pair) = rollout.pair.as_deref() else { return Vec::new() };
-    let (namespace, name) = reservation.place();
+    let (namespace, name) = in_flight_object.place();
     let both = [&pair.source, &pair.target].map(|kind| LookupRequest::of_paired(kind, namespace, name));
-    let saved = saves(rollout).then(|| saved_question(namespace, &reservation.uid));
+    let saved = saves(rollout).then(|| saved_state_lookup(namespace, &in_flight_object.uid));
     saved.into_iter().chain(both).collect()
 }
 
@@ -176,32 +176,32 @@ pub(in crate::rollout) fn leftover_questions(rollout: &Rollout, reservation: &In
 /// The leftovers are unknown or terminating, as a message.
 pub(in crate::rollout) fn leftovers(
     rollout: &Rollout,
-    reservation: &InFlightObject,
+    in_flight_object: &InFlightObject,
     answers: &LookupResults,
 ) -> Result<Option<ObjectWrite>, String> {
     let Some(pair) = rollout.pair.as_deref().filter(|_| saves(rollout)) else { return Ok(None) };
-    let (namespace, name) = reservation.place();
-    match look(answers, &LookupRequest::of_paired(&pair.source, namespace, name)) {
+    let (namespace, name) = in_flight_object.place();
+    match observed(answers, &LookupRequest::of_paired(&pair.source, namespace, name)) {
         ObservedObject::Unknown(why) => return Err(why),
-        ObservedObject::There(object) | ObservedObject::Going(object)
-            if text(object, "/metadata/uid") == reservation.uid =>
+        ObservedObject::There(object) | ObservedObject::Terminating(object)
+            if text(object, "/metadata/uid") == in_flight_object.uid =>
         {
             return Err("it is there".to_owned());
         }
-        ObservedObject::There(_) | ObservedObject::Going(_) | ObservedObject::Absent => {}
+        ObservedObject::There(_) | ObservedObject::Terminating(_) | ObservedObject::Absent => {}
     }
-    if let ObservedObject::Unknown(why) = look(answers, &LookupRequest::of_paired(&pair.target, namespace, name)) {
+    if let ObservedObject::Unknown(why) = observed(answers, &LookupRequest::of_paired(&pair.target, namespace, name)) {
         return Err(why);
     }
-    if !is_replaced(rollout, reservation, answers) {
+    if !is_replaced(rollout, in_flight_object, answers) {
         // The saved state may be the only copy of a Deployment.
         return Ok(None);
     }
-    let saved = list(answers, &saved_question(namespace, &reservation.uid))?;
+    let saved = list(answers, &saved_state_lookup(namespace, &in_flight_object.uid))?;
     let Some(object) = saved.first() else { return Ok(None) };
     let revisions = revisions();
     let name = text(object, "/metadata/name").to_owned();
-    if is_going(object) {
+    if is_terminating(object) {
         return Err(format!("{revisions} {name} is being deleted"));
     }
     Ok(Some(ObjectWrite {
@@ -217,19 +217,19 @@ pub(in crate::rollout) fn leftovers(
             propagation: Propagation::Background,
             replacement: None,
         },
-        of: reservation.object.clone(),
-        uid: reservation.uid.clone(),
+        of: in_flight_object.object.clone(),
+        uid: in_flight_object.uid.clone(),
     }))
 }
 
 /// The title of the first saved object of a deleted object.
 pub(in crate::rollout) fn kept_of(
     rollout: &Rollout,
-    reservation: &InFlightObject,
+    in_flight_object: &InFlightObject,
     answers: &LookupResults,
 ) -> Option<String> {
-    let (namespace, _) = reservation.place();
-    let saved = list(answers, &saved_question(namespace, &reservation.uid)).ok()?.first()?;
+    let (namespace, _) = in_flight_object.place();
+    let saved = list(answers, &saved_state_lookup(namespace, &in_flight_object.uid)).ok()?.first()?;
     let place = namespace.map(|namespace| format!("{namespace}/")).unwrap_or_default();
     saves(rollout).then(|| format!("{} {place}{}", revisions(), text(saved, "/metadata/name")))
 }
@@ -237,13 +237,13 @@ pub(in crate::rollout) fn kept_of(
 /// True if the replacement of a deleted object exists.
 pub(in crate::rollout) fn is_replaced(
     rollout: &Rollout,
-    reservation: &InFlightObject,
+    in_flight_object: &InFlightObject,
     answers: &LookupResults,
 ) -> bool {
     let Some(pair) = rollout.pair.as_deref() else { return false };
-    let (namespace, name) = reservation.place();
-    let target = look(answers, &LookupRequest::of_paired(&pair.target, namespace, name));
-    matches!(target, ObservedObject::There(object) if annotation(object, BECAME) == Some(reservation.uid.as_str()))
+    let (namespace, name) = in_flight_object.place();
+    let target = observed(answers, &LookupRequest::of_paired(&pair.target, namespace, name));
+    matches!(target, ObservedObject::There(object) if annotation(object, BECAME) == Some(in_flight_object.uid.as_str()))
 }
 
 /// True if a step saves state that is obsolete once the object is deleted.
@@ -251,7 +251,7 @@ fn saves(rollout: &Rollout) -> bool {
     recreations(rollout.workflow_steps()).next().is_some()
 }
 
-fn saved_question(namespace: Option<&str>, uid: &str) -> LookupRequest {
+fn saved_state_lookup(namespace: Option<&str>, uid: &str) -> LookupRequest {
     LookupRequest::of_metadata(&revisions(), namespace, &format!("{WORKFLOW_LABEL}={uid}"))
 }
 

@@ -7,27 +7,27 @@ use crate::definition::{NamedDeletion, unmet_of};
 use crate::rollout::lookup_request::LookupRequest;
 use crate::rollout::step_context::StepContext;
 
-pub(super) fn questions(traveller: StepContext<'_>, deletion: &NamedDeletion) -> Vec<LookupRequest> {
-    let place = traveller.place_of(&deletion.place);
-    let names = deletion.names.iter().map(|name| traveller.filled_text(name));
+pub(super) fn lookups(context: StepContext<'_>, deletion: &NamedDeletion) -> Vec<LookupRequest> {
+    let place = context.place_of(&deletion.place);
+    let names = deletion.names.iter().map(|name| context.filled_text(name));
     names.map(|name| LookupRequest::of_object_at(&deletion.resource, &place, &name)).collect()
 }
 
 pub(super) fn forward(step: ObjectStepInput<'_>, deletion: &NamedDeletion) -> StepOutcome {
-    let place = step.traveller.place_of(&deletion.place);
-    let mut going = None;
-    for question in questions(step.traveller, deletion) {
+    let place = step.context.place_of(&deletion.place);
+    let mut terminating = None;
+    for lookup in lookups(step.context, deletion) {
         let is_meant = |object| deletion.when.as_ref().is_none_or(|when| unmet_of(when, object).is_none());
-        match step.look(&question) {
-            ObservedObject::Unknown(why) => return step.unknown(&question, why),
+        match step.observed(&lookup) {
+            ObservedObject::Unknown(why) => return step.unknown(&lookup, why),
             ObservedObject::There(object) if is_meant(object) => {
                 return step.delete_at(&place, (&deletion.resource, None), object, Propagation::Background);
             }
-            ObservedObject::Going(object) if is_meant(object) => {
-                going.get_or_insert_with(|| format!("{question} is being deleted"));
+            ObservedObject::Terminating(object) if is_meant(object) => {
+                terminating.get_or_insert_with(|| format!("{lookup} is being deleted"));
             }
-            ObservedObject::There(_) | ObservedObject::Going(_) | ObservedObject::Absent => {}
+            ObservedObject::There(_) | ObservedObject::Terminating(_) | ObservedObject::Absent => {}
         }
     }
-    going.map_or(StepOutcome::Done, StepOutcome::Waits)
+    terminating.map_or(StepOutcome::Done, StepOutcome::Waits)
 }

@@ -5,25 +5,25 @@ use crate::definition::ListWait;
 use crate::rollout::lookup_request::LookupRequest;
 use crate::rollout::step_context::StepContext;
 
-pub(super) fn question(traveller: StepContext<'_>, wait: &ListWait) -> LookupRequest {
-    LookupRequest::of_every(&wait.resource, &traveller.place_of(&wait.place), &wait.every)
+pub(super) fn lookup(context: StepContext<'_>, wait: &ListWait) -> LookupRequest {
+    LookupRequest::of_every(&wait.resource, &context.place_of(&wait.place), &wait.every)
 }
 
 pub(super) fn forward(step: ObjectStepInput<'_>, wait: &ListWait) -> StepOutcome {
-    let question = question(step.traveller, wait);
-    let found = match step.answers.of(&question.about) {
-        None => return step.unknown(&question, format!("nobody has looked at {question}")),
-        Some(Err(why)) => return step.unknown(&question, format!("{question} cannot be listed: {why}")),
+    let lookup = lookup(step.context, wait);
+    let found = match step.answers.of(&lookup.about) {
+        None => return step.unknown(&lookup, format!("nobody has looked at {lookup}")),
+        Some(Err(why)) => return step.unknown(&lookup, format!("{lookup} cannot be listed: {why}")),
         Some(Ok(found)) => found,
     };
     if found.objects == 0 {
         // An empty list proves nothing: it may not be filled yet.
-        return StepOutcome::Waits(format!("there is none of {question}"));
+        return StepOutcome::Waits(format!("there is none of {lookup}"));
     }
     let more = found.unmet.saturating_sub(found.shown.len());
     let more = if more > 0 { format!("; and {more} more") } else { String::new() };
     match found.unmet {
         0 => StepOutcome::Done,
-        _ => StepOutcome::Waits(format!("{question}: {}{more}", found.shown.join("; "))),
+        _ => StepOutcome::Waits(format!("{lookup}: {}{more}", found.shown.join("; "))),
     }
 }

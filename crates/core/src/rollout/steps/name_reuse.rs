@@ -3,7 +3,7 @@
 //! may let the old one act on the object.
 
 use super::annotations::BECAME;
-use super::observation::target_question;
+use super::observation::target_lookup;
 use super::observed_object::{ObservedObject, annotation};
 use super::step_outcome::{ObjectStepInput, StepOutcome};
 use crate::definition::{ObjectAction, WorkflowStep};
@@ -11,31 +11,32 @@ use crate::rollout::lookup_request::LookupRequest;
 use crate::rollout::step_context::StepContext;
 
 /// The lookup before a step is reverted. `None` for steps after the conversion, which check the replacement themselves.
-pub(in crate::rollout) fn earlier_question(traveller: StepContext<'_>, step: usize) -> Option<LookupRequest> {
-    let converts =
-        |step: &WorkflowStep| step.beside().is_some_and(|beside| matches!(beside.act, ObjectAction::Convert));
-    let is_after = traveller.steps().iter().take(step + 1).any(converts);
-    target_question(traveller).filter(|_| !is_after && !traveller.legs.is_run)
+pub(in crate::rollout) fn name_reuse_lookup(context: StepContext<'_>, step: usize) -> Option<LookupRequest> {
+    let converts = |step: &WorkflowStep| {
+        step.object_step().is_some_and(|object_step| matches!(object_step.act, ObjectAction::Convert))
+    };
+    let is_after = context.steps().iter().take(step + 1).any(converts);
+    target_lookup(context).filter(|_| !is_after && !context.object_progress.is_run)
 }
 
 /// The reason why a step is not reverted: the replacement has another source, or lacks the annotation.
-pub(in crate::rollout) fn beside_earlier(step: ObjectStepInput<'_>) -> Option<StepOutcome> {
-    let question = earlier_question(step.traveller, step.step)?;
-    let (object, is_going) = match step.look(&question) {
+pub(in crate::rollout) fn conflicting_replacement_outcome(step: ObjectStepInput<'_>) -> Option<StepOutcome> {
+    let lookup = name_reuse_lookup(step.context, step.step)?;
+    let (object, is_terminating) = match step.observed(&lookup) {
         ObservedObject::Unknown(why) => return Some(StepOutcome::Waits(why)),
         ObservedObject::Absent => return None,
         ObservedObject::There(object) => (object, false),
-        ObservedObject::Going(object) => (object, true),
+        ObservedObject::Terminating(object) => (object, true),
     };
     let of = match annotation(object, BECAME) {
         Some(of) if of == step.uid() => return None,
         Some(_) => "was made of an earlier object of this name",
         None => "is there, and does not say of which object it was made",
     };
-    if is_going {
-        return Some(StepOutcome::Waits(format!("{question} is being deleted")));
+    if is_terminating {
+        return Some(StepOutcome::Waits(format!("{lookup} is being deleted")));
     }
     Some(StepOutcome::Stuck(format!(
-        "{question} {of}, and both controllers would act: take one of the two out of the way, and resume"
+        "{lookup} {of}, and both controllers would act: take one of the two out of the way, and resume"
     )))
 }

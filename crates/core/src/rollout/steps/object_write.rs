@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::annotations::{KNOWN_BY, STAYS};
-use super::observed_object::{annotation, is_going, text};
+use super::observed_object::{annotation, is_terminating, text};
 use crate::rollout::json_patch::{pointer, test};
 use crate::rollout::other_cluster::OtherCluster;
 use crate::rollout::rollout_annotation::keeps_not;
@@ -42,7 +42,7 @@ pub enum ObjectCall {
     /// A JSON Patch (RFC 6902) with preconditions on the observed state.
     Patch(Value),
     /// A merge patch of the status, which informs the owner. The rollout continues if it fails.
-    Tell(Value),
+    ReportRefusal(Value),
     /// An empty patch, so that the mutation of this name processes the object.
     Readmit(String),
     /// Deletes the object if it is unchanged.
@@ -120,12 +120,12 @@ impl PreconditionObject {
         let Some(found) = found.filter(|found| text(found, "/metadata/uid") == self.uid) else {
             return Some("is not there any more".to_owned());
         };
-        if is_going(found) {
+        if is_terminating(found) {
             return Some("is being deleted".to_owned());
         }
         let (name, value) = self.annotation.as_ref()?;
-        let says = annotation(found, name) == Some(value);
-        (!says).then(|| format!("does not say any more {name}: {value}, which has to be set again"))
+        let matches = annotation(found, name) == Some(value);
+        (!matches).then(|| format!("does not say any more {name}: {value}, which has to be set again"))
     }
 }
 
@@ -156,7 +156,7 @@ impl ObjectCall {
     pub fn verb(&self) -> &'static str {
         match self {
             Self::Create(_) | Self::Succeed(_) => "POST",
-            Self::Patch(_) | Self::Tell(_) | Self::Readmit(_) => "PATCH",
+            Self::Patch(_) | Self::ReportRefusal(_) | Self::Readmit(_) => "PATCH",
             Self::Delete { .. } => "DELETE",
         }
     }
@@ -204,10 +204,10 @@ impl ObjectWrite {
 
     /// A message: `deleted deployments.apps namespace/name`.
     #[must_use]
-    pub fn told(&self) -> String {
+    pub fn message(&self) -> String {
         let done = match &self.call {
             ObjectCall::Create(_) | ObjectCall::Succeed(_) => "created",
-            ObjectCall::Patch(_) | ObjectCall::Tell(_) => "changed",
+            ObjectCall::Patch(_) | ObjectCall::ReportRefusal(_) => "changed",
             ObjectCall::Readmit(_) => "sent once more",
             ObjectCall::Delete { propagation: Propagation::Orphan, .. } => "deleted, and what belongs to it left,",
             ObjectCall::Delete { .. } => "deleted",

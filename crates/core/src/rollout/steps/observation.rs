@@ -7,48 +7,48 @@ use crate::rollout::lookup_request::LookupRequest;
 use crate::rollout::step_context::StepContext;
 
 /// Lookup of an object named in a step. `None` for an unknown kind.
-pub(super) fn object_question(traveller: StepContext<'_>, on: &StepObject) -> Option<LookupRequest> {
-    let (namespace, name) = (traveller.object.namespace(), traveller.object.name());
-    let pair = traveller.rollout.pair.as_deref();
+pub(super) fn object_lookup(context: StepContext<'_>, on: &StepObject) -> Option<LookupRequest> {
+    let (namespace, name) = (context.object.namespace(), context.object.name());
+    let pair = context.rollout.pair.as_deref();
     Some(match on {
         StepObject::Source => pair.map(|pair| LookupRequest::of_paired(&pair.source, namespace, name))?,
         StepObject::Target => pair.map(|pair| LookupRequest::of_paired(&pair.target, namespace, name))?,
         StepObject::Named { resource, name } => {
-            LookupRequest::of_object(resource, namespace, &traveller.filled_text(name))
+            LookupRequest::of_object(resource, namespace, &context.filled_text(name))
         }
     })
 }
 
 /// Lookup of the replacement.
-pub(super) fn target_question(traveller: StepContext<'_>) -> Option<LookupRequest> {
-    object_question(traveller, &StepObject::Target)
+pub(super) fn target_lookup(context: StepContext<'_>) -> Option<LookupRequest> {
+    object_lookup(context, &StepObject::Target)
 }
 
 /// Lookup of a Deployment to recreate.
-pub(super) fn deployment_question(traveller: StepContext<'_>, recreation: &Recreation) -> LookupRequest {
-    let name = traveller.filled_text(&recreation.name);
-    LookupRequest::of_object(&recreation.resource, traveller.object.namespace(), &name)
+pub(super) fn deployment_lookup(context: StepContext<'_>, recreation: &Recreation) -> LookupRequest {
+    let name = context.filled_text(&recreation.name);
+    LookupRequest::of_object(&recreation.resource, context.object.namespace(), &name)
 }
 
 /// The new Pod selector.
-pub(super) fn selector(traveller: StepContext<'_>, recreation: &Recreation) -> BTreeMap<String, String> {
-    filled(traveller, &recreation.selector)
+pub(super) fn selector(context: StepContext<'_>, recreation: &Recreation) -> BTreeMap<String, String> {
+    filled(context, &recreation.selector)
 }
 
 /// The earlier Pod selector, for a restore without saved state. `None` if saved state exists, or the step lacks `was`.
-pub(super) fn selector_again(traveller: StepContext<'_>, recreation: &Recreation) -> Option<BTreeMap<String, String>> {
-    (traveller.is_again() && !recreation.was.is_empty()).then(|| filled(traveller, &recreation.was))
+pub(super) fn selector_again(context: StepContext<'_>, recreation: &Recreation) -> Option<BTreeMap<String, String>> {
+    (context.is_again() && !recreation.was.is_empty()).then(|| filled(context, &recreation.was))
 }
 
-fn filled(traveller: StepContext<'_>, labels: &BTreeMap<String, String>) -> BTreeMap<String, String> {
-    labels.iter().map(|(label, value)| (label.clone(), traveller.filled_text(value))).collect()
+fn filled(context: StepContext<'_>, labels: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    labels.iter().map(|(label, value)| (label.clone(), context.filled_text(value))).collect()
 }
 
 /// Deployments that steps recreate.
 pub(super) fn recreations<'s>(
     steps: impl IntoIterator<Item = &'s WorkflowStep>,
 ) -> impl Iterator<Item = &'s Recreation> {
-    steps.into_iter().filter_map(WorkflowStep::beside).filter_map(|step| match &step.act {
+    steps.into_iter().filter_map(WorkflowStep::object_step).filter_map(|step| match &step.act {
         ObjectAction::Recreate(recreation) => Some(&**recreation),
         _ => None,
     })

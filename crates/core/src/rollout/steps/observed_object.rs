@@ -12,18 +12,18 @@ pub(super) enum ObservedObject<'a> {
     Unknown(String),
     Absent,
     /// The object is terminating.
-    Going(&'a Value),
+    Terminating(&'a Value),
     There(&'a Value),
 }
 
 /// The state of one object.
-pub(super) fn look<'a>(answers: &'a LookupResults, question: &LookupRequest) -> ObservedObject<'a> {
-    match answers.of(&question.about) {
-        None => ObservedObject::Unknown(format!("nobody has looked at {question}")),
-        Some(Err(why)) => ObservedObject::Unknown(format!("{question} cannot be read: {why}")),
+pub(super) fn observed<'a>(answers: &'a LookupResults, lookup: &LookupRequest) -> ObservedObject<'a> {
+    match answers.of(&lookup.about) {
+        None => ObservedObject::Unknown(format!("nobody has looked at {lookup}")),
+        Some(Err(why)) => ObservedObject::Unknown(format!("{lookup} cannot be read: {why}")),
         Some(Ok(found)) => match &found.whole {
             None => ObservedObject::Absent,
-            Some(object) if is_going(object) => ObservedObject::Going(object),
+            Some(object) if is_terminating(object) => ObservedObject::Terminating(object),
             Some(object) => ObservedObject::There(object),
         },
     }
@@ -33,24 +33,21 @@ pub(super) fn look<'a>(answers: &'a LookupResults, question: &LookupRequest) -> 
 ///
 /// # Errors
 /// Unknown, with the reason.
-pub(in crate::rollout) fn list<'a>(
-    answers: &'a LookupResults,
-    question: &LookupRequest,
-) -> Result<&'a [Value], String> {
-    match answers.of(&question.about) {
-        None => Err(format!("nobody has looked at {question}")),
-        Some(Err(why)) => Err(format!("{question} cannot be listed: {why}")),
+pub(in crate::rollout) fn list<'a>(answers: &'a LookupResults, lookup: &LookupRequest) -> Result<&'a [Value], String> {
+    match answers.of(&lookup.about) {
+        None => Err(format!("nobody has looked at {lookup}")),
+        Some(Err(why)) => Err(format!("{lookup} cannot be listed: {why}")),
         Some(Ok(found)) => Ok(&found.all),
     }
 }
 
 /// True if the object is terminating.
-pub(in crate::rollout) fn is_going(object: &Value) -> bool {
+pub(in crate::rollout) fn is_terminating(object: &Value) -> bool {
     object.pointer("/metadata/deletionTimestamp").is_some_and(|at| !at.is_null())
 }
 
 /// The message about a terminating object, with its finalizers.
-pub(super) fn goes(called: &LookupRequest, object: &Value) -> String {
+pub(super) fn terminating_message(called: &LookupRequest, object: &Value) -> String {
     let all = object.pointer("/metadata/finalizers").and_then(Value::as_array);
     let all: Vec<&str> = all.into_iter().flatten().filter_map(Value::as_str).collect();
     match all.as_slice() {

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::controller_reference::place;
-use super::observation::{deployment_question, selector};
-use super::observed_object::{ObservedObject, list, look, text};
+use super::observation::{deployment_lookup, selector};
+use super::observed_object::{ObservedObject, list, observed, text};
 use super::quota::{PodSet, no_room};
 use super::recreation_source::{new, selector_of};
 use super::step_outcome::PreflightFailure;
@@ -19,77 +19,77 @@ use crate::rollout::managed_fields::git_manager;
 use crate::rollout::step_context::StepContext;
 
 /// Lookups for this check.
-pub(super) fn obstacle_questions(traveller: StepContext<'_>, recreation: &Recreation) -> Vec<LookupRequest> {
+pub(super) fn obstacle_lookups(context: StepContext<'_>, recreation: &Recreation) -> Vec<LookupRequest> {
     vec![
-        deployment_question(traveller, recreation),
-        all(traveller, &recreation.resource),
-        quotas(traveller),
-        limit_ranges(traveller),
-        autoscalers(traveller),
+        deployment_lookup(context, recreation),
+        all(context, &recreation.resource),
+        quotas(context),
+        limit_ranges(context),
+        autoscalers(context),
     ]
 }
 
 /// The reason not to recreate a Deployment, or to wait. `others` are Pods about to start in the same namespace.
 pub(super) fn obstacle(
-    traveller: StepContext<'_>,
+    context: StepContext<'_>,
     recreation: &Recreation,
     answers: &LookupResults,
     others: &[PodSet],
 ) -> Option<PreflightFailure> {
-    stands_against(traveller, recreation, &selector(traveller, recreation), answers, others)
+    stands_against(context, recreation, &selector(context, recreation), answers, others)
 }
 
 /// The same for a given Pod selector.
 pub(super) fn stands_against(
-    traveller: StepContext<'_>,
+    context: StepContext<'_>,
     recreation: &Recreation,
     wanted: &BTreeMap<String, String>,
     answers: &LookupResults,
     others: &[PodSet],
 ) -> Option<PreflightFailure> {
-    let question = deployment_question(traveller, recreation);
-    let object = match look(answers, &question) {
+    let lookup = deployment_lookup(context, recreation);
+    let object = match observed(answers, &lookup) {
         ObservedObject::Unknown(why) => return Some(PreflightFailure::Waits(why)),
-        ObservedObject::Absent => return Some(PreflightFailure::Waits(format!("{question} is not there"))),
-        ObservedObject::Going(_) => return Some(PreflightFailure::Waits(format!("{question} is being deleted"))),
+        ObservedObject::Absent => return Some(PreflightFailure::Waits(format!("{lookup} is not there"))),
+        ObservedObject::Terminating(_) => return Some(PreflightFailure::Waits(format!("{lookup} is being deleted"))),
         ObservedObject::There(object) => object,
     };
     if selector_of(object).as_ref() == Some(wanted) {
         return None;
     }
-    let anothers = is_anothers(traveller, object).map(|why| PreflightFailure::Refused(format!("{question} {why}")));
-    anothers.or_else(|| beside_it(traveller, recreation, (object, wanted), answers, others))
+    let anothers = is_anothers(context, object).map(|why| PreflightFailure::Refused(format!("{lookup} {why}")));
+    anothers.or_else(|| obstacles_around(context, recreation, (object, wanted), answers, others))
 }
 
 /// Obstacles regardless of ownership.
-pub(super) fn beside_it(
-    traveller: StepContext<'_>,
+pub(super) fn obstacles_around(
+    context: StepContext<'_>,
     recreation: &Recreation,
     (object, wanted): (&Value, &BTreeMap<String, String>),
     answers: &LookupResults,
     others: &[PodSet],
 ) -> Option<PreflightFailure> {
-    let question = deployment_question(traveller, recreation);
+    let lookup = deployment_lookup(context, recreation);
     if let Some(by) = git_manager(object) {
-        let why = format!("{question} is set by {by}, which would make it again: take it out of Git");
+        let why = format!("{lookup} is set by {by}, which would make it again: take it out of Git");
         return Some(PreflightFailure::Refused(why));
     }
-    let found = among_others(traveller, recreation, answers, (object, wanted));
+    let found = among_others(context, recreation, answers, (object, wanted));
     found.unwrap_or_else(|why| Some(PreflightFailure::Waits(why))).or_else(|| {
-        let (quotas, limits) = match (list(answers, &quotas(traveller)), list(answers, &limit_ranges(traveller))) {
+        let (quotas, limits) = match (list(answers, &quotas(context)), list(answers, &limit_ranges(context))) {
             (Ok(quotas), Ok(limits)) => (quotas, limits),
             (Err(why), _) | (_, Err(why)) => return Some(PreflightFailure::Waits(why)),
         };
         Some(match no_room(quotas, &PodSet::of(object, limits), others)? {
-            PreflightFailure::Refused(why) => PreflightFailure::Refused(format!("{question}: {why}")),
-            PreflightFailure::Waits(why) => PreflightFailure::Waits(format!("{question}: {why}")),
+            PreflightFailure::Refused(why) => PreflightFailure::Refused(format!("{lookup}: {why}")),
+            PreflightFailure::Waits(why) => PreflightFailure::Waits(format!("{lookup}: {why}")),
         })
     })
 }
 
 /// The reason why a Deployment does not belong to the object, or has an unsupported selector.
-pub(super) fn is_anothers(traveller: StepContext<'_>, deployment: &Value) -> Option<String> {
-    if place(deployment, traveller.object.uid()).is_none() {
+pub(super) fn is_anothers(context: StepContext<'_>, deployment: &Value) -> Option<String> {
+    if place(deployment, context.object.uid()).is_none() {
         return Some(
             "does not belong to the object: it has no owner reference to it. Look whose it is: rename it, or set the \
              owner reference where it is the object's"
@@ -102,27 +102,27 @@ pub(super) fn is_anothers(traveller: StepContext<'_>, deployment: &Value) -> Opt
 
 /// Other objects in the namespace that would act on its Pods, or on the Deployment.
 fn among_others(
-    traveller: StepContext<'_>,
+    context: StepContext<'_>,
     recreation: &Recreation,
     answers: &LookupResults,
     (object, wanted): (&Value, &BTreeMap<String, String>),
 ) -> Result<Option<PreflightFailure>, String> {
-    let question = deployment_question(traveller, recreation);
+    let lookup = deployment_lookup(context, recreation);
     let name = text(object, "/metadata/name");
-    if let Some(one) = list(answers, &autoscalers(traveller))?.iter().find(|one| scales(one, name)) {
+    if let Some(one) = list(answers, &autoscalers(context))?.iter().find(|one| scales(one, name)) {
         let scaler = text(one, "/metadata/name");
         return Ok(Some(PreflightFailure::Refused(format!(
-            "horizontalpodautoscalers.autoscaling {scaler} scales {question}: delete it for so long, and make it again \
+            "horizontalpodautoscalers.autoscaling {scaler} scales {lookup}: delete it for so long, and make it again \
              afterwards"
         ))));
     }
     let made = new(object, wanted);
-    let all = list(answers, &all(traveller, &recreation.resource))?;
+    let all = list(answers, &all(context, &recreation.resource))?;
     let takes = |one: &&Value| text(one, "/metadata/name") != name && [object, &made].iter().any(|of| selects(one, of));
     Ok(all.iter().find(takes).map(|one| {
         let other = text(one, "/metadata/name");
         PreflightFailure::Refused(format!(
-            "{} {other} selects the Pods of {question} as well, and would take its ReplicaSets once nobody controls them: \
+            "{} {other} selects the Pods of {lookup} as well, and would take its ReplicaSets once nobody controls them: \
              give it a selector of its own",
             recreation.resource
         ))
@@ -130,16 +130,16 @@ fn among_others(
 }
 
 /// Pods that a recreated Deployment has yet to start.
-pub(in crate::rollout) fn pods_to_come(
-    traveller: StepContext<'_>,
+pub(in crate::rollout) fn pending_pods(
+    context: StepContext<'_>,
     recreation: &Recreation,
     answers: &LookupResults,
 ) -> Option<PodSet> {
-    let ObservedObject::There(object) = look(answers, &deployment_question(traveller, recreation)) else { return None };
-    let is_new = selector_of(object).as_ref() == Some(&selector(traveller, recreation));
+    let ObservedObject::There(object) = observed(answers, &deployment_lookup(context, recreation)) else { return None };
+    let is_new = selector_of(object).as_ref() == Some(&selector(context, recreation));
     let number = |path: &str| object.pointer(path).and_then(Value::as_i64);
     let has_them = number("/status/replicas").unwrap_or_default() >= number("/spec/replicas").unwrap_or(1);
-    let limits = list(answers, &limit_ranges(traveller)).unwrap_or_default();
+    let limits = list(answers, &limit_ranges(context)).unwrap_or_default();
     (!is_new || !has_them).then(|| PodSet::of(object, limits))
 }
 
@@ -168,20 +168,20 @@ fn scales(autoscaler: &Value, name: &str) -> bool {
     (target("kind"), target("name")) == ("Deployment", name)
 }
 
-fn all(traveller: StepContext<'_>, resource: &ResourceName) -> LookupRequest {
-    LookupRequest::of_all(resource, traveller.object.namespace())
+fn all(context: StepContext<'_>, resource: &ResourceName) -> LookupRequest {
+    LookupRequest::of_all(resource, context.object.namespace())
 }
 
-fn quotas(traveller: StepContext<'_>) -> LookupRequest {
-    all(traveller, &resource("resourcequotas", ""))
+fn quotas(context: StepContext<'_>) -> LookupRequest {
+    all(context, &resource("resourcequotas", ""))
 }
 
-fn limit_ranges(traveller: StepContext<'_>) -> LookupRequest {
-    all(traveller, &resource("limitranges", ""))
+fn limit_ranges(context: StepContext<'_>) -> LookupRequest {
+    all(context, &resource("limitranges", ""))
 }
 
-fn autoscalers(traveller: StepContext<'_>) -> LookupRequest {
-    all(traveller, &resource("horizontalpodautoscalers", "autoscaling"))
+fn autoscalers(context: StepContext<'_>) -> LookupRequest {
+    all(context, &resource("horizontalpodautoscalers", "autoscaling"))
 }
 
 fn resource(plural: &str, group: &str) -> ResourceName {

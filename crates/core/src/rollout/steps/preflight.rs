@@ -2,9 +2,9 @@
 
 use super::annotations::BECAME;
 use super::convert::conversion_lookup;
-use super::observation::{deployment_question, recreations, target_question};
-use super::observed_object::{ObservedObject, annotation, goes, look};
-use super::obstacles::{obstacle, obstacle_questions, pods_to_come};
+use super::observation::{deployment_lookup, recreations, target_lookup};
+use super::observed_object::{ObservedObject, annotation, observed, terminating_message};
+use super::obstacles::{obstacle, obstacle_lookups, pending_pods};
 use super::quota::PodSet;
 use super::step_outcome::PreflightFailure;
 use crate::definition::{ObjectAction, WorkflowStep};
@@ -13,70 +13,72 @@ use crate::rollout::lookup_results::{ConversionOutcome, LookupResults};
 use crate::rollout::step_context::StepContext;
 
 /// Lookups before the first step.
-pub(in crate::rollout) fn ahead_questions(traveller: StepContext<'_>) -> Vec<LookupRequest> {
-    let mut questions = Vec::new();
-    for act in traveller.steps().iter().filter_map(WorkflowStep::beside).map(|step| &step.act) {
+pub(in crate::rollout) fn preflight_lookups(context: StepContext<'_>) -> Vec<LookupRequest> {
+    let mut lookups = Vec::new();
+    for act in context.steps().iter().filter_map(WorkflowStep::object_step).map(|step| &step.act) {
         match act {
             ObjectAction::Convert => {
-                questions.extend(target_question(traveller));
-                questions.extend(conversion_lookup(traveller));
+                lookups.extend(target_lookup(context));
+                lookups.extend(conversion_lookup(context));
             }
             ObjectAction::Recreate(recreation) => {
-                questions.extend(obstacle_questions(traveller, recreation));
+                lookups.extend(obstacle_lookups(context, recreation));
             }
             _ => {}
         }
     }
-    questions
+    lookups
 }
 
 /// The reason why an object must not begin its workflow, or must wait. `others` are Pods about to start in the same
 /// namespace.
 pub(in crate::rollout) fn refused_ahead(
-    traveller: StepContext<'_>,
+    context: StepContext<'_>,
     answers: &LookupResults,
     others: &[PodSet],
 ) -> Option<PreflightFailure> {
-    traveller.steps().iter().filter_map(WorkflowStep::beside).find_map(|step| match &step.act {
-        ObjectAction::Convert => conversion(traveller, answers),
-        ObjectAction::Recreate(recreation) => obstacle(traveller, recreation, answers, others),
-        ObjectAction::DeleteSource => made_again(traveller),
+    context.steps().iter().filter_map(WorkflowStep::object_step).find_map(|step| match &step.act {
+        ObjectAction::Convert => conversion(context, answers),
+        ObjectAction::Recreate(recreation) => obstacle(context, recreation, answers, others),
+        ObjectAction::DeleteSource => made_again(context),
         _ => None,
     })
 }
 
 /// Pods yet to start for an object in flight, or about to begin.
-pub(in crate::rollout) fn pods_ahead(traveller: StepContext<'_>, answers: &LookupResults) -> Vec<PodSet> {
-    recreations(traveller.steps()).filter_map(|recreation| pods_to_come(traveller, recreation, answers)).collect()
+pub(in crate::rollout) fn pods_ahead(context: StepContext<'_>, answers: &LookupResults) -> Vec<PodSet> {
+    recreations(context.steps()).filter_map(|recreation| pending_pods(context, recreation, answers)).collect()
 }
 
 /// Lookups for [`pods_ahead`] of an object that has begun.
-pub(in crate::rollout) fn pods_questions(traveller: StepContext<'_>) -> Vec<LookupRequest> {
+pub(in crate::rollout) fn pods_lookups(context: StepContext<'_>) -> Vec<LookupRequest> {
     // Pods of earlier steps have started.
-    let steps = traveller.steps().get(traveller.leg.done.saturating_sub(1)..).unwrap_or_default();
-    recreations(steps).map(|recreation| deployment_question(traveller, recreation)).collect()
+    let steps = context.steps().get(context.wave_progress.done.saturating_sub(1)..).unwrap_or_default();
+    recreations(steps).map(|recreation| deployment_lookup(context, recreation)).collect()
 }
 
 /// The manager that would create the object again after its deletion.
-fn made_again(traveller: StepContext<'_>) -> Option<PreflightFailure> {
-    let manager = traveller.object.git.as_ref().filter(|_| !traveller.rollout.take_over)?;
+fn made_again(context: StepContext<'_>) -> Option<PreflightFailure> {
+    let manager = context.object.git.as_ref().filter(|_| !context.rollout.take_over)?;
     Some(PreflightFailure::Refused(format!(
         "{manager} sets the object, and would make it again once it is deleted: take it out of Git, and leave it in the \
          cluster; where nobody applies it any more, say takeOver: true in the StagedRollout"
     )))
 }
 
-fn conversion(traveller: StepContext<'_>, answers: &LookupResults) -> Option<PreflightFailure> {
-    let target = target_question(traveller)?;
-    match look(answers, &target) {
+fn conversion(context: StepContext<'_>, answers: &LookupResults) -> Option<PreflightFailure> {
+    let target = target_lookup(context)?;
+    match observed(answers, &target) {
         ObservedObject::Unknown(why) => return Some(PreflightFailure::Waits(why)),
-        ObservedObject::Going(object) => return Some(PreflightFailure::Waits(goes(&target, object))),
-        ObservedObject::There(object) if annotation(object, BECAME) != Some(traveller.object.uid()) => {
+        ObservedObject::Terminating(object) => {
+            return Some(PreflightFailure::Waits(terminating_message(&target, object)));
+        }
+        ObservedObject::There(object) if annotation(object, BECAME) != Some(context.object.uid()) => {
             return Some(PreflightFailure::Refused(format!("{target} is there, and was not made of this object")));
         }
         ObservedObject::There(_) | ObservedObject::Absent => {}
     }
-    match answers.conversion_of(&conversion_lookup(traveller)?) {
+    match answers.conversion_of(&conversion_lookup(context)?) {
         Some(ConversionOutcome::Object(..)) => None,
         Some(ConversionOutcome::Refused(why)) => Some(PreflightFailure::Refused(why.clone())),
         Some(ConversionOutcome::Waits(why)) => Some(PreflightFailure::Waits(why.clone())),

@@ -56,7 +56,7 @@ impl PodSet {
 pub(super) fn no_room(quotas: &[Value], pods: &PodSet, others: &[PodSet]) -> Option<PreflightFailure> {
     quotas.iter().find_map(|quota| {
         let counts = counts(quota, pods);
-        let beside: Vec<&PodSet> = others.iter().filter(|other| self::counts(quota, other) != Counts::No).collect();
+        let concurrent: Vec<&PodSet> = others.iter().filter(|other| self::counts(quota, other) != Counts::No).collect();
         if counts == Counts::No {
             return None;
         }
@@ -65,20 +65,20 @@ pub(super) fn no_room(quotas: &[Value], pods: &PodSet, others: &[PodSet]) -> Opt
                 |path: &str| quota.pointer(path).and_then(|all| all.get(name)?.as_str()).and_then(quantity);
             let hard = number("/spec/hard")?;
             let left = hard - number("/status/used").unwrap_or_default();
-            let more: f64 = beside.iter().map(|other| other.need(name)).sum();
-            let told = format!(
+            let more: f64 = concurrent.iter().map(|other| other.need(name)).sum();
+            let message = format!(
                 "for a while it needs a second set of Pods, and resourcequotas {} leaves {} of {name}, where {need} are \
                  needed",
                 text(quota, "/metadata/name"),
                 left.max(0.0),
             );
             match (*need > left + ROUNDING, counts) {
-                (true, Counts::Yes) => Some(PreflightFailure::Refused(format!("{told}: raise it for so long"))),
+                (true, Counts::Yes) => Some(PreflightFailure::Refused(format!("{message}: raise it for so long"))),
                 (true, _) => Some(PreflightFailure::Waits(format!(
-                    "{told}, if its scopes count them (they apply once the objects exist): raise it for the rollout"
+                    "{message}, if its scopes count them (they apply once the objects exist): raise it for the rollout"
                 ))),
                 (false, _) if need + more > left + ROUNDING => Some(PreflightFailure::Waits(format!(
-                    "{told}, and {more} for what is under way beside it: it waits for that"
+                    "{message}, and {more} for what is under way beside it: it waits for that"
                 ))),
                 (false, _) => None,
             }
@@ -333,9 +333,9 @@ mod tests {
     fn neighbour_pods_use_quota() {
         let pods = PodSet::of(&deployment(asking()), &[]);
         let quota = [quota(json!({"pods": "9"}), json!({"pods": "4"}))];
-        let beside = vec![pods.clone(); 2];
-        assert_eq!(no_room(&quota, &pods, &beside[..1]), None);
-        let why = no_room(&quota, &pods, &beside).unwrap();
+        let concurrent = vec![pods.clone(); 2];
+        assert_eq!(no_room(&quota, &pods, &concurrent[..1]), None);
+        let why = no_room(&quota, &pods, &concurrent).unwrap();
         assert!(
             matches!(&why, PreflightFailure::Waits(why) if why.contains("and 4 for what is under way beside it")),
             "{why:?}"

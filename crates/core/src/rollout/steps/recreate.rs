@@ -11,9 +11,9 @@ use serde_json::json;
 use super::annotations::RESTORED;
 use super::delete::{orphans, revisions};
 use super::object_write::{ObjectCall, Propagation, ReplacementObject};
-use super::observation::{deployment_question, selector, selector_again};
+use super::observation::{deployment_lookup, selector, selector_again};
 use super::observed_object::{ObservedObject, annotation, list, text};
-use super::obstacles::{is_anothers, obstacle, obstacle_questions, stands_against};
+use super::obstacles::{is_anothers, obstacle, obstacle_lookups, stands_against};
 use super::recreation_source::{SavedDeployment, restored, revision_name, saved, saved_again, selector_of};
 use super::step_outcome::{ObjectStepInput, StepOutcome};
 use super::wait::not_rolled_out;
@@ -24,47 +24,44 @@ use crate::rollout::lookup_request::LookupRequest;
 use crate::rollout::step_context::StepContext;
 use serde_json::Value;
 
-pub(super) fn questions(traveller: StepContext<'_>, step: usize, recreation: &Recreation) -> Vec<LookupRequest> {
-    let mut questions = vec![
-        deployment_question(traveller, recreation),
-        revision_question(traveller, step),
-        pods_question(traveller, recreation),
-    ];
-    if is_at_hand(traveller, step) || traveller.is_again() {
-        questions.extend(obstacle_questions(traveller, recreation));
+pub(super) fn lookups(context: StepContext<'_>, step: usize, recreation: &Recreation) -> Vec<LookupRequest> {
+    let mut lookups =
+        vec![deployment_lookup(context, recreation), revision_lookup(context, step), pods_lookup(context, recreation)];
+    if is_at_hand(context, step) || context.is_again() {
+        lookups.extend(obstacle_lookups(context, recreation));
     }
-    questions
+    lookups
 }
 
 /// True if the step is the next one in forward direction.
-fn is_at_hand(traveller: StepContext<'_>, step: usize) -> bool {
-    traveller.leg.done == step
+fn is_at_hand(context: StepContext<'_>, step: usize) -> bool {
+    context.wave_progress.done == step
 }
 
-fn revision_question(traveller: StepContext<'_>, step: usize) -> LookupRequest {
-    let name = revision_name(traveller.object.uid(), traveller.step_name(step));
-    LookupRequest::of_object(&revisions(), traveller.object.namespace(), &name)
+fn revision_lookup(context: StepContext<'_>, step: usize) -> LookupRequest {
+    let name = revision_name(context.object.uid(), context.step_name(step));
+    LookupRequest::of_object(&revisions(), context.object.namespace(), &name)
 }
 
 /// Lookup of the ReplicaSets of the new Deployment.
-fn pods_question(traveller: StepContext<'_>, recreation: &Recreation) -> LookupRequest {
-    let labels = told_labels(&selector(traveller, recreation));
-    LookupRequest::of_metadata(&replica_sets(), traveller.object.namespace(), &labels)
+fn pods_lookup(context: StepContext<'_>, recreation: &Recreation) -> LookupRequest {
+    let labels = label_selector(&selector(context, recreation));
+    LookupRequest::of_metadata(&replica_sets(), context.object.namespace(), &labels)
 }
 
 pub(super) fn forward(step: ObjectStepInput<'_>, recreation: &Recreation) -> StepOutcome {
-    let deployment = deployment_question(step.traveller, recreation);
-    let wanted = selector(step.traveller, recreation);
-    let seen = match step.look(&deployment) {
+    let deployment = deployment_lookup(step.context, recreation);
+    let wanted = selector(step.context, recreation);
+    let seen = match step.observed(&deployment) {
         ObservedObject::Unknown(why) => return StepOutcome::Waits(why),
-        ObservedObject::Going(_) => return StepOutcome::Waits(format!("{deployment} is being deleted")),
+        ObservedObject::Terminating(_) => return StepOutcome::Waits(format!("{deployment} is being deleted")),
         ObservedObject::There(object) => Some(object),
         ObservedObject::Absent => None,
     };
     let is_new = seen.is_some_and(|object| selector_of(object).as_ref() == Some(&wanted));
-    let revision = match step.look(&revision_question(step.traveller, step.step)) {
+    let revision = match step.observed(&revision_lookup(step.context, step.step)) {
         ObservedObject::Unknown(why) => return StepOutcome::Waits(why),
-        ObservedObject::Going(_) => return StepOutcome::Waits("what is saved of it is being deleted".to_owned()),
+        ObservedObject::Terminating(_) => return StepOutcome::Waits("what is saved of it is being deleted".to_owned()),
         ObservedObject::There(revision) => revision,
         ObservedObject::Absent if is_new => return StepOutcome::ByHand,
         ObservedObject::Absent => return unsaved(step, recreation, seen, &deployment),
@@ -95,7 +92,7 @@ fn is_known(deployment: &Value, saved: &SavedDeployment<'_>) -> bool {
 
 /// Obstacles may have appeared since the preflight: checked again before the save and before the deletion.
 fn in_the_way(step: ObjectStepInput<'_>, recreation: &Recreation) -> Option<StepOutcome> {
-    let now = is_at_hand(step.traveller, step.step).then(|| obstacle(step.traveller, recreation, step.answers, &[]));
+    let now = is_at_hand(step.context, step.step).then(|| obstacle(step.context, recreation, step.answers, &[]));
     now.flatten().map(|ahead| StepOutcome::Waits(ahead.into_why()))
 }
 
@@ -109,28 +106,28 @@ fn unsaved(
     let Some(old) = old else {
         return StepOutcome::Waits(format!("{deployment} is not there, and nothing is saved of it"));
     };
-    if let Some(why) = is_anothers(step.traveller, old) {
+    if let Some(why) = is_anothers(step.context, old) {
         return StepOutcome::Stuck(format!("{deployment} {why}"));
     }
     if let Some(waits) = in_the_way(step, recreation) {
         return waits;
     }
-    let wanted = &selector(step.traveller, recreation);
-    let name = revision_name(step.uid(), step.traveller.step_name(step.step));
+    let wanted = &selector(step.context, recreation);
+    let name = revision_name(step.uid(), step.context.step_name(step.step));
     step.next(&revisions(), None, &name, ObjectCall::Create(saved(&name, step.uid(), old, wanted)))
 }
 
 pub(super) fn back(step: ObjectStepInput<'_>, recreation: &Recreation) -> StepOutcome {
-    let deployment = deployment_question(step.traveller, recreation);
-    let seen = match step.look(&deployment) {
+    let deployment = deployment_lookup(step.context, recreation);
+    let seen = match step.observed(&deployment) {
         ObservedObject::Unknown(why) => return StepOutcome::Waits(why),
-        ObservedObject::Going(_) => return StepOutcome::Waits(format!("{deployment} is being deleted")),
+        ObservedObject::Terminating(_) => return StepOutcome::Waits(format!("{deployment} is being deleted")),
         ObservedObject::There(object) => Some(object),
         ObservedObject::Absent => None,
     };
-    let revision = match step.look(&revision_question(step.traveller, step.step)) {
+    let revision = match step.observed(&revision_lookup(step.context, step.step)) {
         ObservedObject::Unknown(why) => return StepOutcome::Waits(why),
-        ObservedObject::Going(_) => return StepOutcome::Waits("what is saved of it is being deleted".to_owned()),
+        ObservedObject::Terminating(_) => return StepOutcome::Waits("what is saved of it is being deleted".to_owned()),
         ObservedObject::There(revision) => revision,
         // The step has not begun, or everything is restored; or the saved state is missing.
         ObservedObject::Absent => {
@@ -143,12 +140,12 @@ pub(super) fn back(step: ObjectStepInput<'_>, recreation: &Recreation) -> StepOu
         return step.next(&recreation.resource, None, name, ObjectCall::Succeed(restored(&saved)));
     };
     if selector_of(object) == selector_of(saved.made()) {
-        if step.traveller.is_again() && !saved.is_made(object) {
+        if step.context.is_again() && !saved.is_made(object) {
             // It changed since: the saved state is stale.
             return step.delete(&revisions(), None, revision, Propagation::Background);
         }
-        let was = selector_again(step.traveller, recreation);
-        let ahead = was.and_then(|was| stands_against(step.traveller, recreation, &was, step.answers, &[]));
+        let was = selector_again(step.context, recreation);
+        let ahead = was.and_then(|was| stands_against(step.context, recreation, &was, step.answers, &[]));
         if let Some(ahead) = ahead {
             return StepOutcome::Waits(ahead.into_why());
         }
@@ -162,7 +159,7 @@ pub(super) fn back(step: ObjectStepInput<'_>, recreation: &Recreation) -> StepOu
     if let Some(why) = not_rolled_out(object) {
         return StepOutcome::Waits(format!("{deployment}: {why}"));
     }
-    let pods = match list(step.answers, &pods_question(step.traveller, recreation)) {
+    let pods = match list(step.answers, &pods_lookup(step.context, recreation)) {
         Ok(all) => orphans(step, &replica_sets(), all),
         Err(why) => return StepOutcome::Waits(why),
     };
@@ -174,14 +171,14 @@ pub(super) fn back(step: ObjectStepInput<'_>, recreation: &Recreation) -> StepOu
 
 /// The next action of a revert without saved state of the Deployment.
 fn unsaved_again(step: ObjectStepInput<'_>, recreation: &Recreation, deployment: &Value) -> Option<StepOutcome> {
-    let is_new = selector_of(deployment) == Some(selector(step.traveller, recreation));
-    let Some(was) = selector_again(step.traveller, recreation).filter(|_| is_new) else {
+    let is_new = selector_of(deployment) == Some(selector(step.context, recreation));
+    let Some(was) = selector_again(step.context, recreation).filter(|_| is_new) else {
         return unmark(step, recreation, deployment);
     };
-    if let Some(ahead) = stands_against(step.traveller, recreation, &was, step.answers, &[]) {
+    if let Some(ahead) = stands_against(step.context, recreation, &was, step.answers, &[]) {
         return Some(StepOutcome::Waits(ahead.into_why()));
     }
-    let name = revision_name(step.uid(), step.traveller.step_name(step.step));
+    let name = revision_name(step.uid(), step.context.step_name(step.step));
     let saved = saved_again(&name, step.uid(), deployment, &was);
     Some(step.next(&revisions(), None, &name, ObjectCall::Create(saved)))
 }
@@ -201,12 +198,12 @@ fn unmark(step: ObjectStepInput<'_>, recreation: &Recreation, deployment: &Value
 /// Deletes a Deployment to recreate it. Its Pods and ReplicaSets remain.
 fn makes_way(step: ObjectStepInput<'_>, recreation: &Recreation, deployment: &Value, object: Value) -> StepOutcome {
     let ResourceName { plural, group } = replica_sets();
-    let labels = told_labels(&selector_of(deployment).unwrap_or_default());
+    let labels = label_selector(&selector_of(deployment).unwrap_or_default());
     step.makes_way(&recreation.resource, deployment, ReplacementObject { object, owned: (plural, group), labels })
 }
 
 /// Labels in the syntax of `kubectl -l`.
-fn told_labels(labels: &BTreeMap<String, String>) -> String {
+fn label_selector(labels: &BTreeMap<String, String>) -> String {
     let labels: Vec<String> = labels.iter().map(|(label, value)| format!("{label}={value}")).collect();
     labels.join(",")
 }

@@ -24,11 +24,17 @@ pub(in crate::rollout) fn rights_of(
         ObjectAction::Convert => {
             let has_facts = pair.is_some_and(|pair| !pair.facts.is_empty());
             let secrets = has_facts.then(|| (named("secrets", ""), GET));
-            let told = pair.is_some_and(SourceAndTargetKind::tells_owners).then_some(source.clone()).flatten();
-            let told = told.map(|it| (named(&format!("{}/status", it.plural), &it.group), PATCH));
+            let status_resource =
+                pair.is_some_and(SourceAndTargetKind::writes_refusals).then_some(source.clone()).flatten();
+            let status_resource = status_resource.map(|it| (named(&format!("{}/status", it.plural), &it.group), PATCH));
             // A revert reads the object before it deletes the replacement.
             let own = some(source, GET);
-            some(target, &["get", "create", "delete"]).into_iter().chain(own).chain(secrets).chain(told).collect()
+            some(target, &["get", "create", "delete"])
+                .into_iter()
+                .chain(own)
+                .chain(secrets)
+                .chain(status_resource)
+                .collect()
         }
         ObjectAction::Recreate(recreation) => {
             let mut all: Vec<(ResourceName, &'static [&'static str])> = vec![

@@ -4,9 +4,9 @@ use serde_json::{Map, Value, json};
 
 use super::annotations::{BECAME, FIRST_GENERATION, GENERATION, RETURNED};
 use super::object_write::ObjectCall;
-use super::observation::{object_question, target_question};
-use super::observed_object::{ObservedObject, annotation, goes, text};
-use super::revert_preflight::{behind, behind_questions};
+use super::observation::{object_lookup, target_lookup};
+use super::observed_object::{ObservedObject, annotation, terminating_message, text};
+use super::revert_preflight::{behind, revert_preflight_lookups};
 use super::step_outcome::{ObjectStepInput, StepOutcome};
 use crate::definition::{Path, StepObject};
 use crate::rollout::fleet_rollout::Rollout;
@@ -19,38 +19,41 @@ use crate::rollout::status::InFlightObject;
 use crate::rollout::step_context::StepContext;
 
 /// Lookups for an object to recreate.
-pub(in crate::rollout) fn questions_again(rollout: &Rollout, reservation: &InFlightObject) -> Vec<LookupRequest> {
-    let (Some(pair), Some(target)) = (rollout.pair.as_deref(), reservation.target.as_deref()) else {
+pub(in crate::rollout) fn recreation_lookups(
+    rollout: &Rollout,
+    in_flight_object: &InFlightObject,
+) -> Vec<LookupRequest> {
+    let (Some(pair), Some(target)) = (rollout.pair.as_deref(), in_flight_object.target.as_deref()) else {
         return Vec::new();
     };
-    let (namespace, name) = reservation.place();
+    let (namespace, name) = in_flight_object.place();
     let both = [&pair.source, &pair.target].map(|kind| LookupRequest::of_paired(kind, namespace, name));
     both.into_iter().chain([LookupRequest::of_replacement(&pair.target, namespace, name, target, &[])]).collect()
 }
 
 /// Lookups for a recreated object that its replacement does not name yet.
-pub(super) fn questions(traveller: StepContext<'_>, step: usize) -> Vec<LookupRequest> {
-    target_question(traveller).into_iter().chain(behind_questions(traveller, step)).collect()
+pub(super) fn lookups(context: StepContext<'_>, step: usize) -> Vec<LookupRequest> {
+    target_lookup(context).into_iter().chain(revert_preflight_lookups(context, step)).collect()
 }
 
 /// Recreates the object, then updates the annotation of the replacement. The preflight runs before further reverts.
 pub(super) fn back(step: ObjectStepInput<'_>) -> StepOutcome {
-    match &step.traveller.object.former {
-        Some(target) => made_anew(step, target),
+    match &step.context.object.replacement_uid {
+        Some(target) => recreated_source(step, target),
         None => relinked(step).or_else(|| behind(step)).unwrap_or(StepOutcome::Done),
     }
 }
 
-fn made_anew(step: ObjectStepInput<'_>, target: &str) -> StepOutcome {
-    let object = step.traveller.object;
-    let own = object_question(step.traveller, &StepObject::Source);
-    let (Some(pair), Some(own), Some(became)) = (step.pair(), own, target_question(step.traveller)) else {
+fn recreated_source(step: ObjectStepInput<'_>, target: &str) -> StepOutcome {
+    let object = step.context.object;
+    let own = object_lookup(step.context, &StepObject::Source);
+    let (Some(pair), Some(own), Some(became)) = (step.pair(), own, target_lookup(step.context)) else {
         return StepOutcome::Stuck("nobody knows what the object has become".to_owned());
     };
-    match step.look(&own) {
+    match step.observed(&own) {
         ObservedObject::Unknown(why) => return StepOutcome::Waits(why),
-        ObservedObject::Going(object) => return StepOutcome::Waits(goes(&own, object)),
-        ObservedObject::There(found) if says_again(found, object.uid()) => {
+        ObservedObject::Terminating(object) => return StepOutcome::Waits(terminating_message(&own, object)),
+        ObservedObject::There(found) if is_recreation_of(found, object.uid()) => {
             return StepOutcome::Waits(format!("{own} is made anew"));
         }
         ObservedObject::There(_) => {
@@ -58,15 +61,15 @@ fn made_anew(step: ObjectStepInput<'_>, target: &str) -> StepOutcome {
         }
         ObservedObject::Absent => {}
     }
-    match step.look(&became) {
+    match step.observed(&became) {
         ObservedObject::Unknown(why) => return StepOutcome::Waits(why),
         ObservedObject::There(found) if text(found, "/metadata/uid") == target => {}
-        ObservedObject::There(_) | ObservedObject::Going(_) | ObservedObject::Absent => {
+        ObservedObject::There(_) | ObservedObject::Terminating(_) | ObservedObject::Absent => {
             return StepOutcome::Waits(format!("{became}, which was made of the object, is not there"));
         }
     }
-    let question = LookupRequest::of_replacement(&pair.target, step.namespace(), object.name(), target, &[]);
-    match step.answers.conversion_of(&question) {
+    let lookup = LookupRequest::of_replacement(&pair.target, step.namespace(), object.name(), target, &[]);
+    match step.answers.conversion_of(&lookup) {
         Some(ConversionOutcome::Object(made, generation)) => {
             let shared = SharedMetadata::of(made, pair);
             let made = marked(step, made, (target, *generation, shared));
@@ -79,7 +82,7 @@ fn made_anew(step: ObjectStepInput<'_>, target: &str) -> StepOutcome {
 }
 
 /// True if an object was recreated in place of this one.
-fn says_again(object: &Value, uid: &str) -> bool {
+fn is_recreation_of(object: &Value, uid: &str) -> bool {
     let again = annotation(object, ANNOTATION).and_then(RolloutAnnotation::read).and_then(|mark| mark.again);
     again.is_some_and(|again| again.of == uid)
 }
@@ -92,12 +95,15 @@ fn marked(
     (target, generation, shared): (&str, Option<i64>, SharedMetadata),
 ) -> Value {
     let mut object = object.clone();
-    for (field, value) in step.traveller.left() {
+    for (field, value) in step.context.left() {
         put(&mut object, &field, value);
     }
     let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) else { return object };
     let annotations = metadata.entry("annotations").or_insert_with(|| Value::Object(Map::new()));
-    let mark = step.traveller.mark_again(target, generation, shared).and_then(|mark| serde_json::to_string(&mark).ok());
+    let mark = step
+        .context
+        .recreated_annotation(target, generation, shared)
+        .and_then(|mark| serde_json::to_string(&mark).ok());
     if let (Some(annotations), Some(mark)) = (annotations.as_object_mut(), mark) {
         annotations.insert(ANNOTATION.to_owned(), json!(mark));
     }
@@ -128,26 +134,26 @@ pub(super) fn linked<'a>(step: ObjectStepInput<'a>, target: &LookupRequest) -> R
     if let Some(relinked) = relinked(step) {
         return Err(relinked);
     }
-    Err(StepOutcome::Waits(match step.look(target) {
+    Err(StepOutcome::Waits(match step.observed(target) {
         ObservedObject::Unknown(why) => why,
         ObservedObject::There(object) if annotation(object, BECAME) == Some(step.uid()) => return Ok(object),
         ObservedObject::There(_) => format!(
             "{target} does not say any more that it was made of this object: set its annotation {BECAME} to {}, or go back",
             step.uid()
         ),
-        ObservedObject::Going(object) => goes(target, object),
+        ObservedObject::Terminating(object) => terminating_message(target, object),
         ObservedObject::Absent => format!("{target}, which was made of this object, is not there"),
     }))
 }
 
 /// The patch that makes a replacement refer to the recreated object. `None` if it does already, or has another source.
 pub(super) fn relinked(step: ObjectStepInput<'_>) -> Option<StepOutcome> {
-    let again = step.traveller.object.mark_of(step.traveller.rollout)?.again.as_ref()?;
-    let (pair, target) = (step.pair()?, target_question(step.traveller)?);
-    let found = match step.look(&target) {
+    let again = step.context.object.annotation_of(step.context.rollout)?.again.as_ref()?;
+    let (pair, target) = (step.pair()?, target_lookup(step.context)?);
+    let found = match step.observed(&target) {
         ObservedObject::Unknown(why) => return Some(StepOutcome::Waits(why)),
         ObservedObject::Absent => return None,
-        ObservedObject::There(object) | ObservedObject::Going(object) => object,
+        ObservedObject::There(object) | ObservedObject::Terminating(object) => object,
     };
     if annotation(found, BECAME) != Some(again.of.as_str()) {
         return None;

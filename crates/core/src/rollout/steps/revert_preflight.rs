@@ -1,8 +1,8 @@
 //! The preflight of a rollback of a recreated object: with an obstacle, its replacement keeps everything.
 
-use super::observation::{deployment_question, recreations, selector_again};
+use super::observation::{deployment_lookup, recreations, selector_again};
 use super::observed_object::ObservedObject;
-use super::obstacles::{beside_it, obstacle_questions};
+use super::obstacles::{obstacle_lookups, obstacles_around};
 use super::recreation_source::selector_of;
 use super::step_outcome::{ObjectStepInput, StepOutcome};
 use crate::definition::Recreation;
@@ -10,26 +10,26 @@ use crate::rollout::lookup_request::LookupRequest;
 use crate::rollout::step_context::StepContext;
 
 /// Lookups before a step of the object is reverted.
-pub(super) fn behind_questions(traveller: StepContext<'_>, step: usize) -> Vec<LookupRequest> {
-    if !traveller.is_again() {
+pub(super) fn revert_preflight_lookups(context: StepContext<'_>, step: usize) -> Vec<LookupRequest> {
+    if !context.is_again() {
         return Vec::new();
     }
-    let before = recreations(traveller.steps().get(..step).unwrap_or_default());
-    before.flat_map(|recreation| obstacle_questions(traveller, recreation)).collect()
+    let before = recreations(context.steps().get(..step).unwrap_or_default());
+    before.flat_map(|recreation| obstacle_lookups(context, recreation)).collect()
 }
 
 /// The reason to delay a revert: an earlier step could not be reverted afterwards.
 pub(super) fn behind(step: ObjectStepInput<'_>) -> Option<StepOutcome> {
-    let mut before = recreations(step.traveller.steps().get(..step.step).unwrap_or_default());
+    let mut before = recreations(step.context.steps().get(..step.step).unwrap_or_default());
     before.find_map(|recreation| against(step, recreation))
 }
 
 fn against(step: ObjectStepInput<'_>, recreation: &Recreation) -> Option<StepOutcome> {
-    let was = selector_again(step.traveller, recreation)?;
-    let question = deployment_question(step.traveller, recreation);
-    let object = match step.look(&question) {
+    let was = selector_again(step.context, recreation)?;
+    let lookup = deployment_lookup(step.context, recreation);
+    let object = match step.observed(&lookup) {
         ObservedObject::Unknown(why) => return Some(StepOutcome::Waits(why)),
-        ObservedObject::Going(_) => return Some(StepOutcome::Waits(format!("{question} is being deleted"))),
+        ObservedObject::Terminating(_) => return Some(StepOutcome::Waits(format!("{lookup} is being deleted"))),
         // The Deployment does not exist.
         ObservedObject::Absent => return None,
         ObservedObject::There(object) => object,
@@ -37,6 +37,6 @@ fn against(step: ObjectStepInput<'_>, recreation: &Recreation) -> Option<StepOut
     if selector_of(object).as_ref() == Some(&was) {
         return None;
     }
-    let ahead = beside_it(step.traveller, recreation, (object, &was), step.answers, &[])?;
+    let ahead = obstacles_around(step.context, recreation, (object, &was), step.answers, &[])?;
     Some(StepOutcome::Waits(ahead.into_why()))
 }

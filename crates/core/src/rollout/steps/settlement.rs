@@ -7,7 +7,7 @@
 use serde_json::Value;
 
 use super::controller_reference::controller;
-use super::observed_object::{is_going, text};
+use super::observed_object::{is_terminating, text};
 use crate::rollout::managed_fields::{latest, writers};
 use crate::rollout::moment::wall;
 
@@ -15,7 +15,7 @@ use crate::rollout::moment::wall;
 /// `now` the time of the API server in RFC 3339. `None` if all dependents would remain.
 #[must_use]
 pub fn not_left_behind<'v>(all: impl IntoIterator<Item = &'v Value>, uid: &str, now: &str) -> Option<String> {
-    all.into_iter().filter(|one| !is_going(one)).find_map(|one| {
+    all.into_iter().filter(|one| !is_terminating(one)).find_map(|one| {
         let name = text(one, "/metadata/name");
         let Some((_, by)) = controller(one) else {
             return Some(format!("{name} is about to belong to it"));
@@ -23,9 +23,9 @@ pub fn not_left_behind<'v>(all: impl IntoIterator<Item = &'v Value>, uid: &str, 
         // Without known age, a dependent counts as new.
         let since = since(one, uid).and_then(wall);
         let age = wall(now).zip(since).map_or(0, |(now, since)| now.saturating_sub(since));
-        (by == uid && age < HEARD).then(|| {
+        (by == uid && age < OBSERVED_WITHIN).then(|| {
             format!(
-                "{name} has belonged to it for {age} s: the garbage collector may hear of that as late as {HEARD} s after, and \
+                "{name} has belonged to it for {age} s: the garbage collector may hear of that as late as {OBSERVED_WITHIN} s after, and \
                  would delete it with its Pods"
             )
         })
@@ -39,7 +39,7 @@ fn since<'v>(object: &'v Value, uid: &str) -> Option<&'v str> {
 }
 
 /// Seconds after which the garbage collector has observed all changes: many times its usual delay.
-const HEARD: u64 = 10;
+const OBSERVED_WITHIN: u64 = 10;
 
 #[cfg(test)]
 mod tests {

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::object_write::{ObjectCall, ObjectWrite, PreconditionObject, Propagation, Replacement, ReplacementObject};
-use super::observed_object::{ObservedObject, look};
+use super::observed_object::{ObservedObject, observed};
 use crate::apimachinery::ResourceName;
 use crate::rollout::kinds::{PairedKind, SourceAndTargetKind};
 use crate::rollout::lookup_request::LookupRequest;
@@ -49,7 +49,7 @@ impl PreflightFailure {
 /// A step of an object, with lookup results about other objects.
 #[derive(Clone, Copy)]
 pub(in crate::rollout) struct ObjectStepInput<'a> {
-    pub(in crate::rollout) traveller: StepContext<'a>,
+    pub(in crate::rollout) context: StepContext<'a>,
     /// The index of the step.
     pub(in crate::rollout) step: usize,
     pub(in crate::rollout) answers: &'a LookupResults,
@@ -57,7 +57,7 @@ pub(in crate::rollout) struct ObjectStepInput<'a> {
 
 impl<'a> ObjectStepInput<'a> {
     pub(super) fn namespace(self) -> Option<&'a str> {
-        self.traveller.object.namespace()
+        self.context.object.namespace()
     }
 
     /// The location of the object.
@@ -67,22 +67,22 @@ impl<'a> ObjectStepInput<'a> {
 
     /// The uid of the rollout's object.
     pub(super) fn uid(self) -> &'a str {
-        self.traveller.object.uid()
+        self.context.object.uid()
     }
 
     /// The source and target kind.
     pub(super) fn pair(self) -> Option<&'a SourceAndTargetKind> {
-        self.traveller.rollout.pair.as_deref()
+        self.context.rollout.pair.as_deref()
     }
 
     /// The observed state of one object.
-    pub(super) fn look(self, question: &LookupRequest) -> ObservedObject<'a> {
-        look(self.answers, question)
+    pub(super) fn observed(self, lookup: &LookupRequest) -> ObservedObject<'a> {
+        observed(self.answers, lookup)
     }
 
     /// The outcome of a failed lookup: an unreachable cluster is no problem of the object.
-    pub(super) fn unknown(self, question: &LookupRequest, why: String) -> StepOutcome {
-        if question.cluster.is_some() { StepOutcome::Away(why) } else { StepOutcome::Waits(why) }
+    pub(super) fn unknown(self, lookup: &LookupRequest, why: String) -> StepOutcome {
+        if lookup.cluster.is_some() { StepOutcome::Away(why) } else { StepOutcome::Waits(why) }
     }
 
     /// A call for an object.
@@ -112,7 +112,7 @@ impl<'a> ObjectStepInput<'a> {
             namespace: place.namespace.clone(),
             name: name.to_owned(),
             call,
-            of: self.traveller.object.title(),
+            of: self.context.object.title(),
             uid: self.uid().to_owned(),
         }))
     }
@@ -136,7 +136,7 @@ impl<'a> ObjectStepInput<'a> {
         successor: ReplacementObject,
     ) -> StepOutcome {
         let replacement = Some(Box::new(Replacement::Successor(successor)));
-        self.goes(&self.home(), (resource, None), object, (Propagation::Orphan, replacement))
+        self.delete_with(&self.home(), (resource, None), object, (Propagation::Orphan, replacement))
     }
 
     /// Deletes one of two objects if unchanged and if the other one exists; dependents remain.
@@ -150,13 +150,13 @@ impl<'a> ObjectStepInput<'a> {
             plural: other.resource.plural.clone(),
             group: other.resource.group.clone(),
             version: other.version().to_owned(),
-            name: self.traveller.object.name().to_owned(),
+            name: self.context.object.name().to_owned(),
             uid: uid.to_owned(),
             annotation: annotation.map(|name| (name.to_owned(), self.uid().to_owned())),
         };
         let replacement = Some(Box::new(Replacement::Counterpart(counterpart)));
         let named = (&kind.resource, Some(kind.version()));
-        self.goes(&self.home(), named, object, (Propagation::Orphan, replacement))
+        self.delete_with(&self.home(), named, object, (Propagation::Orphan, replacement))
     }
 
     /// Deletes an object at any location, if unchanged.
@@ -167,10 +167,10 @@ impl<'a> ObjectStepInput<'a> {
         object: &Value,
         propagation: Propagation,
     ) -> StepOutcome {
-        self.goes(place, named, object, (propagation, None))
+        self.delete_with(place, named, object, (propagation, None))
     }
 
-    fn goes(
+    fn delete_with(
         self,
         place: &ResolvedLocation,
         (resource, version): (&ResourceName, Option<&str>),

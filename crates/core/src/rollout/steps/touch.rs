@@ -9,26 +9,26 @@ use crate::rollout::mutation_state::MutationState;
 use crate::rollout::step_context::StepContext;
 
 /// Lookups of the objects to write.
-pub(in crate::rollout) fn questions(traveller: StepContext<'_>, readmission: &Touch) -> Vec<LookupRequest> {
-    let place = traveller.place_of(&readmission.place);
-    let names = readmission.names.iter().map(|name| traveller.filled_text(name));
+pub(in crate::rollout) fn lookups(context: StepContext<'_>, readmission: &Touch) -> Vec<LookupRequest> {
+    let place = context.place_of(&readmission.place);
+    let names = readmission.names.iter().map(|name| context.filled_text(name));
     names.map(|name| LookupRequest::of_mutated(&readmission.resource, &place, &name, &readmission.mutation)).collect()
 }
 
 pub(super) fn forward(step: ObjectStepInput<'_>, readmission: &Touch) -> StepOutcome {
-    let place = step.traveller.place_of(&readmission.place);
-    let names = readmission.names.iter().map(|name| step.traveller.filled_text(name));
-    for (question, name) in questions(step.traveller, readmission).into_iter().zip(names) {
-        match step.answers.mutated_of(&question) {
+    let place = step.context.place_of(&readmission.place);
+    let names = readmission.names.iter().map(|name| step.context.filled_text(name));
+    for (lookup, name) in lookups(step.context, readmission).into_iter().zip(names) {
+        match step.answers.mutated_of(&lookup) {
             Some(MutationState::Seen) => {}
             Some(MutationState::Unseen(_)) => {
                 let call = ObjectCall::Readmit(readmission.mutation.clone());
                 return step.next_at(&place, (&readmission.resource, None), &name, call);
             }
-            Some(MutationState::Absent) => return StepOutcome::Waits(format!("{question} is not there")),
-            Some(MutationState::Going) => return StepOutcome::Waits(format!("{question} is being deleted")),
-            Some(MutationState::Unknown(why)) => return StepOutcome::Waits(format!("{question}: {why}")),
-            None => return StepOutcome::Waits(format!("nobody has looked at {question}")),
+            Some(MutationState::Absent) => return StepOutcome::Waits(format!("{lookup} is not there")),
+            Some(MutationState::Terminating) => return StepOutcome::Waits(format!("{lookup} is being deleted")),
+            Some(MutationState::Unknown(why)) => return StepOutcome::Waits(format!("{lookup}: {why}")),
+            None => return StepOutcome::Waits(format!("nobody has looked at {lookup}")),
         }
     }
     StepOutcome::Done

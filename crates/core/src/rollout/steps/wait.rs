@@ -2,26 +2,26 @@
 
 use serde_json::Value;
 
-use super::observation::object_question;
-use super::observed_object::{ObservedObject, goes};
+use super::observation::object_lookup;
+use super::observed_object::{ObservedObject, terminating_message};
 use super::step_outcome::{ObjectStepInput, StepOutcome};
 use crate::definition::{StepObject, WaitedFor, unmet_of};
 
 pub(super) fn forward(step: ObjectStepInput<'_>, on: &StepObject, until: &WaitedFor) -> StepOutcome {
-    let Some(question) = object_question(step.traveller, on) else {
+    let Some(lookup) = object_lookup(step.context, on) else {
         return StepOutcome::Stuck("nobody knows what the object becomes".to_owned());
     };
-    let object = match step.look(&question) {
+    let object = match step.observed(&lookup) {
         ObservedObject::Unknown(why) => return StepOutcome::Waits(why),
-        ObservedObject::Absent => return StepOutcome::Waits(format!("{question} is not there")),
-        ObservedObject::Going(object) => return StepOutcome::Waits(goes(&question, object)),
+        ObservedObject::Absent => return StepOutcome::Waits(format!("{lookup} is not there")),
+        ObservedObject::Terminating(object) => return StepOutcome::Waits(terminating_message(&lookup, object)),
         ObservedObject::There(object) => object,
     };
     let unmet = match until {
         WaitedFor::Gate(gate) => unmet_of(gate, object),
         WaitedFor::RolledOut => not_rolled_out(object),
     };
-    unmet.map_or(StepOutcome::Done, |why| StepOutcome::Waits(format!("{question}: {why}")))
+    unmet.map_or(StepOutcome::Done, |why| StepOutcome::Waits(format!("{lookup}: {why}")))
 }
 
 /// The reason why a Deployment is not rolled out, by the rules of `kubectl rollout status`. Source: `kubectl

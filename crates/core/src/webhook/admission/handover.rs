@@ -29,7 +29,7 @@ pub(super) fn enter(kind: &Kind, settings: &Settings, write: &Write<'_>, from: O
     match object.and_then(|object| opted_out(&object, path, &refused)) {
         Some(annotation) => found.warnings.push(not_enforced(&field, &refused, annotation)),
         None => {
-            let why = told(settings, own, from.unwrap_or_default(), &refused);
+            let why = refusal_message(settings, own, from.unwrap_or_default(), &refused);
             found.errors.push(FieldError::invalid(field, &Json::string(own.as_str()), why));
         }
     }
@@ -37,14 +37,14 @@ pub(super) fn enter(kind: &Kind, settings: &Settings, write: &Write<'_>, from: O
 }
 
 /// A refusal with versions as written in the labels, so that the advice works with or without a leading `v`.
-fn told(settings: &Settings, own: &ControllerVersion, from: &str, refused: &Refused) -> String {
+fn refusal_message(settings: &Settings, own: &ControllerVersion, from: &str, refused: &Refused) -> String {
     let served = || settings.served.iter().map(ControllerVersion::as_str);
     let labels: Vec<&str> = [from, own.as_str()].into_iter().chain(served()).collect();
     let spelled = |version: &Version| {
         let is_it = |label: &&&str| upgrade::version(label).is_some_and(|label| label.cmp_precedence(version).is_eq());
         labels.iter().find(is_it).map_or_else(|| version.to_string(), |label| (*label).to_owned())
     };
-    let mut why = refused.told(spelled);
+    let mut why = refused.refusal_message(spelled);
     let next = refused.next.as_ref().map(spelled);
     match next.filter(|next| !settings.served.is_empty() && !served().any(|label| label == next)) {
         Some(next) => why.push_str(&format!(" ({next} is not served now)")),

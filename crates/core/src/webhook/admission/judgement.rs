@@ -122,7 +122,7 @@ impl<'k> Judging<'k> {
             let passed = errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
             self.count(rule, "overridden");
             self.judgement.audit.push(("overridden".to_owned(), excerpt(&format!("{reason}: {passed}"))));
-            self.say(&format!("handed over because of annotation {OVERRIDE}: {passed}"));
+            self.add_warning(&format!("handed over because of annotation {OVERRIDE}: {passed}"));
         }
         self.add(rule, found);
     }
@@ -130,7 +130,7 @@ impl<'k> Judging<'k> {
     /// Adds and counts a warning.
     pub(super) fn warn(&mut self, rule: &str, warning: &str) {
         self.count(rule, "warn");
-        self.say(warning);
+        self.add_warning(warning);
     }
 
     fn count(&mut self, rule: &str, effect: &'static str) {
@@ -138,7 +138,7 @@ impl<'k> Judging<'k> {
         self.judgement.verdicts.push(verdict);
     }
 
-    fn say(&mut self, warning: &str) {
+    fn add_warning(&mut self, warning: &str) {
         let warning: String = excerpt(warning).chars().take(WARNING).collect();
         if !self.judgement.warnings.contains(&warning) {
             self.judgement.warnings.push(warning);
@@ -156,7 +156,7 @@ impl<'k> Judging<'k> {
         if !refused {
             for error in self.judgement.audit_errors() {
                 if self.enforcement == Enforcement::Warn {
-                    self.say(&format!("not enforced yet: {error}"));
+                    self.add_warning(&format!("not enforced yet: {error}"));
                 }
             }
         }

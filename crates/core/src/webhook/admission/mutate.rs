@@ -170,7 +170,7 @@ fn overwritten_kept_fields(kind: &Kind, write: &Write<'_>) -> Vec<String> {
     };
     let keys = kind.versions.indices().filter_map(|version| kind.kept_annotation(version));
     let brought = keys.filter(|key| is_brought(kind, [&old, &new], key));
-    let told = brought.map(|key| {
+    let brought_warnings = brought.map(|key| {
         let version = key.strip_prefix(KEPT).unwrap_or(key);
         format!(
             "annotation {key} was changed by hand: what only {version} can say goes back to what it says, later edits \
@@ -178,7 +178,7 @@ fn overwritten_kept_fields(kind: &Kind, write: &Write<'_>) -> Vec<String> {
         )
     });
     let mut warnings: Vec<String> = Vec::new();
-    for warning in told {
+    for warning in brought_warnings {
         if !warnings.contains(&warning) {
             warnings.push(warning);
         }
@@ -285,7 +285,7 @@ fn stamped<'j>(new: &'j SentObject<'_>, annotations: &[Stamp]) -> Option<Object<
 
 /// Returns whether labels and annotations are valid maps. The API server itself rejects others.
 fn can_be_stamped(object: &Json<'_>) -> bool {
-    let maps = ["labels", "annotations"].map(|name| object.look(&["metadata", name]).map(|map| map.type_name()));
+    let maps = ["labels", "annotations"].map(|name| object.get_path(&["metadata", name]).map(|map| map.type_name()));
     let mut found = maps.into_iter().chain([metadata_type(object)]).flatten();
     found.all(|found| matches!(found, "object" | "null"))
 }
@@ -299,7 +299,7 @@ fn metadata_type(object: &Json<'_>) -> Option<&'static str> {
 
 /// The patch for the stamps, including absent maps.
 fn operations(object: &Json<'_>, stamps: Vec<Stamp>) -> Vec<PatchOperation> {
-    let map = |name: &str| object.look(&["metadata", name]);
+    let map = |name: &str| object.get_path(&["metadata", name]);
     let metadata = metadata_type(object);
     let add = |path: String| PatchOperation { op: "add", path, value: "{}".to_owned() };
     let mut patch: Vec<PatchOperation> = Vec::new();

@@ -16,7 +16,7 @@ pub(crate) fn misdirected(kind: &Kind, settings: &Settings, write: &Write<'_>) -
         Label::Other { version, .. } => settings.shadowed.iter().any(|shadowed| shadowed.as_str() == version),
         Label::Malformed => false,
     };
-    if labels.iter().flatten().any(is_ours) || old.is_some_and(SentObject::is_going) {
+    if labels.iter().flatten().any(is_ours) || old.is_some_and(SentObject::is_terminating) {
         return None;
     }
     let (own, key) = (settings.controller.as_ref()?.as_str(), &kind.admission.version_label);

@@ -99,7 +99,7 @@ fn written(opened: &OpenedWrite<'_, '_>, rollout: &HashedFields, field: &Path) -
 /// The value at a path. Null counts as absent.
 fn value<'o>(object: &'o Object<'_>, path: &Path) -> Option<Json<'o>> {
     let names: Vec<&str> = path.names().iter().map(AsRef::as_ref).collect();
-    object.root.look(&names).filter(|value| !value.is_null())
+    object.root.get_path(&names).filter(|value| !value.is_null())
 }
 
 /// The maximum number of fields in a warning.

@@ -1,7 +1,7 @@
 //! A write: an object that is created or updated.
 
 use crate::json::Json;
-use crate::webhook::caller::{Caller, CallerGone};
+use crate::webhook::caller::{Caller, ClientDisconnected};
 use crate::webhook::convert::{ConvertError, Object, StringArena};
 
 /// A created or updated object, with its old version.
@@ -44,7 +44,7 @@ impl<'j> SentObject<'j> {
         let size = json.size();
         // An object with duplicate members stays unparsed. [`Self::object`] reports the error.
         let _ = json.open();
-        let notes = json.look(&["metadata", "managedFields"]).map_or(0, |notes| notes.size());
+        let notes = json.get_path(&["metadata", "managedFields"]).map_or(0, |notes| notes.size());
         Self { json, own_size: size.saturating_sub(notes), texts: StringArena::default(), caller: None }
     }
 
@@ -64,13 +64,13 @@ impl<'j> SentObject<'j> {
     }
 
     /// Checks whether the client still waits.
-    pub(in crate::webhook) fn is_awaited(&self) -> Result<(), CallerGone> {
+    pub(in crate::webhook) fn is_awaited(&self) -> Result<(), ClientDisconnected> {
         self.caller.map_or(Ok(()), Caller::waits)
     }
 
     /// Returns whether the object is terminating.
-    pub(in crate::webhook) fn is_going(&self) -> bool {
-        self.json.look(&["metadata", "deletionTimestamp"]).is_some_and(|time| !time.is_null())
+    pub(in crate::webhook) fn is_terminating(&self) -> bool {
+        self.json.get_path(&["metadata", "deletionTimestamp"]).is_some_and(|time| !time.is_null())
     }
 
     /// The value of a label, of any type. Null counts as absent.
@@ -84,6 +84,6 @@ impl<'j> SentObject<'j> {
     }
 
     fn entry(&self, map: &str, key: &str) -> Option<Json<'_>> {
-        self.json.look(&["metadata", map, key]).filter(|value| !value.is_null())
+        self.json.get_path(&["metadata", map, key]).filter(|value| !value.is_null())
     }
 }

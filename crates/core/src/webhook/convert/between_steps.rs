@@ -11,7 +11,7 @@ use crate::webhook::rollout_hash::CalculatedHash;
 pub(super) struct BetweenSteps<'c> {
     /// The objects that pending values need in the conversion back, beyond the version that the next step writes.
     /// `None` if they are the same as for the values that are pending now.
-    pub(super) needed_at_home: Option<Vec<Path>>,
+    pub(super) needed_on_return: Option<Vec<Path>>,
     /// The object has a uid, or is about to get one.
     pub(super) is_named: bool,
     /// In the conversion back, an object was assumed to stay only for the values that are pending in it now.
@@ -25,5 +25,5 @@ pub(super) struct BetweenSteps<'c> {
     /// The rollout hash of the current object, if the last step calculated it.
     pub(super) hash: Option<CalculatedHash>,
     /// The preimage of the hash is requested.
-    pub(super) tells_preimage: bool,
+    pub(super) needs_preimage: bool,
 }

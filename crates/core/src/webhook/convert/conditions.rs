@@ -23,16 +23,16 @@ pub(super) fn idle(level: &Level, older: &mut Json<'_>, context: &mut Context<'_
     let facts = &context.facts;
     let mut idle = BitSet::new();
     for (index, operation) in level.operations.iter().enumerate() {
-        let mut asked = None;
+        let mut needed_fact = None;
         for condition in &operation.conditions {
             let mut value = |place: &Place| value(older, place);
             match condition.is_met(&mut value, &|name| facts.get(name).map(str::to_owned)) {
                 Ok(met) => idle.insert_if(index, !met),
-                Err(fact) => asked = asked.or(Some(fact)),
+                Err(fact) => needed_fact = needed_fact.or(Some(fact)),
             }
         }
         // If another condition does not hold, the fact does not matter.
-        match asked.filter(|_| !idle.contains(index)) {
+        match needed_fact.filter(|_| !idle.contains(index)) {
             None => {}
             // In a conversion up, an unknown fact is an error. In a conversion down, the value is kept.
             Some(_) if context.to == Side::Older => idle.insert(index),
@@ -44,11 +44,11 @@ pub(super) fn idle(level: &Level, older: &mut Json<'_>, context: &mut Context<'_
 
 /// Infers an unknown fact from the newer version: its form shows which operations ran. `None` if both values are
 /// possible.
-pub(super) fn told_by_form(level: &Level, newer: &Pieces<'_>, name: &str) -> Option<&'static str> {
+pub(super) fn infer_fact(level: &Level, newer: &Pieces<'_>, name: &str) -> Option<&'static str> {
     let fits = |truth: &&str| {
         let mut all = level.operations.iter().enumerate();
         all.all(|(index, operation)| {
-            let fact = |asked: &str| (asked == name).then(|| (*truth).to_owned());
+            let fact = |needed_fact: &str| (needed_fact == name).then(|| (*truth).to_owned());
             let mut asking = operation.conditions.iter().filter(|condition| condition.field().is_none());
             let is_idle = asking.any(|condition| condition.is_met(&mut |_| None, &fact) == Ok(false));
             !is_idle || newer.of(&level.frontier, Side::Newer, index).iter().all(Option::is_none)

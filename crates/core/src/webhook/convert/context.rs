@@ -3,7 +3,7 @@
 use super::change::Trace;
 use super::facts::Facts;
 use crate::definition::{Path, Side, Sides};
-use crate::webhook::caller::{Caller, CallerGone};
+use crate::webhook::caller::{Caller, ClientDisconnected};
 
 /// The conversion of one object.
 pub(super) struct Context<'c, 't> {
@@ -13,9 +13,9 @@ pub(super) struct Context<'c, 't> {
     pub(super) complete: bool,
     /// Whether the object has all required fields of the version that is read. In the other version it may have been
     /// sparse.
-    pub(super) looks_complete: bool,
+    pub(super) appears_complete: bool,
     /// Whether the object is complete in the conversion back too, so that defaults need not be kept.
-    pub(super) complete_at_home: bool,
+    pub(super) complete_on_return: bool,
     /// Whether the object is sparse and would appear complete in the version that is written.
     pub(super) seems_complete: bool,
     /// Whether the object has a uid, or is about to get one.
@@ -33,13 +33,13 @@ pub(super) struct Context<'c, 't> {
 
 impl Context<'_, '_> {
     /// Checks whether the client still waits.
-    pub(super) fn is_awaited(&self) -> Result<(), CallerGone> {
+    pub(super) fn is_awaited(&self) -> Result<(), ClientDisconnected> {
         self.caller.map_or(Ok(()), Caller::waits)
     }
 
     /// Records whether the object has all required fields in the version that is written.
-    pub(super) fn tell_at_home(&mut self, is_complete: bool) {
-        self.complete_at_home = is_complete && self.looks_complete;
-        self.seems_complete = is_complete && !self.looks_complete;
+    pub(super) fn record_completeness(&mut self, is_complete: bool) {
+        self.complete_on_return = is_complete && self.appears_complete;
+        self.seems_complete = is_complete && !self.appears_complete;
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::webhook::caller::CallerGone;
+use crate::webhook::caller::ClientDisconnected;
 use crate::{apimachinery::excerpt, definition::Kind, json::Duplicate};
 
 /// Why an object cannot be converted: the field, and the error.
@@ -10,7 +10,7 @@ use crate::{apimachinery::excerpt, definition::Kind, json::Duplicate};
 #[non_exhaustive]
 pub enum ConvertError {
     /// The client has disconnected.
-    CallerGone,
+    ClientDisconnected,
     /// An object has a duplicate member, for which readers disagree.
     NamedTwice {
         /// The object.
@@ -85,7 +85,7 @@ impl ConvertError {
         match self {
             Self::NotAMapOfStrings { .. } => "metadata.annotations",
             Self::NoRolloutHash { .. } | Self::UnknownKind { .. } => "kind",
-            Self::CallerGone | Self::NotJson { .. } => "object",
+            Self::ClientDisconnected | Self::NotJson { .. } => "object",
             Self::UnknownVersion { path, .. } => path,
             Self::NamedTwice { path, .. } | Self::NotAString { path } | Self::NotAnObject { path, .. } => path,
             Self::UnknownFact { path, .. } => path,
@@ -96,7 +96,7 @@ impl ConvertError {
     #[must_use]
     pub fn reason(&self) -> String {
         match self {
-            Self::CallerGone => "is waited for by nobody any more".to_owned(),
+            Self::ClientDisconnected => "is waited for by nobody any more".to_owned(),
             Self::NamedTwice { name, .. } => format!("names {name:?} twice"),
             Self::NoRolloutHash { kind } => format!("{kind} has no rollout hash"),
             Self::NotAMapOfStrings { found } => format!("must be a map of strings, not {found}"),
@@ -140,8 +140,8 @@ impl fmt::Display for ConvertError {
 
 impl std::error::Error for ConvertError {}
 
-impl From<CallerGone> for ConvertError {
-    fn from(_: CallerGone) -> Self {
-        Self::CallerGone
+impl From<ClientDisconnected> for ConvertError {
+    fn from(_: ClientDisconnected) -> Self {
+        Self::ClientDisconnected
     }
 }

@@ -143,7 +143,7 @@ fn convert_list<'l>(
     if entries.is_empty() && omitted.is_empty() {
         return Ok(None);
     }
-    Ok(Some(told_apart(value, list.keys.of(list.to), count, &entries, &omitted)))
+    Ok(Some(kept_with_identities(value, list.keys.of(list.to), count, &entries, &omitted)))
 }
 
 impl<'l> ListUnderWay<'_, 'l> {
@@ -179,7 +179,7 @@ impl<'l> ListUnderWay<'_, 'l> {
 }
 
 /// The values to keep of the items of a list, with their identities.
-fn told_apart(
+fn kept_with_identities(
     list: &Json<'_>,
     keys: &[Place],
     count: usize,
@@ -256,14 +256,14 @@ struct WrittenItems {
     count: usize,
     /// The size of the input in bytes, and of the processed part.
     sent: usize,
-    said: usize,
+    processed: usize,
 }
 
 impl WrittenItems {
     fn begin(open: char, sent: usize) -> Self {
         let mut text = String::with_capacity(sent);
         text.push(open);
-        Self { text, count: 0, sent, said: 0 }
+        Self { text, count: 0, sent, processed: 0 }
     }
 
     /// `sent` is the size of the item in the request.
@@ -283,9 +283,9 @@ impl WrittenItems {
 
     /// Reserves capacity for an item of this size, its separator, and the end of the list.
     fn begin_item(&mut self, size: usize, sent: usize) {
-        self.said += sent + 1;
+        self.processed += sent + 1;
         let length = self.text.len() + size + 2;
-        make_room(&mut self.text, length, [self.said, self.sent]);
+        make_room(&mut self.text, length, [self.processed, self.sent]);
         if self.count > 0 {
             self.text.push(',');
         }
@@ -319,7 +319,7 @@ fn key(item: &Json<'_>, keys: &[Place]) -> Option<Box<str>> {
     let mut values: Vec<String> = Vec::with_capacity(keys.len());
     for key in keys {
         let way: SmallVec<[&str; 4]> = key.path.names().iter().map(|name| &**name).collect();
-        let value = item.look(&way).map(|value| normal(&value.text()));
+        let value = item.get_path(&way).map(|value| normal(&value.text()));
         let value = value.or_else(|| Some(normal(&key.filled(None)?.text())));
         values.push(value.unwrap_or_else(|| "null".to_owned()));
     }

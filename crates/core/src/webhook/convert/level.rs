@@ -57,7 +57,7 @@ pub(super) fn convert<'a>(
     if taken.is_nothing() && kept.is_empty() && !frontier.fills.older && !frontier.fills.newer {
         // For every operation, absent maps to absent in both directions.
         if let Some(required) = required {
-            context.tell_at_home(required.is_met(context.is_named, &mut |field| tree::has(root, field)));
+            context.record_completeness(required.is_met(context.is_named, &mut |field| tree::has(root, field)));
         }
         return Ok(KeptFields::default());
     }
@@ -65,12 +65,12 @@ pub(super) fn convert<'a>(
     let nothing = Sides::default();
     let needed = if here.is_object() { context.needed } else { &nothing };
     let staying = RetainedObjects::new(level, to.other(), to, needed.of(to.other()));
-    let at_home = RetainedObjects::new(level, to, to.other(), needed.of(to));
+    let on_return = RetainedObjects::new(level, to, to.other(), needed.of(to));
     let mut slots = Sides::<&[usize]>::default();
-    (*slots.of_mut(to.other()), *slots.of_mut(to)) = (&staying.slots, &at_home.slots);
+    (*slots.of_mut(to.other()), *slots.of_mut(to)) = (&staying.slots, &on_return.slots);
     let mut waiting = Sides::default();
     *waiting.of_mut(to) = holders(&staying, level, to, needed.of(to));
-    *waiting.of_mut(to.other()) = holders(&at_home, level, to.other(), needed.of(to.other()));
+    *waiting.of_mut(to.other()) = holders(&on_return, level, to.other(), needed.of(to.other()));
     let crossing = Projection {
         level,
         to,
@@ -85,7 +85,7 @@ pub(super) fn convert<'a>(
     };
     let (mut stale, mut proven) = (BitSet::new(), None);
     if level.is_conditional && to == Side::Older {
-        (idle, stale) = coming_down(root, Projection { idle: &idle, ..crossing }, &from, kept, context)?;
+        (idle, stale) = converted_down(root, Projection { idle: &idle, ..crossing }, &from, kept, context)?;
     } else if !kept.is_empty() {
         (stale, proven) = proved(Projection { idle: &idle, ..crossing }, &from, kept);
     }
@@ -94,10 +94,10 @@ pub(super) fn convert<'a>(
     let crossed = proven.unwrap_or_else(|| crossing.run(&from, kept));
     let mut conversion = Conversion { crossing, from, crossed, staying: &staying, to_keep: KeptFields::default() };
     if let Some(required) = required {
-        context.tell_at_home(required.is_met(context.is_named, &mut |field| conversion.has(root, field)));
+        context.record_completeness(required.is_met(context.is_named, &mut |field| conversion.has(root, field)));
     }
     conversion.settle(kept, &stuck, context);
-    conversion.tell(context, here);
+    conversion.record_changes(context, here);
     conversion.items(context, kept, here)?;
     let Conversion { crossed, to_keep, .. } = conversion;
     put(frontier, to, root, crossed.pieces);
@@ -122,7 +122,7 @@ fn holders(staying: &RetainedObjects, level: &Level, side: Side, needed: &[Path]
 }
 
 /// In a conversion down: the operations that do not run, and those whose kept values are not restored.
-fn coming_down<'a>(
+fn converted_down<'a>(
     root: &Json<'a>,
     crossing: Projection<'_, 'a>,
     from: &Pieces<'a>,
@@ -132,7 +132,7 @@ fn coming_down<'a>(
     let level = crossing.level;
     for fact in &level.facts {
         if context.facts.get(&fact.name).is_none()
-            && let Some(truth) = conditions::told_by_form(level, from, &fact.name)
+            && let Some(truth) = conditions::infer_fact(level, from, &fact.name)
         {
             context.facts = context.facts.with(&fact.name, truth);
         }
@@ -209,7 +209,7 @@ impl<'l, 'a> Conversion<'l, 'a> {
     }
 
     /// The projection back.
-    fn home(&self, complete: bool) -> Projection<'_, 'a> {
+    fn reverse(&self, complete: bool) -> Projection<'_, 'a> {
         self.crossing.back(complete)
     }
 
@@ -249,18 +249,18 @@ impl<'l, 'a> Conversion<'l, 'a> {
                 self.to_keep.keep_rest(&cut.id, skeleton, false);
             }
         }
-        let mut back = self.home(context.complete_at_home).run(&self.crossed.pieces, &self.to_keep);
-        if context.complete_at_home && self.keep_what_is_made(&back.pieces) {
-            back = self.home(context.complete_at_home).run(&self.crossed.pieces, &self.to_keep);
+        let mut back = self.reverse(context.complete_on_return).run(&self.crossed.pieces, &self.to_keep);
+        if context.complete_on_return && self.keep_what_is_made(&back.pieces) {
+            back = self.reverse(context.complete_on_return).run(&self.crossed.pieces, &self.to_keep);
         }
         for round in 0..4 {
             *context.stays_for_waiting |= back.by_waiting;
-            let home = self.keep_differences(&back, context, round);
+            let reverse = self.keep_differences(&back, context, round);
             self.keep_what_is_shown();
-            if home == Home::Told {
+            if reverse == RoundTripResult::Restored {
                 return Ok(());
             }
-            back = self.home(context.complete_at_home).run(&self.crossed.pieces, &self.to_keep);
+            back = self.reverse(context.complete_on_return).run(&self.crossed.pieces, &self.to_keep);
         }
         let mut changed = BitSet::new();
         for (index, (was, now)) in self.from.holders.iter().zip(&back.pieces.holders).enumerate() {
@@ -270,7 +270,7 @@ impl<'l, 'a> Conversion<'l, 'a> {
     }
 
     /// Keeps the differences of the conversion back.
-    fn keep_differences(&mut self, back: &Projected<'a>, context: &Context<'_, '_>, round: usize) -> Home {
+    fn keep_differences(&mut self, back: &Projected<'a>, context: &Context<'_, '_>, round: usize) -> RoundTripResult {
         let Projected { pieces: back, by_values, .. } = back;
         let (frontier, side) = (&self.crossing.level.frontier, self.crossing.to.other());
         let (mut alike, mut adds) = (true, true);
@@ -294,8 +294,8 @@ impl<'l, 'a> Conversion<'l, 'a> {
             }
             let became = self.crossed.pieces.of(frontier, self.crossing.to, index);
             keep_values(self.crossing, index, (was, became), &mut self.to_keep);
-            let home = self.home(context.complete_at_home);
-            adds &= home.returned(index, operation, &self.crossed.pieces, &self.to_keep).is_some();
+            let reverse = self.reverse(context.complete_on_return);
+            adds &= reverse.returned(index, operation, &self.crossed.pieces, &self.to_keep).is_some();
         }
         // Restored values in existing objects change nothing else, unless an object exists because of them.
         let sure = adds && !by_values && !*frontier.fills_inside.of(side);
@@ -325,13 +325,13 @@ impl<'l, 'a> Conversion<'l, 'a> {
         let is_made = |holder: usize| context.complete && unsaid.is_made(Some(holder));
         let differs = |holder: &usize| self.from.holder(*holder) != back.holder(*holder) && !is_made(*holder);
         if !holders().any(|holder| differs(&holder)) {
-            return if alike || sure && adds { Home::Told } else { Home::Unsure };
+            return if alike || sure && adds { RoundTripResult::Restored } else { RoundTripResult::Unsure };
         }
         // With the kept values, most objects are restored. The state of the others must be recorded.
         if alike || round > 0 {
             self.keep_holders(&holders().filter(differs).collect::<Vec<_>>());
         }
-        Home::Unsure
+        RoundTripResult::Unsure
     }
 
     /// Returns whether the version that is written shows a part of an object that only the other version has.
@@ -381,7 +381,7 @@ impl<'l, 'a> Conversion<'l, 'a> {
             let lacks = |inner: &usize| back.holder(*inner) == Presence::Absent;
             if back.holder(index) == Presence::Object
                 && made.objects.iter().any(lacks)
-                && self.home(true).is_as_made(index, made, &self.from)
+                && self.reverse(true).is_as_made(index, made, &self.from)
             {
                 self.to_keep.note_object_before(&holder.id, ObjectBefore::Absent);
                 is_noted = true;
@@ -416,7 +416,7 @@ impl<'l, 'a> Conversion<'l, 'a> {
     }
 
     /// Records the effects of the operations.
-    fn tell(&self, context: &mut Context<'_, '_>, here: &ErrorPath<'_>) {
+    fn record_changes(&self, context: &mut Context<'_, '_>, here: &ErrorPath<'_>) {
         if !context.trace.is_on() {
             return;
         }
@@ -430,8 +430,8 @@ impl<'l, 'a> Conversion<'l, 'a> {
             }
             context.trace.record(|| {
                 let change = Change::of(operation, to, was, became, here)?;
-                let told = path(Side::Older) != path(Side::Newer) || kept || !same(was, became);
-                told.then_some(Change { kept, given_back: self.crossed.given_back.contains(index), ..change })
+                let has_changed = path(Side::Older) != path(Side::Newer) || kept || !same(was, became);
+                has_changed.then_some(Change { kept, given_back: self.crossed.given_back.contains(index), ..change })
             });
         }
     }
@@ -489,14 +489,14 @@ fn keep_values<'a>(
     let Projection { level, to, idle, .. } = crossing;
     let Some(operation) = level.operations.get(index) else { return };
     let Some(place) = operation.places.of(to.other()).first() else { return };
-    let comes_home = || {
-        let home = mapped(operation, Side::Newer, became);
+    let returns_unchanged = || {
+        let reverse = mapped(operation, Side::Newer, became);
         match operation.items() {
-            Some(_) => kinds(was).eq(kinds(&home)),
-            None => identical(&home, was),
+            Some(_) => kinds(was).eq(kinds(&reverse)),
+            None => identical(&reverse, was),
         }
     };
-    match to == Side::Older && idle.contains(index) && comes_home() {
+    match to == Side::Older && idle.contains(index) && returns_unchanged() {
         true => to_keep.note_run(&place.id),
         false => to_keep.keep(&place.id, was, (became, operation.places.of(to))),
     }
@@ -557,9 +557,9 @@ impl<'l> ItemConversion<'_, '_, '_, 'l> {
 
 /// The result of the conversion back with the kept values.
 #[derive(Eq, PartialEq)]
-enum Home {
+enum RoundTripResult {
     /// It restores the original.
-    Told,
+    Restored,
     /// Unknown: the conversion back must be simulated.
     Unsure,
 }

@@ -12,7 +12,7 @@ use super::string_arena::StringArena;
 use super::{pending, step};
 use crate::definition::{HashedFields, Kind, Path, VersionIndex};
 use crate::json::{Json, Members, unescape};
-use crate::webhook::caller::{Caller, CallerGone};
+use crate::webhook::caller::{Caller, ClientDisconnected};
 use crate::webhook::rollout_hash::{self, CalculatedHash, Preimage};
 
 /// The part of `metadata` in a response.
@@ -90,7 +90,7 @@ impl<'a> Object<'a> {
     }
 
     /// Checks whether the client still waits.
-    pub(crate) fn is_awaited(&self) -> Result<(), CallerGone> {
+    pub(crate) fn is_awaited(&self) -> Result<(), ClientDisconnected> {
         self.caller.map_or(Ok(()), Caller::waits)
     }
 
@@ -167,33 +167,33 @@ impl<'a> Object<'a> {
         // actual needs.
         if between.stays_for_waiting
             && let Some(before) = before
-            && let Ok(at_home) = self.clone().needed_at_home(kind, (to, from))
+            && let Ok(on_return) = self.clone().needed_on_return(kind, (to, from))
         {
             *self = before;
             trace.clear();
-            return Ok(self.walk(kind, (from, to), at_home, trace)?.staged);
+            return Ok(self.walk(kind, (from, to), on_return, trace)?.staged);
         }
         Ok(between.staged)
     }
 
-    /// Runs the steps in sequence. `needed_at_home` are the objects that pending values need in the conversion back,
+    /// Runs the steps in sequence. `needed_on_return` are the objects that pending values need in the conversion back,
     /// for each version that a step writes. If absent, the needs of the values that are pending now apply.
     fn walk(
         &mut self,
         kind: &'a Kind,
         (from, to): (VersionIndex, VersionIndex),
-        needed_at_home: Vec<Vec<Path>>,
+        needed_on_return: Vec<Vec<Path>>,
         trace: &mut Trace<'_>,
     ) -> Result<BetweenSteps<'a>, ConvertError> {
         let is_named = self.is_written || self.metadata.get("uid").is_some();
         let facts = self.facts.clone();
-        let tells_preimage = self.is_written;
+        let needs_preimage = self.is_written;
         let caller = self.caller;
-        let mut between = BetweenSteps { is_named, facts, tells_preimage, caller, ..BetweenSteps::default() };
-        let mut needed_at_home = needed_at_home.into_iter();
+        let mut between = BetweenSteps { is_named, facts, needs_preimage, caller, ..BetweenSteps::default() };
+        let mut needed_on_return = needed_on_return.into_iter();
         for (side, step) in kind.steps_between(from, to) {
             self.is_awaited()?;
-            between.needed_at_home = needed_at_home.next();
+            between.needed_on_return = needed_on_return.next();
             between.hash = None;
             let parts = (&mut self.root, &mut self.annotations, self.texts);
             step::convert(kind, step, (side, &mut between), parts, trace)?;
@@ -207,25 +207,25 @@ impl<'a> Object<'a> {
 
     /// The objects that pending values need for each version that a conversion back leaves, last version first.
     /// Excludes the version where it starts.
-    fn needed_at_home(
+    fn needed_on_return(
         mut self,
         kind: &'a Kind,
-        (from, home): (VersionIndex, VersionIndex),
+        (from, origin): (VersionIndex, VersionIndex),
     ) -> Result<Vec<Vec<Path>>, ConvertError> {
         let has = |version: &VersionIndex| {
             kind.kept_annotation(*version).is_some_and(|name| self.annotations.text(name).is_some())
         };
         let mut behind = kind.versions.indices().filter(has);
-        let far = if from > home { behind.filter(|at| *at > from).last() } else { behind.find(|at| *at < from) };
+        let far = if from > origin { behind.filter(|at| *at > from).last() } else { behind.find(|at| *at < from) };
         if let Some(far) = far {
             self.walk(kind, (from, far), Vec::new(), &mut Trace::off())?;
             self.walk(kind, (far, from), Vec::new(), &mut Trace::off())?;
         }
         let mut found = Vec::new();
         let mut at = from;
-        for (side, step) in kind.steps_between(from, home) {
+        for (side, step) in kind.steps_between(from, origin) {
             found.push(std::mem::take(pending::needed(kind, step, &self.annotations).of_mut(side.other())));
-            let next = kind.versions.named(step.versions.of(side)).unwrap_or(home);
+            let next = kind.versions.named(step.versions.of(side)).unwrap_or(origin);
             self.walk(kind, (at, next), Vec::new(), &mut Trace::off())?;
             at = next;
         }

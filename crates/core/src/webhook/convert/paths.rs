@@ -52,14 +52,14 @@ impl ErrorPath<'_> {
 
 /// A key for messages, truncated if very long.
 fn cut(key: &str) -> String {
-    match key.char_indices().nth(TOLD) {
+    match key.char_indices().nth(MAX_KEY_CHARS) {
         Some((end, _)) => format!("{}…", key.get(..end).unwrap_or_default()),
         None => key.to_owned(),
     }
 }
 
 /// The maximum length in characters. Names in Kubernetes are shorter: at most 253, with a prefix.
-const TOLD: usize = 320;
+const MAX_KEY_CHARS: usize = 320;
 
 #[cfg(test)]
 mod tests {
@@ -81,7 +81,7 @@ mod tests {
             let key = "é".repeat(length);
             ErrorPath::Item { outer: &object, list: "spec.pools", name: ItemName::Key(&key) }.spelled()
         };
-        assert_eq!(spelled(TOLD), format!("spec.pools[\"{}\"]", "é".repeat(TOLD)));
-        assert_eq!(spelled(100_000), format!("spec.pools[\"{}…\"]", "é".repeat(TOLD)));
+        assert_eq!(spelled(MAX_KEY_CHARS), format!("spec.pools[\"{}\"]", "é".repeat(MAX_KEY_CHARS)));
+        assert_eq!(spelled(100_000), format!("spec.pools[\"{}…\"]", "é".repeat(MAX_KEY_CHARS)));
     }
 }

@@ -36,7 +36,7 @@ pub(super) fn needed(kind: &Kind, step: &Step, annotations: &Annotations<'_>) ->
             let text = kind.kept_annotation(version).and_then(|name| annotations.text(name));
             let kept = text.as_deref().and_then(Kept::parse);
             let entries = kept.iter().flat_map(|kept| kept.fields.waiting());
-            let entries = entries.filter(|(id, _)| comes_back(kind, id, (version, near)));
+            let entries = entries.filter(|(id, _)| is_restored(kind, id, (version, near)));
             found.of_mut(side).extend(entries.flat_map(|entry| objects_for(kind, annotations, entry, (version, near))));
         }
     }
@@ -61,11 +61,11 @@ pub(super) fn forget<'a>(
         let mut is_there = |path: &Path| {
             path.is_empty() || tree::get(root, "", path).ok().flatten().is_some_and(|value| !value.is_null())
         };
-        let mut is_gone = |entry: (&str, &Entry<'_>)| {
-            comes_back(kind, entry.0, (version, here))
+        let mut is_missing = |entry: (&str, &Entry<'_>)| {
+            is_restored(kind, entry.0, (version, here))
                 && !objects_for(kind, annotations, entry, (version, here)).iter().all(&mut is_there)
         };
-        if kept.fields.forget(&mut is_gone) {
+        if kept.fields.forget(&mut is_missing) {
             annotations.rewrite(name, kept);
         }
     }
@@ -73,7 +73,7 @@ pub(super) fn forget<'a>(
 
 /// Returns whether an entry can restore a value at a place of a version. A client may write many other entries, which
 /// are ignored without a search for their objects.
-fn comes_back(kind: &Kind, id: &str, (of, at): (VersionIndex, VersionIndex)) -> bool {
+fn is_restored(kind: &Kind, id: &str, (of, at): (VersionIndex, VersionIndex)) -> bool {
     let Some((to, step)) = kind.steps_between(of, at).next() else { return false };
     let (frontier, operations) = (&step.level.frontier, &step.level.operations);
     let mut places = operations.iter().filter_map(|operation| operation.places.of(to.other()).first());
@@ -81,7 +81,7 @@ fn comes_back(kind: &Kind, id: &str, (of, at): (VersionIndex, VersionIndex)) -> 
     places.any(|place| place.id == id)
         || frontier.cuts.iter().any(|cut| cut.id == id)
         || frontier.holders.iter().any(|holder| holder.id == id)
-        || status.any(|asked| asked.requested.id == id || asked.completed.id == id)
+        || status.any(|request_fields| request_fields.requested.id == id || request_fields.completed.id == id)
 }
 
 /// The objects of a version that must exist for a kept value of another version to be restored: its own place, or the

@@ -14,7 +14,7 @@ use crate::json::Json;
 
 /// The defaults of the API server at one level of a complete object.
 pub(super) struct PendingDefaults<'u, 'a> {
-    home: Projection<'u, 'a>,
+    reverse: Projection<'u, 'a>,
     /// The objects that the API server would create exactly as the conversion back does.
     made: BitSet,
     /// The slots in existing objects.
@@ -23,16 +23,16 @@ pub(super) struct PendingDefaults<'u, 'a> {
 
 impl<'u, 'a> PendingDefaults<'u, 'a> {
     /// `back` is the result of the conversion back.
-    pub(super) fn new(home: Projection<'u, 'a>, from: &Pieces<'_>, back: &Pieces<'_>) -> Self {
-        let frontier = &home.level.frontier;
-        let mut unsaid = Self { home, made: BitSet::new(), held: from.held(frontier, home.to) };
+    pub(super) fn new(reverse: Projection<'u, 'a>, from: &Pieces<'_>, back: &Pieces<'_>) -> Self {
+        let frontier = &reverse.level.frontier;
+        let mut unsaid = Self { reverse, made: BitSet::new(), held: from.held(frontier, reverse.to) };
         let is_new = |index| from.holder(index) == Presence::Absent && back.holder(index) != Presence::Absent;
         if !(0..frontier.holders.len()).any(is_new) {
             return unsaid;
         }
         for (index, holder) in frontier.holders.iter().enumerate() {
-            let default = holder.fills.of(home.to).as_ref().filter(|_| is_new(index) && from.is_held(holder.within));
-            let is_default = default.is_some_and(|made| home.is_as_made(index, made, back));
+            let default = holder.fills.of(reverse.to).as_ref().filter(|_| is_new(index) && from.is_held(holder.within));
+            let is_default = default.is_some_and(|made| reverse.is_as_made(index, made, back));
             let is_made = is_default || is_new(index) && unsaid.is_made(holder.within);
             unsaid.made.insert_if(index, is_made);
         }
@@ -51,7 +51,7 @@ impl<'u, 'a> PendingDefaults<'u, 'a> {
         (was, back): (&[Option<Json<'_>>], &[Option<Json<'_>>]),
         places: &[Place],
     ) -> bool {
-        let Projection { level: Level { frontier, .. }, to, .. } = self.home;
+        let Projection { level: Level { frontier, .. }, to, .. } = self.reverse;
         let first = frontier.slots.of(to).get(operation).copied().unwrap_or_default();
         let mut values = was.iter().zip(back).zip(places).zip(first..);
         values.all(|(((was, now), place), slot)| {

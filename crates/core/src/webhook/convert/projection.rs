@@ -123,7 +123,7 @@ impl<'a> Projection<'_, 'a> {
             // Items of a list are converted one by one. A kept list is ignored if the list exists.
             (operation.items().is_none() || value.is_null() || unread)
                 && from.is_held(cut.and_then(|cut| cut.holder))
-                && !cut.is_some_and(|cut| self.is_gone(cut, from, kept))
+                && !cut.is_some_and(|cut| self.was_removed(cut, from, kept))
                 && place.schema.has_types_of(value)
                 // The API server does not remove null items.
                 && (!value.is_null() || !place.path.is_empty() || place.schema.can_be_null())
@@ -137,7 +137,7 @@ impl<'a> Projection<'_, 'a> {
     }
 
     /// Returns whether a client removed all visible fields of an object that only the version that is written has.
-    fn is_gone(self, cut: &SplitPoint, from: &Pieces<'_>, kept: &KeptFields<'a>) -> bool {
+    fn was_removed(self, cut: &SplitPoint, from: &Pieces<'_>, kept: &KeptFields<'a>) -> bool {
         let shown = cut.shown.of(self.to.other());
         !shown.is_empty() && kept.is_seen(&cut.id) && !shown.iter().any(|slot| from.has(*slot))
     }
@@ -157,8 +157,8 @@ impl<'a> Projection<'_, 'a> {
             let typed = typed && !(rest.is_null() && part.any(&mut |slot| pieces.has(slot)));
             // If all required fields are absent, the object was removed.
             let seen = cut.shown.of(self.to.other()).is_empty() && kept.is_seen(&cut.id);
-            let gone = self.is_gone(cut, from, kept) || seen && !part.any(&mut |slot| pieces.has(slot));
-            if typed && !gone && from.is_held(cut.holder) {
+            let removed = self.was_removed(cut, from, kept) || seen && !part.any(&mut |slot| pieces.has(slot));
+            if typed && !removed && from.is_held(cut.holder) {
                 pieces.rests.insert(index, rest);
             }
         }
@@ -185,18 +185,18 @@ impl<'a> Projection<'_, 'a> {
                     by_waiting = true;
                     Presence::Object
                 }
-                Presence::Object => match self.object_before(index, kept).filter(|_| self.may_go(index, was_cut)) {
+                Presence::Object => match self.object_before(index, kept).filter(|_| self.may_remove(index, was_cut)) {
                     Some(ObjectBefore::Absent) => Presence::Absent,
                     Some(ObjectBefore::Null) => Presence::Null,
                     Some(ObjectBefore::Empty) => Presence::Object,
                     None => {
-                        let goes = was_cut
+                        let is_removed = was_cut
                             && self.staying == RetainedState::None
                             && !self.stuck.contains(index)
                             && holder.within.is_some()
                             && !holder.stays.of(self.to)
                             && returning.get_or_insert_with(|| self.returning(from, pieces)).contains(index);
-                        if goes { Presence::Absent } else { Presence::Object }
+                        if is_removed { Presence::Absent } else { Presence::Object }
                     }
                 },
                 other => other,
@@ -227,7 +227,7 @@ impl<'a> Projection<'_, 'a> {
     }
 
     /// Returns whether an object may return to its state before values were put into it.
-    fn may_go(self, holder: usize, was_cut: bool) -> bool {
+    fn may_remove(self, holder: usize, was_cut: bool) -> bool {
         match self.staying {
             RetainedState::None => !self.stuck.contains(holder),
             RetainedState::Emptied => was_cut,
@@ -237,14 +237,14 @@ impl<'a> Projection<'_, 'a> {
 
     /// The shared objects that the conversion back creates again with all of their contents.
     fn returning(self, from: &Pieces<'_>, pieces: &Pieces<'_>) -> BitSet {
-        let (frontier, home) = (&self.level.frontier, self.to.other());
+        let (frontier, source_side) = (&self.level.frontier, self.to.other());
         let (mut returns, mut keeps) = (BitSet::new(), BitSet::new());
         for (index, operation) in self.level.operations.iter().enumerate() {
-            let back = self.mapped((index, operation), home, pieces.of(frontier, self.to, index));
-            let alike = operation.items().is_some() || identical(&back, from.of(frontier, home, index));
-            let first = frontier.slots.of(home).get(index).copied().unwrap_or_default();
+            let back = self.mapped((index, operation), source_side, pieces.of(frontier, self.to, index));
+            let alike = operation.items().is_some() || identical(&back, from.of(frontier, source_side, index));
+            let first = frontier.slots.of(source_side).get(index).copied().unwrap_or_default();
             for (slot, value) in back.iter().enumerate() {
-                let holder = frontier.cut(home, first + slot).and_then(|cut| cut.holder);
+                let holder = frontier.cut(source_side, first + slot).and_then(|cut| cut.holder);
                 for around in frontier.around(holder) {
                     returns.insert_if(around, value.is_some());
                     keeps.insert_if(around, !alike);
@@ -259,7 +259,7 @@ impl<'a> Projection<'_, 'a> {
 
     /// Fills in defaults for readers of a complete object, in existing objects.
     fn fill(self, from: &Pieces<'a>, kept: &KeptFields<'a>, given_back: &BitSet, pieces: &mut Pieces<'a>) {
-        let (frontier, home) = (&self.level.frontier, self.to.other());
+        let (frontier, source_side) = (&self.level.frontier, self.to.other());
         let mut made_here: Vec<usize> = Vec::new();
         for (index, holder) in frontier.holders.iter().enumerate() {
             if pieces.holder(index) != Presence::Absent || !pieces.is_held(holder.within) {
@@ -281,12 +281,12 @@ impl<'a> Projection<'_, 'a> {
         for (index, cut) in frontier.cuts.iter().enumerate() {
             self.fill_objects(index, cut, (from, kept, given_back), pieces);
         }
-        let (held_there, held_here) = (pieces.held(frontier, self.to), from.held(frontier, home));
+        let (held_there, held_here) = (pieces.held(frontier, self.to), from.held(frontier, source_side));
         for (index, operation) in self.level.operations.iter().enumerate() {
             // A default of the version that was read is already present if its object exists. If the value is still
             // absent, the API server has not processed the object yet, and nothing follows.
             let firsts = |side: Side| frontier.slots.of(side).get(index).copied().unwrap_or_default();
-            let mut read = operation.places.of(home).iter().zip(firsts(home)..);
+            let mut read = operation.places.of(source_side).iter().zip(firsts(source_side)..);
             let early =
                 read.any(|(place, slot)| place.schema.default.is_some() && held_here.contains(slot) && !from.has(slot));
             if early {
@@ -297,8 +297,8 @@ impl<'a> Projection<'_, 'a> {
                 // absent.
                 let holder = || frontier.cut(self.to, slot).and_then(|cut| cut.holder);
                 // An object that the API server creates has the contents of its default.
-                let is_anew = !made_here.is_empty() && holder().is_some_and(|holder| made_here.contains(&holder));
-                let wanted = !given_back.contains(index) && !is_anew || place.required || place.fills_default();
+                let is_created = !made_here.is_empty() && holder().is_some_and(|holder| made_here.contains(&holder));
+                let wanted = !given_back.contains(index) && !is_created || place.required || place.fills_default();
                 // A conditional value is not filled in if its condition does not hold.
                 if self.to == Side::Newer && self.idle.contains(index) && !place.required && !place.fills_default() {
                     continue;
@@ -310,7 +310,7 @@ impl<'a> Projection<'_, 'a> {
                     && let Some(value) = pieces.slots.get_mut(slot).filter(|value| value.is_none())
                 {
                     // A filled-in value of the other side belongs to the client if its object has more contents.
-                    let read = from.of(frontier, home, index);
+                    let read = from.of(frontier, source_side, index);
                     let made = || self.mapped((index, operation), self.to, read).into_iter().nth(at).flatten();
                     let fill = place.fill.as_ref().filter(|_| filled).map(Json::view);
                     *value = fill.or_else(|| (needed || place.required).then(made).flatten());
@@ -401,13 +401,13 @@ impl<'a> Projection<'_, 'a> {
         (from, kept, given_back): (&Pieces<'_>, &KeptFields<'_>, &BitSet),
         pieces: &mut Pieces<'a>,
     ) {
-        let is_gone = self.is_gone(cut, from, kept);
+        let was_removed = self.was_removed(cut, from, kept);
         for (path, default) in cut.fills.of(self.to) {
             let whole = cut.parts.of(self.to);
             let Some(part) = whole.at(path) else { continue };
             let there = match path.parent() {
                 Some(parent) => pieces.inside(index, whole, &parent) == Presence::Object,
-                None => pieces.is_held(cut.holder) && (!kept.has(&cut.id) || is_gone),
+                None => pieces.is_held(cut.holder) && (!kept.has(&cut.id) || was_removed),
             };
             if !there || pieces.inside(index, whole, path) != Presence::Absent {
                 continue;

@@ -45,29 +45,29 @@ impl<'a> EntryProof<'_, 'a> {
         values: &[Option<Json<'a>>],
         now: &[Option<Json<'a>>],
     ) -> bool {
-        let (to, home) = (self.0.to, self.0.to.other());
-        let (here, there) = (operation.places.of(to), operation.places.of(home));
+        let (to, source_side) = (self.0.to, self.0.to.other());
+        let (here, there) = (operation.places.of(to), operation.places.of(source_side));
         let values = &*without_nulls(values, here);
         let replaces = |values: &[Option<Json<'a>>]| {
-            let replaces = self.0.mapped((index, operation), home, values);
+            let replaces = self.0.mapped((index, operation), source_side, values);
             match operation.items() {
                 // Each item validates its own entries. An absent list maps to one without items.
                 Some(_) => kinds(&replaces).eq(kinds(now)) && now.iter().flatten().all(is_bare),
                 // If the values map to nothing, the current values may be defaults, including an object around them.
                 None => {
                     let is_nothing = replaces.iter().all(Option::is_none);
-                    is_what(&replaces, now, there) || is_nothing && self.are_made((index, home), now, there)
+                    is_what(&replaces, now, there) || is_nothing && self.are_made((index, source_side), now, there)
                 }
             }
         };
         // The value of an operation that ran although its condition does not hold.
-        let ran = || self.0.idle.contains(index) && is_what(&mapped(operation, home, values), now, there);
+        let ran = || self.0.idle.contains(index) && is_what(&mapped(operation, source_side, values), now, there);
         replaces(values)
-            || home == Side::Newer && ran()
+            || source_side == Side::Newer && ran()
             || filled(values, here).is_some_and(|filled| replaces(&filled))
             // The same value in another spelling, such as -0 and 0.
             || same(&mapped(operation, to, now), values)
-            || self.are_made((index, to), values, here) && self.are_made((index, home), now, there)
+            || self.are_made((index, to), values, here) && self.are_made((index, source_side), now, there)
     }
 
     /// Returns whether each value of an operation on a side is absent or a default.

@@ -67,22 +67,22 @@ fn convert_with<'a>(
     let required = step.complete.of(to.other());
     let is_complete = |root: &mut Json<'_>| required.is_met(between.is_named, &mut |field| tree::has(root, field));
     let elsewhere = is_sparse_elsewhere(kind, step, annotations);
-    let looks_complete = !elsewhere && is_complete(root);
-    let complete = looks_complete && !kept.sparse;
-    let tells_preimage = between.tells_preimage;
+    let appears_complete = !elsewhere && is_complete(root);
+    let complete = appears_complete && !kept.sparse;
+    let needs_preimage = between.needs_preimage;
     let calculated = |root: &Json<'_>| {
         let hashed = kind.rollout_hash.as_ref().filter(|_| complete)?;
-        Some(calculated(hashed, root, annotations, tells_preimage))
+        Some(calculated(hashed, root, annotations, needs_preimage))
     };
     let mut needed = pending::needed(kind, step, annotations);
-    if let Some(at_home) = between.needed_at_home.take() {
-        *needed.of_mut(to) = at_home;
+    if let Some(on_return) = between.needed_on_return.take() {
+        *needed.of_mut(to) = on_return;
     }
     let mut context = Context {
         to,
         complete,
-        looks_complete,
-        complete_at_home: complete,
+        appears_complete,
+        complete_on_return: complete,
         seems_complete: false,
         is_named: between.is_named,
         needed: &needed,
@@ -106,7 +106,7 @@ fn convert_with<'a>(
             let rollout = StatusConversion { fields, calculated: calculated(root) };
             between.staged |= status::up(&rollout, root, requests, kept, &mut to_keep)?;
             if let Some(before) = before {
-                before.tell_after(root, &to_keep, context.trace)?;
+                before.record_changes_after(root, &to_keep, context.trace)?;
             }
             between.hash = rollout.calculated.filter(|_| is_apart(kind, fields));
         }
@@ -125,10 +125,10 @@ fn calculated(
     hashed: &HashedFields,
     root: &Json<'_>,
     annotations: &Annotations<'_>,
-    tells_preimage: bool,
+    needs_preimage: bool,
 ) -> CalculatedHash {
     let made_of = rollout_hash::preimage(hashed, root, |key| annotations.text(key).map(Cow::into_owned));
-    CalculatedHash { hash: made_of.hash(), made_of: tells_preimage.then_some(made_of) }
+    CalculatedHash { hash: made_of.hash(), made_of: needs_preimage.then_some(made_of) }
 }
 
 /// Returns whether the object was sparse in a version outside of this step. It stays sparse until it reaches that

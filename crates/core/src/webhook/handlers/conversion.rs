@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::apimachinery::{ObjectName, excerpt};
-use crate::webhook::caller::{Caller, CallerGone};
+use crate::webhook::caller::{Caller, ClientDisconnected};
 use crate::webhook::convert::{self, AnnotationBudget, ConversionEvents, ConvertError, Metadata, Object, StringArena};
 use crate::webhook::handle_error::HandleError;
 use crate::webhook::reply::{ConversionWarning, Conversions, FailedObject, Outcome, Reply};
@@ -41,7 +41,7 @@ fn answer<'j>(
     request: &ConversionRequest<'_>,
     size: usize,
     objects: &mut impl Iterator<Item = (&'j str, Json<'j>)>,
-) -> Result<Reply, CallerGone> {
+) -> Result<Reply, ClientDisconnected> {
     let ConversionRequest { envelope, desired, .. } = request;
     let mut converted = Some(ConvertedObjects::new(envelope, size));
     let mut failures = Failures::default();

@@ -108,7 +108,7 @@ pub(crate) struct ConvertedObjects {
     body: String,
     is_empty: bool,
     /// The bytes of all requested objects, and of those that are already converted.
-    asked: usize,
+    requested_size: usize,
     answered: usize,
 }
 
@@ -117,7 +117,7 @@ impl ConvertedObjects {
     pub(crate) fn new(envelope: &Envelope, size: usize) -> Self {
         let mut body = envelope.open(size);
         body.push_str(",\"result\":{\"status\":\"Success\"},\"convertedObjects\":[");
-        Self { body, is_empty: true, asked: size, answered: 0 }
+        Self { body, is_empty: true, requested_size: size, answered: 0 }
     }
 
     /// Adds an object unchanged.
@@ -133,7 +133,7 @@ impl ConvertedObjects {
         self.is_empty = false;
         self.answered += sent + 1;
         let length = self.body.len() + length + CLOSING.len();
-        make_room(&mut self.body, length, [self.answered, self.asked]);
+        make_room(&mut self.body, length, [self.answered, self.requested_size]);
         &mut self.body
     }
 
@@ -170,8 +170,8 @@ mod tests {
         let Ok(ConversionRequest { envelope, .. }) = ConversionRequest::read(Json::borrowed(review)) else {
             panic!("{review}")
         };
-        let asked = sizes.iter().map(|(sent, _)| sent + 1).sum::<usize>() + 1;
-        let mut answer = ConvertedObjects::new(&envelope, asked);
+        let requested_size = sizes.iter().map(|(sent, _)| sent + 1).sum::<usize>() + 1;
+        let mut answer = ConvertedObjects::new(&envelope, requested_size);
         let (mut room, mut moved) = (answer.body.capacity(), 0);
         for (sent, length) in sizes {
             answer.room(*length, *sent).push_str(&"x".repeat(*length));

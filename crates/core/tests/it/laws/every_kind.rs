@@ -9,7 +9,8 @@ use crate::kinds::{self, WEBHOOK};
 
 /// Judges a kind by one law: how many objects it judged, or how it is broken.
 fn judged(kind: &Kind, law: Law, seed: u64, cases: u64) -> Result<u64, String> {
-    let mut options = CheckOptions { seed, cases, laws: &[law], words: &WORDS, go_on: &mut || true, converted: &|| {} };
+    let mut options =
+        CheckOptions { seed, cases, laws: &[law], words: &WORDS, has_time: &mut || true, converted: &|| {} };
     let report = check(&WEBHOOK, kind, &mut options).map_err(|broken| broken.to_string())?;
     Ok(report.cases.values().sum())
 }
@@ -43,9 +44,10 @@ fn every_law_has_cases() {
 fn run_lists_uncovered_operations() {
     let kind = kinds::kind("proxy");
     let run = |cases, going: bool| {
-        let mut go_on = || going;
+        let mut has_time = || going;
         let laws = &[Law::named("round-trip").unwrap()];
-        let mut options = CheckOptions { seed: 0, cases, laws, words: &WORDS, go_on: &mut go_on, converted: &|| {} };
+        let mut options =
+            CheckOptions { seed: 0, cases, laws, words: &WORDS, has_time: &mut has_time, converted: &|| {} };
         check(&WEBHOOK, kind, &mut options).unwrap()
     };
     let (nothing, stopped, all) = (run(0, true), run(40, false), run(40, true));

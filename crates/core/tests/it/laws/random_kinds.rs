@@ -19,7 +19,7 @@ use crate::kinds::data;
 fn judged(kind: Kind, law: Law, seed: u64, cases: u64, converted: &dyn Fn()) -> Result<Report, Box<Broken>> {
     let webhook = Webhook::new(vec![kind], Metadata::Identity).unwrap();
     let words = Dictionary::default();
-    let mut options = CheckOptions { seed, cases, laws: &[law], words: &words, go_on: &mut || true, converted };
+    let mut options = CheckOptions { seed, cases, laws: &[law], words: &words, has_time: &mut || true, converted };
     check(&webhook, &webhook.kinds()[0], &mut options)
 }
 

@@ -17,7 +17,7 @@ fn made(name: &str, is: FactValue) -> Value {
     let webhook = Webhook::new(Vec::new(), Metadata::Identity).unwrap().with_mutations(vec![mutated]).unwrap();
     let mut object: Value = serde_saphyr::from_str(&file(name)).unwrap();
     let mut facts = KnownFacts::default();
-    facts.say("csi", is);
+    facts.set("csi", is);
     let patch = webhook.mutation(&object.to_string(), None, &facts).unwrap().unwrap().unwrap().0;
     let patch: json_patch::Patch = serde_json::from_value(super::as_json(&patch)).unwrap();
     json_patch::patch(&mut object, &patch).unwrap();

@@ -55,8 +55,8 @@ fn two_mutations(random: &mut Random) -> Option<(Webhook, String)> {
 /// What becomes of an object, by two facts.
 fn becomes_by_two(webhook: &Webhook, first: FactValue, second: FactValue, object: &Value) -> Value {
     let mut facts = KnownFacts::default();
-    facts.say("moved", first);
-    facts.say("second", second);
+    facts.set("moved", first);
+    facts.set("second", second);
     let patch = webhook.mutation(&object.to_string(), None, &facts).unwrap().unwrap().unwrap().0;
     let operations: json_patch::Patch = serde_json::from_value(as_json(&patch)).unwrap();
     let mut made = object.clone();
@@ -133,8 +133,8 @@ fn two_mutations_together_are_done_once() {
         ] {
             let object = object(&mut random);
             let mut facts = KnownFacts::default();
-            facts.say("moved", first);
-            facts.say("second", second);
+            facts.set("moved", first);
+            facts.set("second", second);
             let patch =
                 |object: &Value| webhook.mutation(&object.to_string(), None, &facts).unwrap().unwrap().unwrap().0;
             let mut made = object.clone();

@@ -29,7 +29,7 @@ fn with_mutations(definition: &str) -> Webhook {
 
 fn known(is: FactValue) -> KnownFacts {
     let mut facts = KnownFacts::default();
-    facts.say("moved", is);
+    facts.set("moved", is);
     facts
 }
 

@@ -8,7 +8,7 @@ use super::garden::example;
 /// What is wrong with a workflow of one step.
 fn told(step: &Value) -> String {
     let definition = format!(
-        "apiVersion: pointsman.dev/v1\nkind: KindDefinition\ncrd: clusters.crd.yaml\nhealthy: {{none: [{{field: \
+        "apiVersion: pointsman.dev/v1\nkind: KindDefinition\ncrd: clusters.crd.yaml\nhealth: {{none: [{{field: \
          spec.shoot.broken, is: true}}]}}\nworkflows: {}\n",
         json!({"j": [step]})
     );

@@ -9,7 +9,7 @@ use super::garden::Garden;
 /// A process that runs the rollout.
 #[derive(Default)]
 pub(super) struct FakeRunner {
-    remembered: RunnerCache,
+    runner_cache: RunnerCache,
     steady: u64,
     /// What it has written, in words.
     pub(super) log: Vec<String>,
@@ -39,20 +39,20 @@ impl FakeRunner {
         let rollout = garden.compiled();
         let fleet = garden.fleet(&rollout);
         let facts = PlanInput {
-            remembered: self.remembered.clone(),
+            runner_cache: self.runner_cache.clone(),
             consistent: true,
             answers: garden.answers(&rollout, &fleet),
             ..PlanInput::default()
         };
         let planned = plan(&rollout, &garden.status(), &fleet, facts, now);
-        self.remembered = planned.remembered.clone();
+        self.runner_cache = planned.runner_cache.clone();
         for write in &planned.writes {
             if !self.write(garden, write, now) {
                 break;
             }
             self.calls += 1;
             if Some(self.calls) == killed_after {
-                (self.remembered, self.steady) = (RunnerCache::default(), 0);
+                (self.runner_cache, self.steady) = (RunnerCache::default(), 0);
                 break;
             }
         }
@@ -68,10 +68,10 @@ impl FakeRunner {
                 return garden.patch(&one.name, &one.patch);
             }
             RolloutWrite::Object(one) => {
-                self.log.push(one.told());
+                self.log.push(one.message());
                 match garden.write(one) {
-                    Ok(()) => self.remembered.allowed(&one.uid),
-                    Err(why) => self.remembered.not_yet(&one.uid, &format!("{}: {why}", one.title()), now),
+                    Ok(()) => self.runner_cache.allowed(&one.uid),
+                    Err(why) => self.runner_cache.not_yet(&one.uid, &format!("{}: {why}", one.title()), now),
                 }
             }
             RolloutWrite::Try(_) => {}

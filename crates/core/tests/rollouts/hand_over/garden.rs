@@ -6,7 +6,7 @@ use std::fs;
 use pointsman_core::definition::{Kind, MutatedKind};
 use pointsman_core::rollout::{
     FleetObject, LookupRequest, LookupResults, LookupTarget, MutationState, ObjectCall, ObjectWrite, Rollout,
-    RolloutStatus, answered_rollout, seen_by_mutation, step_questions, waiting_questions,
+    RolloutStatus, answered_rollout, initial_wait_lookups, seen_by_mutation, step_lookups,
 };
 use pointsman_core::webhook::{FactValue, KnownFacts, Metadata, PatchOperation, Webhook};
 use serde_json::{Value, json};
@@ -122,35 +122,36 @@ impl Garden {
 
     pub(super) fn answers(&self, rollout: &Rollout, fleet: &[FleetObject]) -> LookupResults {
         let (status, mut answers, mut known) = (self.status(), LookupResults::default(), BTreeSet::new());
-        let all = step_questions(rollout, &status, fleet).into_iter().chain(waiting_questions(rollout, &status, fleet));
-        for question in all.filter(|question| known.insert(question.id())) {
-            self.answer(&question, &mut answers);
+        let all =
+            step_lookups(rollout, &status, fleet).into_iter().chain(initial_wait_lookups(rollout, &status, fleet));
+        for lookup in all.filter(|lookup| known.insert(lookup.id())) {
+            self.answer(&lookup, &mut answers);
         }
         answers
     }
 
-    fn answer(&self, question: &LookupRequest, answers: &mut LookupResults) {
-        if let Some(of) = &question.cluster {
+    fn answer(&self, lookup: &LookupRequest, answers: &mut LookupResults) {
+        if let Some(of) = &lookup.cluster {
             assert_eq!((of.secret.as_str(), of.key.as_str()), ("gardener", "kubeconfig"));
             let shoot = &self.shoots[&of.namespace];
             if shoot.is_away {
-                return answers.cannot_read(question, "no answer within 10 s".to_owned());
+                return answers.cannot_read(lookup, "no answer within 10 s".to_owned());
             }
-            return answers.saw(question, &in_shoot(shoot, question));
+            return answers.saw(lookup, &in_shoot(shoot, lookup));
         }
-        let namespace = question.namespace.clone().expect("a namespace");
-        match (&question.wanted, question.plural.as_str()) {
+        let namespace = lookup.namespace.clone().expect("a namespace");
+        match (&lookup.wanted, lookup.plural.as_str()) {
             (LookupTarget::Labelled(_), "controlplanes") => {
                 let found = json!({"metadata": {"name": "it"}});
                 answers.saw(
-                    question,
+                    lookup,
                     if self.shoots[&namespace].has_control_plane { std::slice::from_ref(&found) } else { &[] },
                 );
             }
             (LookupTarget::Mutated { name, mutation }, "deployments") => {
                 let object = self.deployments.get(&(namespace, name.clone()));
                 let seen = |object| seen_by_mutation(&self.mutated, ("deployments", "apps"), mutation, object);
-                answers.mutated(question, object.map_or(MutationState::Absent, seen));
+                answers.mutated(lookup, object.map_or(MutationState::Absent, seen));
             }
             other => panic!("nothing here is asked for {other:?}"),
         }
@@ -192,7 +193,7 @@ impl Garden {
         (self.behind, self.asked) = (self.behind.saturating_sub(usize::from(is_first)), self.asked + 1);
         let is_true = if self.says(namespace, NEEDS) && !is_behind { FactValue::True } else { FactValue::False };
         let mut facts = KnownFacts::default();
-        facts.say("csi", is_true);
+        facts.set("csi", is_true);
         let object = self.deployments[&key].clone();
         let answered = self.webhook.mutation(&object.to_string(), Some(&object.to_string()), &facts);
         let (patch, _) = answered.unwrap().expect("a mutation").unwrap();
@@ -211,8 +212,8 @@ impl Garden {
     }
 }
 
-fn in_shoot(shoot: &Shoot, question: &LookupRequest) -> Vec<Value> {
-    match (question.plural.as_str(), &question.wanted) {
+fn in_shoot(shoot: &Shoot, lookup: &LookupRequest) -> Vec<Value> {
+    match (lookup.plural.as_str(), &lookup.wanted) {
         ("nodes", LookupTarget::Labelled(_)) => {
             let node = |(name, version): (&String, &String)| json!({"metadata": {"name": name}, "status": {"nodeInfo": {"kubeletVersion": version}}});
             shoot.nodes.iter().map(node).collect()

@@ -1,7 +1,8 @@
 //! What holds of a hand-over.
 
 use pointsman_core::rollout::{
-    Direction, OwnerReferences, RolloutPhase, RolloutStatus, missing_mutations, rights, rights_elsewhere, told_steps,
+    Direction, OwnerReferences, RolloutPhase, RolloutStatus, missing_mutations, rights, rights_elsewhere,
+    step_descriptions,
 };
 use serde_json::{Value, json};
 
@@ -163,7 +164,7 @@ fn briefly_empty_list_skips_nothing() {
     let (mut garden, mut fake_runner) = before_the_classes_go();
     garden.shoots.get_mut("one").unwrap().has_control_plane = false;
     let planned = fake_runner.run(&mut garden, 4, None);
-    let why = planned.standings[0].why();
+    let why = planned.object_states[0].why();
     assert!(why.contains("there is none of controlplanes.extensions.gardener.cloud of one any more"), "{why}");
     assert_eq!(garden.shoots["one"].classes.len(), 2);
 }
@@ -295,7 +296,7 @@ fn unreachable_cluster_is_retried() {
     assert!(planned.status.failures.is_empty());
     // It keeps its place, and there is one.
     is_untouched(&garden, "two");
-    let why = planned.standings[0].why();
+    let why = planned.object_states[0].why();
     assert!(why.contains("step old-classes") && why.contains("no answer within 10 s"), "{why}");
     assert!(!garden.says("one", NEEDS));
     garden.shoots.get_mut("one").unwrap().is_away = false;
@@ -372,7 +373,7 @@ fn irreversible_step_rechecks_waits() {
             "{what}: {:#?} {:#?} {:?}",
             fake_runner.log,
             planned.status,
-            planned.standings
+            planned.object_states
         );
         is_through(&garden, "two");
         mend(&mut garden);
@@ -403,7 +404,12 @@ fn irreversible_object_is_not_pending() {
     garden.rollout["spec"]["direction"] = json!("Undo");
     let planned = fake_runner.run(&mut garden, PASSES, None);
     assert!(planned.status.is_over(), "{:?}", planned.status);
-    assert_eq!(planned.standings[0].word(), "Updated", "it does not count as taken back: {:?}", planned.standings);
+    assert_eq!(
+        planned.object_states[0].word(),
+        "Updated",
+        "it does not count as taken back: {:?}",
+        planned.object_states
+    );
     assert!(!garden.says("one", NEEDS));
     // Whoever goes forward again ends what was begun.
     garden.shoots.get_mut("one").unwrap().is_away = false;
@@ -456,7 +462,7 @@ fn rollout_prints_rights_and_steps() {
         elsewhere.iter().map(|((group, plural), verbs)| format!("{group}/{plural} {verbs:?}")).collect();
     assert_eq!(elsewhere, [r#"/nodes {"list"}"#, r#"storage.k8s.io/storageclasses {"delete", "get"}"#]);
     let steps: Vec<String> =
-        told_steps(&rollout).into_iter().map(|step| format!("{}: {}", step.name, step.does)).collect();
+        step_descriptions(&rollout).into_iter().map(|step| format!("{}: {}", step.name, step.does)).collect();
     let all = steps.join("\n");
     for words in [
         "awake: waits for the object, if there is any of controlplanes.extensions.gardener.cloud of {name}",

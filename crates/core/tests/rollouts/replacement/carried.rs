@@ -50,7 +50,7 @@ fn goes(fixture: &mut Ordeal) {
 }
 
 /// Has it go back after the end. Somebody does something once the oldapp is there again, and before the newapp goes.
-fn goes_back(fixture: &mut Ordeal, act: impl Fn(&mut Ordeal)) {
+fn is_undo(fixture: &mut Ordeal, act: impl Fn(&mut Ordeal)) {
     let mut was = false;
     turns(fixture, "Undo", 400, |fixture, asked: &ObjectWrite| {
         if asked.plural == "services" && !was {
@@ -67,7 +67,7 @@ fn target_edit_survives_undo() {
     let mut fixture = labelled();
     goes(&mut fixture);
     labels(&mut fixture, "newapps", "before", Some("it was there"));
-    goes_back(&mut fixture, |fixture| {
+    is_undo(&mut fixture, |fixture| {
         labels(fixture, "newapps", "team", Some("red"));
         labels(fixture, "newapps", "new", Some("yes"));
         labels(fixture, "newapps", "old", None);
@@ -138,7 +138,7 @@ fn later_of_two_edits_wins() {
     for (first, second) in [("newapps", "oldapps"), ("oldapps", "newapps")] {
         let mut fixture = labelled();
         goes(&mut fixture);
-        goes_back(&mut fixture, |fixture| {
+        is_undo(&mut fixture, |fixture| {
             labels(fixture, first, "team", Some(first));
             fixture.fake_namespace.now += 1;
             labels(fixture, second, "team", Some(second));

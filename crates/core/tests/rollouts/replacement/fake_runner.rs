@@ -6,8 +6,8 @@ use std::time::Duration;
 use pointsman_core::definition::Kind;
 use pointsman_core::rollout::{
     ClockReading, ConversionOutcome, FleetObject, LookupRequest, LookupResults, LookupTarget, ObjectWrite, PlanInput,
-    Rollout, RolloutPlan, RolloutStatus, RolloutWrite, RunnerCache, answered_rollout, plan, rollout_questions,
-    step_questions,
+    Rollout, RolloutPlan, RolloutStatus, RolloutWrite, RunnerCache, answered_rollout, plan, rollout_lookups,
+    step_lookups,
 };
 use pointsman_core::webhook::{Facts, OtherKind, Webhook};
 use serde_json::{Value, json};
@@ -31,7 +31,7 @@ pub(super) struct Fixture {
 /// A process that runs the rollout.
 #[derive(Default)]
 pub(super) struct FakeRunner {
-    remembered: RunnerCache,
+    runner_cache: RunnerCache,
     writes: VecDeque<RolloutWrite>,
     version: u64,
     started: u64,
@@ -85,46 +85,46 @@ impl Fixture {
 
     fn answers(&self, rollout: &Rollout, status: &RolloutStatus, fleet: &[FleetObject]) -> LookupResults {
         let mut answers = LookupResults::default();
-        for question in rollout_questions(rollout, status).into_iter().chain(step_questions(rollout, status, fleet)) {
-            self.answer(&question, &mut answers);
+        for lookup in rollout_lookups(rollout, status).into_iter().chain(step_lookups(rollout, status, fleet)) {
+            self.answer(&lookup, &mut answers);
         }
         answers
     }
 
-    fn answer(&self, question: &LookupRequest, answers: &mut LookupResults) {
-        let all = || self.fake_namespace.all(&question.plural);
+    fn answer(&self, lookup: &LookupRequest, answers: &mut LookupResults) {
+        let all = || self.fake_namespace.all(&lookup.plural);
         let labelled = |labels: &str| {
             let wanted: Vec<(&str, &str)> = labels.split(',').filter_map(|one| one.split_once('=')).collect();
             let has = |one: &&Value| wanted.iter().all(|(label, value)| one["metadata"]["labels"][label] == *value);
             all().filter(has).cloned().collect::<Vec<_>>()
         };
-        match &question.wanted {
+        match &lookup.wanted {
             LookupTarget::Named(name) => {
-                let found: Vec<Value> = self.fake_namespace.get(&question.plural, name).cloned().into_iter().collect();
-                answers.saw(question, &found);
+                let found: Vec<Value> = self.fake_namespace.get(&lookup.plural, name).cloned().into_iter().collect();
+                answers.saw(lookup, &found);
             }
-            LookupTarget::Metadata(_) if self.blind && question.plural == "newapps" => {
-                answers.cannot_read(question, "newapps.example.com cannot be listed".to_owned());
+            LookupTarget::Metadata(_) if self.blind && lookup.plural == "newapps" => {
+                answers.cannot_read(lookup, "newapps.example.com cannot be listed".to_owned());
             }
-            LookupTarget::Labelled(labels) | LookupTarget::Metadata(labels) => answers.saw(question, &labelled(labels)),
+            LookupTarget::Labelled(labels) | LookupTarget::Metadata(labels) => answers.saw(lookup, &labelled(labels)),
             LookupTarget::Owned(name) => {
                 let owners = |one: &Value| one["metadata"]["ownerReferences"].as_array().cloned().unwrap_or_default();
                 let is_its = |one: &&Value| owners(one).iter().any(|owner| owner["name"] == name.as_str());
-                answers.saw(question, &all().filter(is_its).cloned().collect::<Vec<_>>());
+                answers.saw(lookup, &all().filter(is_its).cloned().collect::<Vec<_>>());
             }
             LookupTarget::Referring(uid) => {
                 let found = self.fake_namespace.belonging(uid).into_iter();
                 let found: Vec<Value> =
                     found.map(|(plural, one)| json!({"resource": plural, "metadata": one["metadata"]})).collect();
-                answers.saw(question, &found);
+                answers.saw(lookup, &found);
             }
             LookupTarget::Mutated { .. } => panic!("nothing here is mutated"),
             LookupTarget::Replaced { name, .. } => {
-                let to = match question.plural.as_str() {
+                let to = match lookup.plural.as_str() {
                     "oldapps" => OtherKind { group: "example.com", kind: "NewApp", version: None },
                     _ => OtherKind { group: "was.example.com", kind: "OldApp", version: None },
                 };
-                let one = self.fake_namespace.get(&question.plural, name);
+                let one = self.fake_namespace.get(&lookup.plural, name);
                 let became = |one: &Value| {
                     let other = Webhook::convert_by(self.kind, &one.to_string(), to, &Facts::default()).unwrap();
                     ConversionOutcome::Object(
@@ -133,7 +133,7 @@ impl Fixture {
                     )
                 };
                 let gone = || ConversionOutcome::Waits("gone".to_owned());
-                answers.became(question, one.map_or_else(gone, became));
+                answers.became(lookup, one.map_or_else(gone, became));
             }
         }
     }
@@ -177,7 +177,7 @@ impl FakeRunner {
 
     /// It heard that a write was done.
     pub(super) fn answered(&mut self, uid: &str) {
-        self.remembered.allowed(uid);
+        self.runner_cache.allowed(uid);
         if std::mem::take(&mut self.deaf) {
             self.writes.clear();
         }
@@ -185,12 +185,12 @@ impl FakeRunner {
 
     /// It heard that a webhook says no.
     pub(super) fn refused(&mut self, uid: &str, fixture: &Fixture) {
-        self.remembered.refused(uid, "no", self.moment(fixture));
+        self.runner_cache.refused(uid, "no", self.moment(fixture));
     }
 
     /// It heard that it is too early for that.
     pub(super) fn not_yet(&mut self, uid: &str, fixture: &Fixture) {
-        self.remembered.not_yet(uid, "not yet", self.moment(fixture));
+        self.runner_cache.not_yet(uid, "not yet", self.moment(fixture));
     }
 
     fn moment(&self, fixture: &Fixture) -> ClockReading {
@@ -217,14 +217,14 @@ impl FakeRunner {
         let fleet: Vec<FleetObject> =
             fixture.fake_namespace.all("oldapps").filter_map(|object| FleetObject::of(object, rollout)).collect();
         let facts = PlanInput {
-            remembered: self.remembered.clone(),
+            runner_cache: self.runner_cache.clone(),
             consistent: !self.is_listed,
             answers: fixture.answers(rollout, &status, &fleet),
-            shut: fixture.shut.then(|| "something is shut".to_owned()),
+            closed_gate: fixture.shut.then(|| "something is shut".to_owned()),
             ..PlanInput::default()
         };
         let planned = plan(rollout, &status, &fleet, facts, self.moment(fixture));
-        self.remembered = planned.remembered.clone();
+        self.runner_cache = planned.runner_cache.clone();
         self.writes = planned.writes.clone().into();
         self.is_listed = !planned.wants_list;
         self.version = fixture.version;

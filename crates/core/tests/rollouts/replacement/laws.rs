@@ -264,7 +264,8 @@ impl<'a> HistoryRun<'a> {
             RunnerCall::Nothing => {}
             RunnerCall::Planned(plan) => {
                 self.closes_gaps(&plan);
-                let told: Vec<&str> = plan.standings.iter().map(pointsman_core::rollout::ObjectState::why).collect();
+                let told: Vec<&str> =
+                    plan.object_states.iter().map(pointsman_core::rollout::ObjectState::why).collect();
                 if !plan.writes.is_empty() {
                     self.log.push(format!("{now} fake_runner {at} plans {} {told:?}", plan.status.message));
                 }
@@ -295,7 +296,7 @@ impl<'a> HistoryRun<'a> {
                     self.is_wrong("nothing is deleted that is not ours, or not safe to go", why);
                 }
                 let done = write(&mut self.fixture, &asked);
-                self.log.push(format!("{now} fake_runner {at} {}: {done:?}", asked.told()));
+                self.log.push(format!("{now} fake_runner {at} {}: {done:?}", asked.message()));
                 let is_delete = matches!(asked.call, ObjectCall::Delete { .. });
                 match done {
                     Ok(()) => self.fake_runners[at].answered(&asked.uid),

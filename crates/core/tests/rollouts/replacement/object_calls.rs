@@ -26,7 +26,9 @@ pub(super) fn write_as_asked(fixture: &mut Fixture, write: &ObjectWrite) -> Resu
         ObjectCall::Create(object) | ObjectCall::Succeed(object) => {
             fake_namespace.create(&write.plural, object.clone())
         }
-        ObjectCall::Patch(patch) | ObjectCall::Tell(patch) => fake_namespace.patch(&write.plural, &write.name, patch),
+        ObjectCall::Patch(patch) | ObjectCall::ReportRefusal(patch) => {
+            fake_namespace.patch(&write.plural, &write.name, patch)
+        }
         ObjectCall::Delete { uid, resource_version, propagation, .. } => {
             let orphan = *propagation == Propagation::Orphan;
             fake_namespace.delete(&write.plural, &write.name, uid, resource_version, orphan)

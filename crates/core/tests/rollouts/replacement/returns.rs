@@ -1,6 +1,6 @@
 //! Objects that have become others, and a rollout that goes back after its end.
 
-use pointsman_core::rollout::{Direction, ObjectCall, ObjectWrite, RolloutPhase, told_steps};
+use pointsman_core::rollout::{Direction, ObjectCall, ObjectWrite, RolloutPhase, step_descriptions};
 use serde_json::{Value, json};
 
 use super::scenario::FOR_GOOD;
@@ -113,7 +113,7 @@ fn gitops_managed_source_is_not_recreated() {
     let fields = json!([{"manager": "argocd-controller", "operation": "Apply", "fieldsV1": {}}]);
     fixture.fake_namespace.change("newapps", "h-0", |newapp| newapp["metadata"]["managedFields"] = fields);
     let before = fixture.fake_namespace.things.clone();
-    turns(&mut fixture, "Undo", 60, |_, asked| panic!("{}", asked.told()));
+    turns(&mut fixture, "Undo", 60, |_, asked| panic!("{}", asked.message()));
     let why =
         "Waiting going back, 0 to go, 1 object cannot be moved: n/h-0: argocd-controller sets its newapps.example.com";
     assert!(said(&fixture).contains(why), "{}", said(&fixture));
@@ -178,7 +178,7 @@ fn reused_name_is_left_alone() {
         "spec": {"roof": "mine"}, "status": {"state": "stable"},
     });
     fixture.fake_namespace.create("oldapps", other).unwrap();
-    turns(&mut fixture, "Undo", 100, |_, asked| panic!("{}", asked.told()));
+    turns(&mut fixture, "Undo", 100, |_, asked| panic!("{}", asked.message()));
     let why = "taken back as far as it goes: a step of 1 object cannot be undone";
     assert!(said(&fixture).contains(why), "{}", said(&fixture));
     assert_eq!(spec(&fixture, "oldapps")["roof"], "mine");
@@ -188,7 +188,7 @@ fn reused_name_is_left_alone() {
 fn unreadable_targets_block_completion() {
     let mut fixture = ended(1);
     fixture.blind = true;
-    turns(&mut fixture, "Undo", 60, |_, asked| panic!("{}", asked.told()));
+    turns(&mut fixture, "Undo", 60, |_, asked| panic!("{}", asked.message()));
     assert_eq!(fixture.status().phase, RolloutPhase::Waiting, "{}", said(&fixture));
     assert!(said(&fixture).contains("newapps.example.com cannot be listed"), "{}", said(&fixture));
     fixture.blind = false;
@@ -205,7 +205,7 @@ fn irreversible_workflow_stays_finished() {
     assert_eq!(fixture.status().phase, RolloutPhase::Complete, "{}", said(&fixture));
     let newapp = fixture.fake_namespace.get("newapps", "h-0").unwrap().clone();
     assert_eq!(newapp["metadata"]["annotations"]["pointsman.dev/created-by"], Value::Null);
-    turns(&mut fixture, "Undo", 100, |_, asked| panic!("{}", asked.told()));
+    turns(&mut fixture, "Undo", 100, |_, asked| panic!("{}", asked.message()));
     assert!(said(&fixture).contains("taken back as far as it goes"), "{}", said(&fixture));
 }
 
@@ -214,7 +214,7 @@ fn plan_marks_deletions_as_reversible() {
     let fixture = fixture(1);
     let told = |kind| {
         let rollout = pointsman_core::rollout::answered_rollout(&fixture.rollout, kind).unwrap();
-        told_steps(&rollout).pop().unwrap().does
+        step_descriptions(&rollout).pop().unwrap().does
     };
     assert!(told(fixture.kind).ends_with("; going back makes it anew of what it has become"), "{}", told(fixture.kind));
     assert_eq!(told(&FOR_GOOD), "deletes the object, and nothing with it");

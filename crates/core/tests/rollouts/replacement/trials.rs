@@ -140,7 +140,7 @@ pub(super) fn said(fixture: &Ordeal) -> String {
 fn is_refused(fixture: &mut Ordeal, why: &str) {
     (0..3).for_each(|_| passes(fixture));
     let before = fixture.fake_namespace.things.clone();
-    drives(fixture, 40, |_, asked| panic!("{}", asked.told()));
+    drives(fixture, 40, |_, asked| panic!("{}", asked.message()));
     assert!(said(fixture).contains(why), "{}", said(fixture));
     assert_eq!(fixture.fake_namespace.things, before, "nothing of it changes");
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use pointsman_core::definition::Kind;
 use pointsman_core::rollout::{
     ClockReading, FleetObject, JobWrite, LookupResults, LookupTarget, PlanInput, Rollout, RolloutPlan, RolloutStatus,
-    RolloutWrite, RunnerCache, answered_rollout, plan, step_questions,
+    RolloutWrite, RunnerCache, answered_rollout, plan, step_lookups,
 };
 use serde_json::{Value, json};
 
@@ -45,7 +45,7 @@ pub(super) struct FakeCluster {
 /// A process that runs the rollout.
 #[derive(Default)]
 pub(super) struct FakeRunner {
-    remembered: RunnerCache,
+    runner_cache: RunnerCache,
     writes: VecDeque<RolloutWrite>,
     version: u64,
     started: u64,
@@ -151,9 +151,9 @@ impl FakeCluster {
     /// The answers to what a plan has to know.
     fn answers(&self, rollout: &Rollout, status: &RolloutStatus, fleet: &[FleetObject]) -> LookupResults {
         let mut answers = LookupResults::default();
-        for question in step_questions(rollout, status, fleet) {
-            let LookupTarget::Named(name) = &question.wanted else { panic!("{question:?}") };
-            let title = format!("{}/{name}", question.namespace.clone().unwrap());
+        for lookup in step_lookups(rollout, status, fleet) {
+            let LookupTarget::Named(name) = &lookup.wanted else { panic!("{lookup:?}") };
+            let title = format!("{}/{name}", lookup.namespace.clone().unwrap());
             let found = self.jobs.get(&title).map(|job| {
                 let kind = match job.end {
                     None => "Suspended",
@@ -162,7 +162,7 @@ impl FakeCluster {
                 };
                 json!({"status": {"conditions": [{"type": kind, "status": "True", "reason": "Said"}]}})
             });
-            answers.saw(&question, &found.into_iter().collect::<Vec<_>>());
+            answers.saw(&lookup, &found.into_iter().collect::<Vec<_>>());
         }
         answers
     }
@@ -215,11 +215,11 @@ impl FakeRunner {
                 match fake_cluster.patch(&write.name, &write.patch) {
                     Ok(()) => {
                         self.answered();
-                        self.remembered.allowed(&write.uid);
+                        self.runner_cache.allowed(&write.uid);
                         Call::Patched(Box::new(before), write.name)
                     }
                     Err("refused") => {
-                        self.remembered.refused(&write.uid, "no", self.moment(fake_cluster));
+                        self.runner_cache.refused(&write.uid, "no", self.moment(fake_cluster));
                         Call::Nothing
                     }
                     Err(_) => Call::Nothing,
@@ -233,7 +233,7 @@ impl FakeRunner {
                     *fake_cluster.made.entry(title).or_default() += 1;
                 }
                 self.answered();
-                self.remembered.allowed(&write.uid);
+                self.runner_cache.allowed(&write.uid);
                 Call::Job(write, is_new)
             }
             Some(RolloutWrite::Object(write)) => panic!("no step here is about other objects: {write:?}"),
@@ -258,14 +258,14 @@ impl FakeRunner {
         let fleet: Vec<FleetObject> =
             fake_cluster.objects.values().filter_map(|object| FleetObject::of(object, &rollout)).collect();
         let facts = PlanInput {
-            remembered: self.remembered.clone(),
+            runner_cache: self.runner_cache.clone(),
             consistent: true,
             answers: fake_cluster.answers(&rollout, &status, &fleet),
             ..PlanInput::default()
         };
         let planned = plan(&rollout, &status, &fleet, facts, self.moment(fake_cluster));
-        assert_eq!(planned.standings.len(), fleet.len(), "each object stands somewhere");
-        self.remembered = planned.remembered.clone();
+        assert_eq!(planned.object_states.len(), fleet.len(), "each object stands somewhere");
+        self.runner_cache = planned.runner_cache.clone();
         self.writes = planned.writes.clone().into();
         self.version = fake_cluster.version;
         Call::Planned(Box::new(planned))

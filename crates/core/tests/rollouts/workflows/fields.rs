@@ -8,7 +8,7 @@ use super::stations::CRD;
 fn defined(steps: &Value) -> Result<Kind, BadDefinition> {
     let workflows = json!({"j": steps});
     let definition = format!(
-        "apiVersion: pointsman.dev/v1\nkind: KindDefinition\ncrd: ships.crd.yaml\nhealthy: {{all: [{{condition: \
+        "apiVersion: pointsman.dev/v1\nkind: KindDefinition\ncrd: ships.crd.yaml\nhealth: {{all: [{{condition: \
          Ready}}]}}\nworkflows: {workflows}\n"
     );
     Kind::from_crd(&definition, CRD)

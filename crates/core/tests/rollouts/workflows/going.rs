@@ -61,7 +61,7 @@ fn terminating_object_keeps_its_slot() {
     fleet[0]["metadata"]["deletionTimestamp"] = json!(rfc3339(NOW.wall + 5));
     fleet[0]["metadata"]["finalizers"] = json!(["example.com/keep"]);
     let kept = planned(&rollout, &first.status, &fleet, 10);
-    assert_eq!((uids(&kept.status), kept.status.counts.in_flight), (vec!["u-a"], 1), "{:?}", kept.standings);
+    assert_eq!((uids(&kept.status), kept.status.counts.in_flight), (vec!["u-a"], 1), "{:?}", kept.object_states);
     assert!(moves(&kept).is_empty(), "{:?}", kept.writes);
     let late = planned(&rollout, &kept.status, &fleet, 700).status;
     assert_eq!((late.phase, uids(&late)), (RolloutPhase::Paused, vec!["u-a"]));

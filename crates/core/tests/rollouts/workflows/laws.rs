@@ -179,14 +179,14 @@ impl<'a> Voyage<'a> {
         match call {
             Call::Nothing => {}
             Call::Planned(plan) => {
-                let standings = &plan.standings;
+                let object_states = &plan.object_states;
                 if plan.status.phase == RolloutPhase::Complete && !self.fake_cluster.status().is_over() {
                     self.is_complete();
                 }
                 if !plan.writes.is_empty() {
                     self.fake_cluster
                         .log
-                        .push(format!("{now} fake_runner {at} plans {} {standings:?}", plan.status.message));
+                        .push(format!("{now} fake_runner {at} plans {} {object_states:?}", plan.status.message));
                 }
             }
             Call::Status(status) => {

@@ -2,7 +2,7 @@
 
 use pointsman_core::definition::Kind;
 use pointsman_core::rollout::{
-    LookupResults, PlanInput, Rollout, RolloutStatus, answered_rollout, rollout_questions, start_refusals,
+    LookupResults, PlanInput, Rollout, RolloutStatus, answered_rollout, rollout_lookups, start_refusals,
 };
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ use super::stations::CRD;
 
 pub(super) fn rolled(workflows: &Value, spec: &Value) -> Result<Rollout, String> {
     let definition = format!(
-        "apiVersion: pointsman.dev/v1\nkind: KindDefinition\ncrd: ships.crd.yaml\nhealthy: {{all: [{{condition: \
+        "apiVersion: pointsman.dev/v1\nkind: KindDefinition\ncrd: ships.crd.yaml\nhealth: {{all: [{{condition: \
          Ready}}]}}\nworkflows: {workflows}\n"
     );
     let kind = Kind::from_crd(&definition, CRD).unwrap();
@@ -60,11 +60,11 @@ fn ambiguous_workflows_are_refused() {
 fn templates_must_be_jobs() {
     let rollout = rolled(&json!({"j": [template(&json!({}))]}), &json!({"acceptedRisks": ["never"]})).unwrap();
     let refusals = |answers| start_refusals(&rollout, &[], &PlanInput { answers, ..PlanInput::default() });
-    let questions = rollout_questions(&rollout, &RolloutStatus::default());
-    assert_eq!(questions.len(), 1);
+    let lookups = rollout_lookups(&rollout, &RolloutStatus::default());
+    assert_eq!(lookups.len(), 1);
     let asked = |objects: &[Value]| {
         let mut answers = LookupResults::default();
-        questions.iter().for_each(|question| answers.saw(question, objects));
+        lookups.iter().for_each(|lookup| answers.saw(lookup, objects));
         refusals(answers)
     };
     let map = |job: &Value| json!({"metadata": {"name": "crane"}, "data": {"job": job.to_string()}});
@@ -77,5 +77,5 @@ fn templates_must_be_jobs() {
     });
     assert_eq!(asked(&[map(&job)]), [""; 0]);
     let begun = RolloutStatus { started: Some("2026-11-20T10:00:00Z".to_owned()), ..RolloutStatus::default() };
-    assert!(rollout_questions(&rollout, &begun).is_empty());
+    assert!(rollout_lookups(&rollout, &begun).is_empty());
 }

@@ -13,7 +13,7 @@ pub(super) fn kind(draft: &Draft) -> Kind {
         workflows["second"] = steps(&draft.more, "second", was);
     }
     let definition = format!(
-        "apiVersion: pointsman.dev/v1\nkind: KindDefinition\ncrd: ships.crd.yaml\nhealthy: {{all: [{{condition: Ready}}], \
+        "apiVersion: pointsman.dev/v1\nkind: KindDefinition\ncrd: ships.crd.yaml\nhealth: {{all: [{{condition: Ready}}], \
          settle: 0s, seen: {{manager: bosun}}}}\nworkflows: {workflows}\n"
     );
     Kind::from_crd(&definition, CRD).unwrap_or_else(|error| panic!("{error}\n{workflows:#}"))

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use pointsman_core::rollout::{
     ClockReading, FleetObject, LookupResults, LookupTarget, PlanInput, Rollout, RolloutPhase, RolloutStatus,
-    RolloutWrite, RunnerCache, plan, step_questions,
+    RolloutWrite, RunnerCache, plan, step_lookups,
 };
 use serde_json::{Value, json};
 
@@ -30,7 +30,7 @@ struct Pier {
     /// By their names, in the order in which they were made.
     jobs: Vec<(String, Value)>,
     status: RolloutStatus,
-    remembered: RunnerCache,
+    runner_cache: RunnerCache,
     /// Nobody may read Jobs.
     shut: bool,
     /// A webhook refuses every write of the object.
@@ -46,7 +46,7 @@ impl Pier {
         let metadata = json!({"namespace": "n", "name": "a", "uid": "u-a"});
         let healthy = json!({"conditions": [{"type": "Ready", "status": "True"}]});
         let ship = Some(json!({"metadata": metadata, "spec": {}, "status": healthy}));
-        let (status, remembered) = (RolloutStatus::default(), RunnerCache::default());
+        let (status, runner_cache) = (RolloutStatus::default(), RunnerCache::default());
         Self {
             direction: "Forward",
             is_for_good: false,
@@ -57,7 +57,7 @@ impl Pier {
             ship,
             jobs: Vec::new(),
             status,
-            remembered,
+            runner_cache,
             shut: false,
             denied: false,
             jobless: false,
@@ -97,11 +97,11 @@ impl Pier {
     fn answers(&self, rollout: &Rollout, fleet: &[FleetObject]) -> LookupResults {
         let jobs: BTreeMap<&str, &Value> = self.jobs.iter().map(|(name, job)| (name.as_str(), job)).collect();
         let mut answers = LookupResults::default();
-        for question in step_questions(rollout, &self.status, fleet) {
-            let LookupTarget::Named(name) = &question.wanted else { panic!("{question:?}") };
+        for lookup in step_lookups(rollout, &self.status, fleet) {
+            let LookupTarget::Named(name) = &lookup.wanted else { panic!("{lookup:?}") };
             match self.shut {
-                true => answers.cannot_read(&question, "nobody may".to_owned()),
-                false => answers.saw(&question, jobs.get(name.as_str()).copied().map_or(&[], std::slice::from_ref)),
+                true => answers.cannot_read(&lookup, "nobody may".to_owned()),
+                false => answers.saw(&lookup, jobs.get(name.as_str()).copied().map_or(&[], std::slice::from_ref)),
             }
         }
         answers
@@ -114,11 +114,11 @@ impl Pier {
             let fleet: Vec<FleetObject> =
                 self.ship.iter().map(|ship| FleetObject::of(ship, &rollout).unwrap()).collect();
             let answers = self.answers(&rollout, &fleet);
-            let remembered = self.remembered.clone();
-            let facts = PlanInput { consistent: true, answers, remembered, ..PlanInput::default() };
+            let runner_cache = self.runner_cache.clone();
+            let facts = PlanInput { consistent: true, answers, runner_cache, ..PlanInput::default() };
             let now = ClockReading { wall: NOW.wall + after, steady: Duration::from_secs(after) };
             let planned = plan(&rollout, &self.status, &fleet, facts, now);
-            self.remembered = planned.remembered;
+            self.runner_cache = planned.runner_cache;
             if planned.writes.is_empty() {
                 return planned.status;
             }
@@ -126,11 +126,11 @@ impl Pier {
                 match write {
                     RolloutWrite::Status(status) => self.status = *status,
                     RolloutWrite::Job(write) if self.jobless => {
-                        self.remembered.refused(&write.uid, "no", now);
+                        self.runner_cache.refused(&write.uid, "no", now);
                         self.late = Some((write.name, write.body));
                     }
                     RolloutWrite::Job(write) => self.jobs.push((write.name, write.body)),
-                    RolloutWrite::Move(write) if self.denied => self.remembered.refused(&write.uid, "no", now),
+                    RolloutWrite::Move(write) if self.denied => self.runner_cache.refused(&write.uid, "no", now),
                     RolloutWrite::Move(write) => {
                         let operations = write.patch.as_array().unwrap();
                         let ship = self.ship.as_mut().unwrap();
@@ -505,7 +505,7 @@ fn lost_job_belongs_to_wave() {
     pier.denied = true;
     pier.settles(200);
     pier.denied = false;
-    pier.remembered.allowed("u-a");
+    pier.runner_cache.allowed("u-a");
     pier.settles(210);
     pier.settles(300);
     names_job(&pier, 0);
@@ -545,7 +545,7 @@ fn late_job_is_reverted() {
         let mut pier = Pier { jobless: true, ..Pier::new() };
         pier.settles(0);
         pier.direction = direction;
-        (pier.remembered, pier.jobless) = (RunnerCache::default(), false);
+        (pier.runner_cache, pier.jobless) = (RunnerCache::default(), false);
         let waits = pier.settles(10);
         assert!(waits.message.contains("may have been asked for: that is sure at"), "{direction}: {waits:?}");
         assert!(!waits.is_over() && pier.jobs.is_empty(), "{direction}: {waits:?}");
@@ -572,7 +572,7 @@ fn lost_job_is_not_reverted() {
     let mut pier = Pier { jobless: true, ..Pier::new() };
     pier.settles(0);
     pier.direction = "Undo";
-    (pier.remembered, pier.jobless) = (RunnerCache::default(), false);
+    (pier.runner_cache, pier.jobless) = (RunnerCache::default(), false);
     pier.settles(10);
     pier.settles(80);
     let home = pier.settles(200);
@@ -663,7 +663,7 @@ fn unrecorded_object_stays() {
             assert!(!waits.is_over() && waits.in_flight.len() == 1, "{how} {after}: {waits:?}");
         }
         (pier.denied, pier.direction) = (false, "Undo");
-        pier.remembered.allowed("u-a");
+        pier.runner_cache.allowed("u-a");
         pier.settles(2_110);
         assert_eq!(pier.jobs.len(), 2, "{how}: {:?}", pier.status);
     }

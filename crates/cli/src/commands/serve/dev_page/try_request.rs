@@ -5,7 +5,7 @@ use pointsman_core::laws::{Value, preview};
 use pointsman_core::webhook::Webhook;
 use serde::Deserialize;
 
-use crate::commands::convert::told;
+use crate::commands::convert::cells;
 use crate::commands::hash::hash;
 use crate::commands::input::InputObject;
 use crate::commands::json_tree::JsonTree;
@@ -31,14 +31,14 @@ pub(super) fn tried(webhook: &Webhook, object: &InputObject, to: &str) -> Result
         return Err(format!("{label}: {version:?} is no version of {name}; it has {}", known.join(", ")));
     }
     let refused = |error: &dyn std::fmt::Display| format!("{}: {error}", object.label());
-    let to = asked(kind, object, to);
+    let to = requested_version(kind, object, to);
     let (converted, changes) = webhook.explain(&object.text, to).map_err(|error| refused(&error))?;
     let converted = JsonTree::from_json(&converted.text).map_err(|error| refused(&error))?;
     let value = Value::read(&object.text).map_err(|error| refused(&error))?;
     let way_back = preview(webhook, kind, &value, to).map_or_else(Vec::new, |preview| remarks(to, &preview));
     let way_back = way_back.iter().map(|remark| format!("{}: {}", remark.what.name(), remark.detail)).collect();
     let texts = |texts: Vec<String>| JsonTree::Array(texts.into_iter().map(JsonTree::string).collect());
-    let changes = changes.iter().map(|change| texts(told(change).to_vec()));
+    let changes = changes.iter().map(|change| texts(cells(change).to_vec()));
     Ok(JsonTree::object([
         ("name", JsonTree::string(object.name())),
         ("from", JsonTree::string(object.version())),
@@ -54,7 +54,7 @@ pub(super) fn tried(webhook: &Webhook, object: &InputObject, to: &str) -> Result
 }
 
 /// The requested version, or the next version after that of the object, or the first.
-fn asked<'k>(kind: &'k Kind, object: &InputObject, to: &str) -> &'k str {
+fn requested_version<'k>(kind: &'k Kind, object: &InputObject, to: &str) -> &'k str {
     let others = || kind.versions().filter(|version| *version != object.version());
     let next = || kind.versions().skip_while(|version| *version != object.version()).nth(1);
     let found = others().find(|version| *version == to);

@@ -72,9 +72,9 @@ impl<'a> KeptFields<'a> {
     }
 
     /// Removes values to restore at some of these places. Returns whether there were any.
-    pub(crate) fn forget(&mut self, is_gone: &mut dyn FnMut((&str, &Entry<'_>)) -> bool) -> bool {
+    pub(crate) fn forget(&mut self, is_missing: &mut dyn FnMut((&str, &Entry<'_>)) -> bool) -> bool {
         let before = self.0.len();
-        self.0.retain(|id, entry| !entry.holds() || !is_gone((id, entry)));
+        self.0.retain(|id, entry| !entry.holds() || !is_missing((id, entry)));
         self.0.len() < before
     }
 

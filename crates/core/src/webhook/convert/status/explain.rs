@@ -30,7 +30,7 @@ impl<'s> Traced<'s> {
     }
 
     /// Records the differences in the newer version.
-    pub(crate) fn tell_after(
+    pub(crate) fn record_changes_after(
         self,
         root: &mut Json<'_>,
         to_keep: &Kept<'_>,
