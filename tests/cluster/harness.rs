@@ -113,8 +113,8 @@ impl Report {
     }
 }
 
-/// What there is to do of a plan, test_cluster by test_cluster. Those that want to be alone have beds of their own. Of these, those that
-/// wait for the controllers of Kubernetes, and let no webhook die, are not in each other's way.
+/// What there is to do of a plan, test_cluster by test_cluster. Those that want to be alone have beds of their own. Of
+/// these, those that wait for the controllers of Kubernetes, and let no webhook die, are not in each other's way.
 fn tasks_of(plan: &'static Plan, assets: &Assets, jobs: Vec<Job>) -> impl Iterator<Item = Task> {
     let waits = |of: &Scenario| of.needs == "kube-controller-manager" && !of.may_fail;
     let mut beds: BTreeMap<(&str, usize), Vec<Job>> = BTreeMap::new();

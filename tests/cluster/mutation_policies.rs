@@ -1,8 +1,8 @@
-//! Mutations as policies, which the API server evaluates by itself: what they make of an object is what a server of ours
-//! makes of it.
+//! Mutations as policies, which the API server evaluates by itself: what they make of an object is what a server of
+//! ours makes of it.
 //!
-//! Mutations and objects are made by chance. `POINTSMAN_SEED` is where chance begins, the same place each time unless it
-//! is set; `POINTSMAN_CASES` is how many definitions are tried.
+//! Mutations and objects are made by chance. `POINTSMAN_SEED` is where chance begins, the same place each time unless
+//! it is set; `POINTSMAN_CASES` is how many definitions are tried.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! Mutations as policies, of kinds that the API server fills in: what a policy does in several steps leaves nothing behind
-//! that a server, which does all of it at once, would not.
+//! Mutations as policies, of kinds that the API server fills in: what a policy does in several steps leaves nothing
+//! behind that a server, which does all of it at once, would not.
 
 use std::time::Duration;
 

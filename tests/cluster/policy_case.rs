@@ -1,4 +1,5 @@
-//! A definition of mutations as policies on the real API server, beside what a server of ours makes of the same objects.
+//! A definition of mutations as policies on the real API server, beside what a server of ours makes of the same
+//! objects.
 
 use std::time::{Duration, Instant};
 

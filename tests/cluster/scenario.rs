@@ -22,7 +22,8 @@ pub(crate) struct Scenario {
 }
 
 impl Scenario {
-    /// Of both kinds, on every test_cluster. Where `POINTSMAN_THOROUGH` is not set, of one of them on all beds but the first.
+    /// Of both kinds, on every test_cluster. Where `POINTSMAN_THOROUGH` is not set, of one of them on all beds but the
+    /// first.
     pub(crate) const fn new(name: &'static str, run: fn(&TestContext<'_>)) -> Self {
         let kinds = &KINDS;
         let needs = "kube-apiserver";
@@ -115,8 +116,8 @@ pub(crate) fn jobs(plan: &Plan, scenarios: &[Scenario]) -> Vec<Job> {
     pairs.map(job).collect()
 }
 
-/// All of them on the first test_cluster. Beds differ in what an API server does, and kinds in what a definition does: one kind
-/// shows the first, and each of the other beds takes another one.
+/// All of them on the first test_cluster. Beds differ in what an API server does, and kinds in what a definition does:
+/// one kind shows the first, and each of the other beds takes another one.
 fn kinds_on(plan: &Plan, kinds: &'static [&'static Sample]) -> &'static [&'static Sample] {
     match PLANS.iter().position(|other| other.name == plan.name) {
         None | Some(0) => kinds,

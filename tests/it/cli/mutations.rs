@@ -61,7 +61,10 @@ fn mutation_definitions_load_with_kinds() {
     let file = directory.path().join("mutations.yaml");
     std::fs::write(&file, text.replace("- noFlag: --cloud-config", "- noFlag: cloud-config")).unwrap();
     let error = pointsman(&["kinds", "check", file.to_str().unwrap()]).refusal(1);
-    assert!(error.contains("mutations.yaml:23: mutation csi: after: noFlag: \"cloud-config\" is no flag"), "{error}");
+    assert!(
+        error.contains("mutations.yaml:23: mutation csi: onceTrue: noFlag: \"cloud-config\" is no flag"),
+        "{error}"
+    );
 }
 
 #[test]

@@ -23,14 +23,14 @@ const FLOORS: [(&str, &[&[&str]]); 4] = [
     ("crates/transport/src", &[&["certificates"], &["connections"], &["lib"]]),
     (
         "crates/cli/src",
-        &[&["hint", "plugin", "terminal"], &["commands"], &["exit", "logging", "misread"], &["cli"], &["lib"]],
+        &[&["hint", "plugin", "terminal"], &["commands"], &["exit", "logging", "usage_error"], &["cli"], &["lib"]],
     ),
     ("src", &[&["serve"], &["main"]]),
 ];
 
 /// What the server knows of the core: the types of its one door, and how the `?timeout=` of a call is spelled.
 const DOOR: [&str; 9] =
-    ["BadReview", "Conversions", "Endpoint", "Outcome", "Reply", "Unanswered", "parse_duration", "refusal", "weight"];
+    ["BadReview", "Conversions", "Endpoint", "Outcome", "Reply", "HandleError", "parse_duration", "refusal", "weight"];
 
 fn arrows(folder: &'static str) -> Vec<Arrow> {
     let texts = sources(folder).into_iter().map(|file| (file.clone(), read(&file))).collect();

@@ -118,7 +118,7 @@ fn cut(text: &str) -> String {
 /// # Examples
 /// ```
 /// use pointsman_core::definition::Kind;
-/// use pointsman_core::laws::{CheckOptions, Law, Words, check};
+/// use pointsman_core::laws::{CheckOptions, Law, Dictionary, check};
 /// use pointsman_core::webhook::{Metadata, Webhook};
 ///
 /// # let crd = r#"
@@ -152,14 +152,14 @@ fn cut(text: &str) -> String {
 ///
 /// // A clock, a counter, a signal: whatever says when it is enough.
 /// let mut left = 10_000;
-/// let mut go_on = || {
+/// let mut has_time = || {
 ///     left -= 1;
 ///     left > 0
 /// };
 /// let laws: Vec<Law> = Law::named("round-trip").into_iter().collect();
-/// let (words, converted) = (Words::default(), || {});
+/// let (words, converted) = (Dictionary::default(), || {});
 /// let mut options =
-///     CheckOptions { seed: 0, cases: 20, laws: &laws, words: &words, go_on: &mut go_on, converted: &converted };
+///     CheckOptions { seed: 0, cases: 20, laws: &laws, words: &words, has_time: &mut has_time, converted: &converted };
 /// let report = check(&webhook, kind, &mut options)?;
 /// assert_eq!(report.cases["round-trip"], 40); // 20 in each direction
 /// assert!(report.unexercised.is_empty());

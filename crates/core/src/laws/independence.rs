@@ -62,8 +62,8 @@ struct ReachOfEdit<'r> {
 }
 
 impl<'r> ReachOfEdit<'r> {
-    /// `there` is the object that was read at the other version. `object` and `round_tripped` are the object at the start
-    /// version before and after the edit.
+    /// `there` is the object that was read at the other version. `object` and `round_tripped` are the object at the
+    /// start version before and after the edit.
     fn of(trip: &'r Trip<'r>, field: &[Segment], there: &Value, [object, round_tripped]: [&'r Value; 2]) -> Self {
         let back = trip.back();
         let mut concerned = mapped_places(&back, field);

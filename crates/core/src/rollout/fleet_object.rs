@@ -129,9 +129,9 @@ impl FleetObject {
             opts_out(&path.opt_out) || opts_out(&path.downgrade_opt_out)
         };
         let waves = rollout.waves_of(namespace.as_deref(), &labels, own);
-        let object_progress =
-            rollout.has_workflows().then(|| Box::new(ObjectProgress::of(object, rollout, &waves, own)));
-        let has_legs = object_progress.is_some();
+        let progress = || Box::new(ObjectProgress::of(object, rollout, &waves, own));
+        let object_progress = rollout.has_workflows().then(progress);
+        let has_workflow = object_progress.is_some();
         let was = own.and_then(|mark| mark.was.as_deref());
         let contested = was.and_then(|was| {
             let manager = rollout.old_manager(was)?;
@@ -140,11 +140,7 @@ impl FleetObject {
         let name = text("name")?;
         let title = title(namespace.as_deref(), &name);
         Some(Self {
-            turn: rollout
-                .prioritized
-                .iter()
-                .position(|prioritized_title| *prioritized_title == title)
-                .unwrap_or(usize::MAX),
+            turn: rollout.prioritized.iter().position(|next| *next == title).unwrap_or(usize::MAX),
             name,
             uid: text("uid")?,
             version: labels.get(&rollout.label).cloned(),
@@ -159,8 +155,8 @@ impl FleetObject {
             git: git_manager(object).map(str::to_owned).filter(|_| rollout.pair.is_some()),
             owner: label_owner(object, &rollout.label),
             unhealthy: rollout.health.unmet(object),
-            managers: if has_legs { None } else { managers_of(object, rollout) },
-            contested: contested.filter(|_| !has_legs),
+            managers: if has_workflow { None } else { managers_of(object, rollout) },
+            contested: contested.filter(|_| !has_workflow),
             opts_out: rollout.path.as_ref().is_some_and(of_path),
             replacement_uid: None,
             held,

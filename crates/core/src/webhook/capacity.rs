@@ -1,7 +1,7 @@
 //! Capacity of a text that is written in pieces, with unknown final length.
 
-/// Reserves capacity so that `text` can have `length` bytes. So far `processed` of `sent` input bytes are processed, and the
-/// rest is assumed to grow in proportion.
+/// Reserves capacity so that `text` can have `length` bytes. So far `processed` of `sent` input bytes are processed,
+/// and the rest is assumed to grow in proportion.
 pub(super) fn make_room(text: &mut String, length: usize, [processed, sent]: [usize; 2]) {
     if length <= text.capacity() {
         return;

@@ -134,8 +134,8 @@ impl Webhook {
     ///
     /// # Examples
     /// ```
-    /// use pointsman_core::definition::StagedKind;
-    /// use pointsman_core::webhook::{Endpoint, KnownFacts, Metadata, Outcome, Truth, Webhook};
+    /// use pointsman_core::definition::MutatedKind;
+    /// use pointsman_core::webhook::{Endpoint, KnownFacts, Metadata, Outcome, FactValue, Webhook};
     ///
     /// let mutations = "
     /// apiVersion: pointsman.dev/v1
@@ -144,8 +144,8 @@ impl Webhook {
     /// mutations:
     /// - name: moved
     ///   fact: {resource: namespaces, name: '{namespace}', label: moved, is: 'true'}
-    ///   before: [{set: {field: spec.replicas, value: 1}}]
-    ///   after: [{set: {field: spec.replicas, value: 0}}]
+    ///   always: [{set: {field: spec.replicas, value: 1}}]
+    ///   onceTrue: [{set: {field: spec.replicas, value: 0}}]
     /// ";
     /// let webhook = Webhook::new(Vec::new(), Metadata::Identity)?.with_mutations(vec![MutatedKind::load("s.yaml", mutations)?])?;
     /// let review = br#"{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {"uid": "1",
@@ -155,11 +155,11 @@ impl Webhook {
     /// let unknown = webhook.handle_knowing(Endpoint::Mutate, review, &facts).unwrap_err();
     /// assert_eq!(
     ///     unknown.to_string(),
-    ///     r#"whether label moved of namespaces is "true" is not known yet, and stage moved hangs on it, try again"#
+    ///     r#"whether label moved of namespaces is "true" is not known yet, and mutation moved hangs on it, try again"#
     /// );
-    /// facts.set("moved", Truth::False);
+    /// facts.set("moved", FactValue::False);
     /// assert_eq!(webhook.handle_knowing(Endpoint::Mutate, review, &facts)?.outcome, Outcome::Allow);
-    /// facts.set("moved", Truth::True);
+    /// facts.set("moved", FactValue::True);
     /// assert_eq!(webhook.handle_knowing(Endpoint::Mutate, review, &facts)?.outcome, Outcome::Patch);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -176,7 +176,7 @@ impl Webhook {
     /// # Examples
     /// ```
     /// use pointsman_core::definition::Kind;
-    /// use pointsman_core::webhook::{Endpoint, KnownFacts, Metadata, Unanswered, Webhook};
+    /// use pointsman_core::webhook::{Endpoint, KnownFacts, Metadata, HandleError, Webhook};
     ///
     /// let webhook = Webhook::new(Kind::embedded()?, Metadata::Identity)?;
     /// let review = br#"{"apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview", "request": {
@@ -186,7 +186,7 @@ impl Webhook {
     ///     ]}}"#;
     /// let facts = KnownFacts::default();
     /// let gone = webhook.handle_while(Endpoint::Convert, review, &facts, &|| false).unwrap_err();
-    /// assert_eq!(gone, Unanswered::CallerGone);
+    /// assert_eq!(gone, HandleError::ClientDisconnected);
     /// assert!(webhook.handle_while(Endpoint::Convert, review, &facts, &|| true).is_ok());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

@@ -1,7 +1,7 @@
 //! Lossless conversion of one object between two versions of its kind, through every version between them.
 //!
 //! [`object`] runs the steps between the versions, which share their state ([`between_steps`]), such as values that are
-//! [pending](pending) for a more distant version. [`step`] runs one step: [`level`] takes the [pieces] of operations
+//! [`pending`] for a more distant version. [`step`] runs one step: [`level`] takes the [pieces] of operations
 //! out of an object ([`cut`]), [projects](projection) them to the other side, and puts them back into their [shared
 //! objects](shared_objects), item by item in lists and maps ([`items`]). [`status`] converts the status of a rollout.
 //! Values that cannot be represented are stored in an annotation ([`annotations`]) in the [`kept`] format.

@@ -1,4 +1,5 @@
-//! The laws of mutated mutation. `POINTSMAN_CASES` sets how many mutations are tried, `POINTSMAN_SEED` where they start.
+//! The laws of mutated mutation. `POINTSMAN_CASES` sets how many mutations are tried, `POINTSMAN_SEED` where they
+//! start.
 
 use pointsman_core::definition::MutatedKind;
 use pointsman_core::laws::Random;

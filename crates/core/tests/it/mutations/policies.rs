@@ -1,5 +1,5 @@
-//! Mutations as policies: which can be, and that what is printed can be read. What such a policy does, the API server says
-//! (`tests/cluster/mutation_policies.rs`).
+//! Mutations as policies: which can be, and that what is printed can be read. What such a policy does, the API server
+//! says (`tests/cluster/mutation_policies.rs`).
 
 use pointsman_core::definition::MutatedKind;
 use pointsman_core::laws::Random;

@@ -147,7 +147,8 @@ fn later_of_two_edits_wins() {
     }
 }
 
-/// Nobody knows any more what both had: what only the newapp has comes along, and nothing of the oldapp is written over.
+/// Nobody knows any more what both had: what only the newapp has comes along, and nothing of the oldapp is written
+/// over.
 #[test]
 fn unknown_ownership_overwrites_nothing() {
     let (mut fixture, mut was) = (labelled(), false);

@@ -118,7 +118,8 @@ fn is_changed_since(fixture: &Fixture, object: &Value, other: &Value) -> bool {
     [&other["spec"]["roof"], &made["roof"]].iter().all(|roof| **roof != object["spec"]["roof"])
 }
 
-/// Whether a oldapp was made anew of this newapp, and nobody has changed it since: what it says the newapp has said before.
+/// Whether a oldapp was made anew of this newapp, and nobody has changed it since: what it says the newapp has said
+/// before.
 fn is_as_made_again(fixture: &Fixture, oldapp: &Value, newapp: &Value) -> bool {
     let mark = oldapp["metadata"]["annotations"]["pointsman.dev/rollout"].as_str().unwrap_or_default();
     let uid = newapp["metadata"]["uid"].as_str().unwrap();

@@ -65,8 +65,8 @@ pub(super) enum Stranger {
     Strips(usize),
     /// Deletes the newapp, and leaves what belongs to it.
     Razes,
-    /// Deletes the oldapp, and makes another one of its name. Not beside a newapp: two controllers would act then, whatever
-    /// a rollout does.
+    /// Deletes the oldapp, and makes another one of its name. Not beside a newapp: two controllers would act then,
+    /// whatever a rollout does.
     Replaces,
     /// Puts a oldapp back from one of the backups that were made on its way.
     Restores(usize),

@@ -19,8 +19,8 @@ pub(super) fn kind(draft: &Draft) -> Kind {
     Kind::from_crd(&definition, CRD).unwrap_or_else(|error| panic!("{error}\n{workflows:#}"))
 }
 
-/// Whoever undoes a Job puts back the level that was there before it: the one with which the workflow begins, or that of
-/// the Job before.
+/// Whoever undoes a Job puts back the level that was there before it: the one with which the workflow begins, or that
+/// of the Job before.
 fn steps(drawn: &[Drawn], workflow: &str, mut was: &'static str) -> Value {
     let mut steps = Vec::new();
     for step in drawn {
