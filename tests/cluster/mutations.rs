@@ -34,7 +34,7 @@ pub(crate) fn define(ctx: &TestContext<'_>) {
     let text = example("control-plane.yaml")
         .replace("clusters.extensions.gardener.cloud", "namespaces")
         .replace("version: v1alpha1", "version: v1")
-        .replace("  before:", &format!("  namespaces: [{}]\n  before:", ctx.ns));
+        .replace("  always:", &format!("  namespaces: [{}]\n  always:", ctx.ns));
     fs::write(ctx.setup.kinds.join("control-plane.yaml"), text).unwrap();
 }
 

@@ -147,7 +147,8 @@ impl Webhook {
     ///   always: [{set: {field: spec.replicas, value: 1}}]
     ///   onceTrue: [{set: {field: spec.replicas, value: 0}}]
     /// ";
-    /// let webhook = Webhook::new(Vec::new(), Metadata::Identity)?.with_mutations(vec![MutatedKind::load("s.yaml", mutations)?])?;
+    /// let mutated = MutatedKind::load("s.yaml", mutations)?;
+    /// let webhook = Webhook::new(Vec::new(), Metadata::Identity)?.with_mutations(vec![mutated])?;
     /// let review = br#"{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {"uid": "1",
     ///     "operation": "CREATE", "kind": {"group": "apps", "version": "v1", "kind": "Deployment"},
     ///     "object": {"metadata": {"name": "a", "namespace": "n"}, "spec": {"replicas": 1}}}}"#;
