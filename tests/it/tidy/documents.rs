@@ -111,6 +111,32 @@ fn tests_that_are_named_exist() {
     assert!(named > 30, "only {named} tests are named");
 }
 
+/// Paths and names of source files in backticks, such as `crates/core/src/rollout` or `plan.rs`.
+#[test]
+fn named_source_files_exist() {
+    let all = files("");
+    let exists = |name: &str| {
+        let folder = format!("{}/", name.trim_end_matches('/'));
+        all.iter().any(|file| file == name || file.starts_with(&folder) || file.ends_with(&format!("/{name}")))
+    };
+    let (mut wrong, mut named) = (Vec::new(), 0);
+    for document in all.iter().filter(|file| file.ends_with(".md") && !file.contains("tests/data/")) {
+        for (index, line) in read(document).lines().enumerate() {
+            for name in line.split('`').skip(1).step_by(2) {
+                let is_path = name.chars().all(|c| c.is_ascii_alphanumeric() || "_-/.".contains(c));
+                if is_path && (name.ends_with(".rs") || name.starts_with("crates/")) {
+                    named += 1;
+                    if !exists(name) {
+                        wrong.push(format!("{document}:{}: no file {name}", index + 1));
+                    }
+                }
+            }
+        }
+    }
+    nothing(&wrong);
+    assert!(named > 50, "only {named} files are named");
+}
+
 #[test]
 fn links_lead_somewhere() {
     let mut wrong = Vec::new();

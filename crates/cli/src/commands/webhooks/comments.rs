@@ -42,7 +42,7 @@ fn document(document: &JsonTree, task: WebhookTask) -> String {
 const OF_WEBHOOKS: [(&str, &str); 7] = [
     (
         "failurePolicy: Fail",
-        "Nothing of this kind is written unjudged. Run two replicas, so that a rollout-out does not mean a refusal.",
+        "Nothing of this kind is written unjudged. Run two replicas, so that a restart does not mean a refusal.",
     ),
     ("failurePolicy: Ignore", "A write goes on where it does not answer."),
     (
