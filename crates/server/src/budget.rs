@@ -214,6 +214,18 @@ mod tests {
         Budget::new(16 * MIB, 16, grace, Arc::new(Metrics::new(None, None).unwrap()))
     }
 
+    /// The smallest documented budget, with its number of connections: while others hold the common pool, a body of
+    /// 13 KiB arrives at once, in the share of its connection.
+    #[tokio::test(start_paused = true)]
+    async fn share_holds_a_small_body() {
+        let metrics = Arc::new(Metrics::new(None, None).unwrap());
+        let budget = Budget::new(48 * MIB, 341, Duration::from_secs(3600), metrics);
+        let other = budget.claim(&Requests::default());
+        assert!(other.decide(36 * MIB).await);
+        let (small, began) = (budget.claim(&Requests::default()), Instant::now());
+        assert!(small.arrive(2 * 13 * 1024).await && began.elapsed().is_zero());
+    }
+
     #[tokio::test(start_paused = true)]
     async fn needy_request_waits_for_memory() {
         let (budget, requests) = (budget(Duration::from_secs(3600)), Requests::default());
