@@ -4,6 +4,7 @@ mod arrows;
 mod code;
 mod documents;
 mod graph;
+mod language;
 mod page_commands;
 mod repository;
 mod tree;

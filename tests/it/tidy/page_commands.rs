@@ -257,7 +257,7 @@ fn misnamed(words: &[&str], helps: &mut BTreeMap<Vec<String>, Option<String>>) -
     flags.filter(|flag| flag.len() > 2).filter(has).map(|flag| format!("{} has no {flag}", command.join(" "))).collect()
 }
 
-fn help(command: &[String], helps: &mut BTreeMap<Vec<String>, Option<String>>) -> Option<String> {
+pub(super) fn help(command: &[String], helps: &mut BTreeMap<Vec<String>, Option<String>>) -> Option<String> {
     let asked = || {
         let output =
             Command::new(env!("CARGO_BIN_EXE_pointsman")).args(command).arg("--help").env_clear().output().unwrap();

@@ -1,0 +1,63 @@
+//! tests/data/messages.txt: every message of the program in one file, so that it can be read as an operator would.
+
+use super::super::tree::{PACKAGES, read, sources};
+use super::rust_text::literals;
+
+pub(super) const CATALOGUE: &str = "tests/data/messages.txt";
+
+const HEAD: &str = "\
+# The messages of the program, by source file: every text of three words or more. {} stands for a value.
+# `POINTSMAN_BLESS=1 cargo test --locked --test it -- catalogue` writes this file. Read the difference as an operator.
+";
+
+#[test]
+fn catalogue_lists_every_message() {
+    let mut text = HEAD.to_owned();
+    for file in PACKAGES.iter().flat_map(|package| sources(package)) {
+        let messages: Vec<String> =
+            literals(&read(&file)).iter().filter(|text| is_message(text)).map(|text| line(text)).collect();
+        if !messages.is_empty() {
+            text.push_str(&format!("\n## {file}\n{}\n", messages.join("\n")));
+        }
+    }
+    if std::env::var_os("POINTSMAN_BLESS").is_some() {
+        std::fs::write(super::super::tree::path(CATALOGUE), &text).unwrap();
+    }
+    assert!(read(CATALOGUE) == text, "{CATALOGUE} differs from the source: run this test with POINTSMAN_BLESS=1");
+}
+
+/// Three words, two of them in sequence: neither a name nor code.
+fn is_message(text: &str) -> bool {
+    let text = valueless(text);
+    let is_word = |word: &str| word.len() >= 2 && word.bytes().all(|byte| byte.is_ascii_alphabetic());
+    let words = text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| is_word(word)).count();
+    let pairs = text.split(' ').collect::<Vec<_>>();
+    let is_lower = |word: &str| word.len() >= 2 && word.bytes().all(|byte| byte.is_ascii_lowercase());
+    words >= 3
+        && pairs.windows(2).any(|pair| is_lower(pair[0]) && is_lower(pair[1].trim_end_matches([',', '.', ':', ';'])))
+}
+
+/// A text with `{}` for each value.
+fn valueless(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some((before, inside)) = rest.split_once('{') {
+        out.push_str(before);
+        match inside.split_once('}') {
+            Some((name, after)) if !name.contains(['{', '\n', '"']) => {
+                out.push_str("{}");
+                rest = after;
+            }
+            _ => {
+                out.push('{');
+                rest = inside;
+            }
+        }
+    }
+    out + rest
+}
+
+/// A message on one line; a help text on several, indented.
+fn line(text: &str) -> String {
+    valueless(text).trim_end().replace('\n', "\n    ")
+}

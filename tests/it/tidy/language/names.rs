@@ -1,0 +1,79 @@
+//! Words of the source, and names of tests and files.
+
+use super::super::tree::{PACKAGES, files, read, sources};
+use super::prose::count;
+
+/// Words without a subject, and private words for a report or a request: how often the source may use each group.
+const WORDS: [(&[&str], usize); 7] = [
+    (&["whoever", "nobody", "somebody", "whom", "beside", "anew"], 30),
+    (&["told", "tell", "tells", "say", "says", "said"], 100),
+    (&["ask", "asks", "asked"], 300),
+    (&["hear", "hears", "heard"], 300),
+    (&["look", "looks", "looked"], 300),
+    (&["go", "goes", "going", "gone", "went"], 300),
+    (&["come", "comes", "coming", "came"], 300),
+];
+
+/// Source files named by a participle or a gerund.
+const UNNAMED: usize = 5;
+
+/// Words of a test name: half of the names have at most five, and two in a hundred more than six.
+const MEDIAN: usize = 5;
+const LONG: usize = 6;
+
+#[test]
+fn source_uses_standard_words() {
+    let mut text = String::new();
+    for file in PACKAGES.iter().flat_map(|package| sources(package)) {
+        text.push_str(&split(&read(&file)));
+    }
+    let found = WORDS.map(|(words, most)| (words, count(&text, words), most));
+    println!("{found:?}");
+    let over: Vec<_> = found.iter().filter(|(_, found, most)| found > most).collect();
+    assert!(over.is_empty(), "words, found, at most: {over:?}");
+}
+
+#[test]
+fn files_have_nouns_as_names() {
+    let all = PACKAGES.iter().flat_map(|package| sources(package));
+    let name = |file: &String| file.rsplit('/').next().unwrap_or_default().trim_end_matches(".rs").to_owned();
+    let found: Vec<String> = all.filter(|file| name(file).ends_with("ing") || name(file).ends_with("ed")).collect();
+    assert!(found.len() <= UNNAMED, "{found:#?}");
+}
+
+#[test]
+fn test_names_are_short() {
+    let mut lengths = Vec::new();
+    for file in files("").iter().filter(|file| file.ends_with(".rs")) {
+        let source = read(file);
+        let functions = source.split("#[test]").chain(source.split("#[tokio::test")).skip(1);
+        let functions = functions.filter_map(|rest| rest.split_once("fn ").map(|(_, rest)| rest));
+        let scenarios = source.split("Scenario::new(\"").skip(1);
+        let names = functions.chain(scenarios).filter_map(|rest| rest.split(['(', '"']).next());
+        lengths.extend(names.map(|name| name.split('_').count()));
+    }
+    lengths.sort_unstable();
+    let over = lengths.iter().filter(|length| **length > LONG).count();
+    let median = lengths[lengths.len() / 2];
+    println!("{} tests, median {median}, {over} over {LONG}", lengths.len());
+    assert!(lengths.len() > 1_000 && median <= MEDIAN && over * 50 <= lengths.len(), "median {median}, {over} long");
+}
+
+/// The words of identifiers apart: `snake_case` and `CamelCase`.
+fn split(source: &str) -> String {
+    let mut out = String::new();
+    let mut is_lower = false;
+    for c in source.chars() {
+        if is_lower && c.is_ascii_uppercase() {
+            out.push(' ');
+        }
+        out.push(if c == '_' { ' ' } else { c });
+        is_lower = c.is_ascii_lowercase();
+    }
+    out
+}
+
+#[test]
+fn identifiers_split_into_words() {
+    assert_eq!(split("let told_once = WhoeverAsked;"), "let told once = Whoever Asked;");
+}
