@@ -23,8 +23,9 @@ fn page(file: &str) -> String {
     std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap()
 }
 
+/// The pages that describe the keys of a definition.
 fn manual() -> String {
-    page("docs/definitions.md")
+    ["docs/definitions.md", "docs/rollout-definitions.md", "docs/mutations.md"].map(page).join("\n")
 }
 
 /// The blocks of a text: what stands behind the fence, and what is inside. Comments are blocks as well.
@@ -348,7 +349,7 @@ fn manual_names_all_mutation_keys() {
     let all = blocks(&manual);
     let (_, shown) = all.iter().find(|(info, _)| info == "yaml mutations").unwrap();
     MutatedKind::load("mutations.yaml", shown).unwrap();
-    let section = manual.split("\n## Mutations").nth(1).unwrap().split("\n## ").next().unwrap();
+    let section = manual.split("\n## Definition").nth(1).unwrap().split("\n## ").next().unwrap();
     let schema = definition::json_schema();
     for of in [
         "ForeignResource",

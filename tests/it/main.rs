@@ -3,6 +3,7 @@
 // Here clippy's allowances for tests hold in helpers, too.
 #![cfg(test)]
 
+mod api_reference;
 mod browser;
 mod chart;
 mod cli;

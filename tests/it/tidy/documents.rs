@@ -1,6 +1,6 @@
 //! The documents say what is there.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::process::Command;
 
@@ -111,6 +111,55 @@ fn tests_that_are_named_exist() {
     assert!(named > 30, "only {named} tests are named");
 }
 
+/// A documented `cargo test` command selects a test: each filter is a part of the name of one, with its file as the
+/// module.
+#[test]
+fn test_filters_select_tests() {
+    let mut names = String::new();
+    for file in files("").iter().filter(|file| file.ends_with(".rs")) {
+        let module = file.trim_end_matches(".rs").trim_end_matches("/mod").replace('/', "::");
+        for line in read(file).lines() {
+            let code = line.trim_start();
+            let function = code.strip_prefix("async fn ").or_else(|| code.strip_prefix("fn "));
+            let scenario = line.split("Scenario::new(\"").nth(1);
+            if let Some(name) = function.or(scenario).and_then(|rest| rest.split(['(', '"']).next()) {
+                names.push_str(&format!("{module}::{name}\n"));
+            }
+        }
+    }
+    let (mut wrong, mut found) = (Vec::new(), 0);
+    for document in files("").into_iter().filter(|file| file.ends_with(".md") || file.ends_with(".rs")) {
+        for (index, line) in read(&document).lines().enumerate() {
+            let is_prose = document.ends_with(".md") || line.trim_start().starts_with("//");
+            for command in line.split("cargo test ").skip(1).filter(|_| is_prose) {
+                let command = command.split(['`', '#', '>', '"']).next().unwrap_or_default();
+                for filter in filters(command) {
+                    found += 1;
+                    if !names.contains(filter) {
+                        wrong.push(format!("{document}:{}: {filter} selects no test", index + 1));
+                    }
+                }
+            }
+        }
+    }
+    nothing(&wrong);
+    assert!(found > 15, "only {found} filters are documented");
+}
+
+/// The words of a `cargo test` command that select tests: neither a flag nor the value of one.
+fn filters(command: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let mut words = command.split_whitespace();
+    while let Some(word) = words.next() {
+        match word {
+            "-p" | "--test" | "--manifest-path" | "--target" => drop(words.next()),
+            flag if flag.starts_with('-') => {}
+            filter => found.push(filter),
+        }
+    }
+    found
+}
+
 /// Paths and names of source files in backticks, such as `crates/core/src/rollout` or `plan.rs`.
 #[test]
 fn named_source_files_exist() {
@@ -180,15 +229,15 @@ fn anchor_of(heading: &str) -> String {
 fn explained_messages_exist() {
     const MESSAGES: [&str; 12] = [
         "a client certificate is required for admission reviews",
-        "cannot hold this object",
-        "certificate files cannot be used, the last good certificate goes on",
+        "cannot represent this object",
+        "certificate files cannot be used; still serving the last good certificate",
         "certificate reloaded",
         "decision panicked",
-        "is not served here; known are",
+        "is not served here; known kinds:",
         "is promoting this object: wait until the rollout is completed",
         "review failed",
         "staged_taken_as_completed",
-        "the server holds as many requests as it can, try again",
+        "the server has reached its limit of requests, try again",
         "the server is shutting down, try again",
         "this write would lose",
     ];
@@ -317,40 +366,45 @@ fn threat_claims_name_tests() {
     nothing(&without);
 }
 
-/// What is met names the tests that show it, and what is not says what is missing.
+/// A supported requirement has tests in tests/data/requirements.txt, and the page has one row for each number.
 #[test]
 fn requirements_name_state_and_tests() {
     const PAGE: &str = "docs/requirements.md";
+    const TESTS: &str = "tests/data/requirements.txt";
     let sources: String = files("").iter().filter(|file| file.ends_with(".rs")).map(|file| read(file)).collect();
-    // A test takes nothing; a scenario is called by its text.
     let exists = |name: &str| {
         sources.contains(&format!("fn {name}() {{")) || sources.contains(&format!("Scenario::new(\"{name}\","))
     };
+    let listed = read(TESTS);
+    let mut tests: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for line in listed.lines().filter(|line| !line.starts_with('#')) {
+        let mut words = line.split(' ');
+        tests.insert(words.next().unwrap_or_default(), words.collect());
+    }
     let (mut wrong, mut ids) = (Vec::new(), BTreeSet::new());
     for story in read(PAGE).split("\n## ").skip(1) {
-        let rows: Vec<&str> =
-            story.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| id |")).collect();
-        let prefix = rows.first().map_or("", |row| &row[2..4]);
-        for (index, row) in rows.iter().enumerate() {
+        let rows = story.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| id |"));
+        for (index, row) in rows.enumerate() {
             let cells: Vec<&str> = row.trim_matches('|').split(" |").map(str::trim).collect();
-            let &[id, asked, state, place, shown] = cells.as_slice() else {
-                wrong.push(format!("{PAGE}: five cells, not {}: {row}", cells.len()));
+            let &[id, requirement, state, support] = cells.as_slice() else {
+                wrong.push(format!("{PAGE}: {} cells instead of four: {row}", cells.len()));
                 continue;
             };
-            let names: Vec<&str> = shown.split('`').skip(1).step_by(2).collect();
-            let is_shown = match state {
+            let names = tests.remove(id).unwrap_or_default();
+            let is_proven = match state {
                 "yes" | "partly" => !names.is_empty(),
-                "no" | "not ours" => shown.is_empty(),
+                "no" | "not ours" => names.is_empty(),
                 _ => false,
             };
-            // One after the other, so that none is missing.
-            let is_next = id == format!("{prefix}{}", index + 1) && ids.insert(id.to_owned());
-            if !is_next || asked.is_empty() || place.is_empty() || !is_shown {
+            let is_next = id.get(2..) == Some(&(index + 1).to_string()) && ids.insert(id.to_owned());
+            if !is_next || requirement.is_empty() || support.is_empty() || !is_proven {
                 wrong.push(format!("{PAGE}: {row}"));
             }
-            wrong.extend(names.iter().filter(|name| !exists(name)).map(|name| format!("{PAGE}: {id}: no test {name}")));
+            wrong
+                .extend(names.iter().filter(|name| !exists(name)).map(|name| format!("{TESTS}: {id}: no test {name}")));
         }
     }
+    wrong.extend(tests.keys().map(|id| format!("{TESTS}: {id} is no requirement")));
     nothing(&wrong);
     assert!(ids.len() > 100, "only {} requirements", ids.len());
 }
