@@ -11,7 +11,7 @@ command -v "$helm" >/dev/null || {
     exit 2
 }
 
-header="# Made of manifests/chart by manifests/render.sh: change it there."
+header="# Generated from manifests/chart by manifests/render.sh."
 namespace='apiVersion: v1
 kind: Namespace
 metadata:

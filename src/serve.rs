@@ -20,12 +20,12 @@ pub(crate) fn run(args: &ServeArgs, log_queue: &LogQueue) -> anyhow::Result<Exit
     let definitions = args.definitions()?;
     for misfit in args.misfits()? {
         let (document, problem, change) = (misfit.document, misfit.problem, misfit.change);
-        tracing::warn!(document, problem, change, "what is registered does not fit this server");
+        tracing::warn!(document, problem, change, "the registered configuration does not match this server");
     }
     if dev.is_some() {
         for addr in [options.listen, options.admin_listen] {
             if !addr.ip().is_loopback() {
-                tracing::warn!(%addr, "--dev is open to others than this machine, with a certificate that nobody renews");
+                tracing::warn!(%addr, "--dev is reachable from other machines, with a certificate that expires without renewal");
             }
         }
     }

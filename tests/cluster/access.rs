@@ -59,7 +59,7 @@ fn rights(ctx: &TestContext<'_>) {
     let asks = |who: &Path| {
         let service = format!("--service={}/empty:443", ctx.ns);
         let (code, text, errors) = ctx.enables_at(who, &[&service, "--repoint"]);
-        let code = if errors.contains("has no endpoint that is ready") { 0 } else { code };
+        let code = if errors.contains("has no ready endpoint") { 0 } else { code };
         (code, text, errors)
     };
     let migrates = |who: &Path| {
@@ -107,7 +107,7 @@ fn rotating(ctx: &TestContext<'_>) {
     let empty = format!("--service={}/empty", ctx.ns);
     let asks = |who: &Path| {
         let (code, text, errors) = rotates(who, &empty);
-        let code = if errors.contains("has no endpoint that is ready") { 0 } else { code };
+        let code = if errors.contains("has no ready endpoint") { 0 } else { code };
         (code, text, errors)
     };
     each_right(ctx, &["pointsman-rotate"], &|resource| resource == "endpointslices", &asks);
@@ -143,7 +143,7 @@ fn looking(ctx: &TestContext<'_>) {
     });
     let shows = |who: &Path| {
         let (code, text, errors) = ctx.command(&["status", &name, &as_(who)]);
-        (if text.contains("has no endpoint that is ready") { 0 } else { code }, text, errors)
+        (if text.contains("has no ready endpoint") { 0 } else { code }, text, errors)
     };
     each_right(ctx, &["pointsman-status"], &|resource| resource == "endpointslices", &shows);
     let leaves = |who: &Path| {
@@ -284,7 +284,7 @@ pub(crate) fn each_right(
                     all.contains(&format!("cannot {verb} resource {resource}")),
                     "{role}, {verb} {resource}: {all}"
                 );
-                assert!(all.contains("docs/rights.md has the ClusterRole"), "{role}, {verb} {resource}: {all}");
+                assert!(all.contains("docs/rights.md lists the ClusterRole"), "{role}, {verb} {resource}: {all}");
             }
         }
     }
@@ -335,14 +335,19 @@ fn unreached(ctx: &TestContext<'_>) {
     fs::write(&garbage, "-----BEGIN CERTIFICATE-----\nnonsense\n-----END CERTIFICATE-----\n").unwrap();
     let at = |port: u16| json!({"server": format!("https://127.0.0.1:{port}"), "insecure-skip-tls-verify": true});
     let cases = [
-        ("nobody", at(1), admin.clone(), "is the cluster there?"),
+        ("nobody", at(1), admin.clone(), "check the cluster: "),
         ("silent", at(silent.local_addr().unwrap().port()), admin.clone(), "no answer from https://127.0.0.1"),
-        ("web", json!({"server": format!("http://127.0.0.1:{web}")}), admin.clone(), "is it a Kubernetes API server?"),
+        (
+            "web",
+            json!({"server": format!("http://127.0.0.1:{web}")}),
+            admin.clone(),
+            "check that the address is a Kubernetes API server",
+        ),
         (
             "stranger",
             json!({"server": server, "certificate-authority": other}),
             admin.clone(),
-            "certificate-authority is not",
+            "certificate-authority of the kubeconfig does not match",
         ),
         (
             "garbage",
@@ -351,7 +356,7 @@ fn unreached(ctx: &TestContext<'_>) {
             "certificates or credentials of the kubeconfig",
         ),
         ("missing", json!({"server": server, "certificate-authority": "/no/such.crt"}), admin, "/no/such.crt"),
-        ("expired", real.clone(), json!({"token": "not-any-more"}), "not valid here, or no longer"),
+        ("expired", real.clone(), json!({"token": "not-any-more"}), "invalid or expired"),
     ];
     for (name, cluster, user, said) in cases {
         let kubeconfig = ctx.kubeconfig(name, &cluster, &user);
@@ -366,7 +371,11 @@ fn unreached(ctx: &TestContext<'_>) {
         }
     }
     by_proxy(ctx, web);
-    // A cluster that is too old for what is to be applied.
+    outdated(ctx);
+}
+
+/// An older cluster lacks a kind of the applied documents.
+fn outdated(ctx: &TestContext<'_>) {
     let before = ctx.crd_now();
     let old = json!({"kind": "APIResourceList", "resources": []}).to_string();
     let proxy = Proxy::start(&ctx.test_cluster.api.client, move |_, _, path| match path {
@@ -376,7 +385,7 @@ fn unreached(ctx: &TestContext<'_>) {
     let (code, _, errors) = ctx.enables_at(&ctx.through(proxy.port), &["--force-conflicts"]);
     println!("     old: {}", errors.trim());
     assert!(code == 1 && errors.contains("has no ValidatingAdmissionPolicy in"), "{errors}");
-    assert!(errors.contains("hint: docs/install.md names the oldest Kubernetes"), "{errors}");
+    assert!(errors.contains("hint: docs/install.md lists the oldest supported Kubernetes"), "{errors}");
     assert_eq!(ctx.crd_now(), before);
 }
 

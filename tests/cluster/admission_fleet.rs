@@ -54,7 +54,7 @@ fn misdirected(ctx: &TestContext<'_>) {
         (!answer.is_ok()).then(|| answer.fails(400))
     });
     assert!(message.contains("leads to the wrong server"), "{message}");
-    assert!(message.contains("says 2.17.0, and this is the server of 2.16.0"), "{message}");
+    assert!(message.contains("is 2.17.0, and this is the server of 2.16.0"), "{message}");
     let page = servers.servers[0].metrics();
     assert!(
         page.lines().any(|line| line.contains("rule=\"registration\"") && line.contains("effect=\"deny\"")),
@@ -171,9 +171,9 @@ fn told(ctx: &TestContext<'_>) {
     let hash = format!("{}/rollout-hash", ctx.group);
     let warned = |patch: Value| ctx.patch(new, "e", &patch).warnings.join("\n");
     let said = warned(json!({"metadata": {"labels": {ctx.label_key(): null}}}));
-    assert!(said.contains("was put back as \"2.16.0\""), "{said}");
+    assert!(said.contains("was restored to \"2.16.0\""), "{said}");
     let said = warned(json!({"metadata": {"annotations": {&hash: null}}}));
-    assert!(said.contains("rollout-hash was put back: it is made from the spec"), "{said}");
+    assert!(said.contains("rollout-hash was restored: its value is computed from the spec"), "{said}");
     let said = warned(json!({"metadata": {"annotations": {&hash: "mine"}}}));
     assert!(said.contains("rollout-hash was overwritten"), "{said}");
     assert_eq!(warned(json!({"metadata": {"annotations": {"note": "x"}}})), "");
@@ -185,7 +185,7 @@ fn told(ctx: &TestContext<'_>) {
         let answer = ctx.call(Method::PATCH, &dry, Some((MERGE, json!({"spec": {"power": 61}}).to_string())));
         let said = answer.warnings.join("\n");
         answer.ok();
-        said.contains("the object was changed after /mutate, or /mutate was not asked").then_some(said)
+        said.contains("the object was changed after /mutate, or bypassed /mutate").then_some(said)
     });
     assert!(said.contains(&hash), "{said}");
     ctx.patch(new, "e", &json!({"spec": {"power": 99}})).ok();
@@ -204,7 +204,7 @@ fn told(ctx: &TestContext<'_>) {
         let said = answer.warnings.join("\n");
         said.contains("which no server handles").then_some(said)
     });
-    assert!(said.contains("says \"9.9.9\", which no server handles: this write was not validated"), "{said}");
+    assert!(said.contains("is \"9.9.9\", which no server handles: this write was not validated"), "{said}");
     // Repaired without a word about a path.
     ctx.patch(new, "e", &flip(ctx, A)).ok();
 }
@@ -263,7 +263,7 @@ fn handed_over(ctx: &TestContext<'_>) {
     // The label that is taken for the right one: by the server, and by the guard alone.
     let mistaken = json!({"metadata": {"labels": {"eaas.search.mercari.in/controller-version": B}}});
     let message = ctx.patch(version, "es", &mistaken).fails(422);
-    assert!(message.contains("desired-controller-version: set that one"), "{message}");
+    assert!(message.contains("desired-controller-version: set this label instead"), "{message}");
 }
 
 /// A command of ours about this kind, and what is registered for it.

@@ -104,7 +104,7 @@ fn path(ctx: &TestContext<'_>) {
     let flip = |to: &str| ctx.patch(new, "e", &json!({"metadata": {"labels": {ctx.label_key(): to}}}));
     let (answer, said) = servers.answered(|| flip(C));
     let message = answer.fails(422);
-    assert!(message.contains("no upgrade from 2.16.0 to 2.18.0 is allowed; go to 2.17.0 first"), "{message}");
+    assert!(message.contains("no upgrade from 2.16.0 to 2.18.0 is allowed; first move to 2.17.0"), "{message}");
     assert_eq!(said, "A: mutate allow, validate allow; C: mutate allow, validate deny");
     flip(B).ok();
     flip(C).ok();
@@ -131,7 +131,10 @@ fn offline(ctx: &TestContext<'_>) {
     };
     // An object of A: B has nothing to say of it as it is, and does not say that it is fine.
     let (code, said, _) = as_b(&[]);
-    assert!(code == 3 && said.contains("not judged: it is not an object of this controller version"), "{code} {said}");
+    assert!(
+        code == 3 && said.contains("not judged: the object belongs to another controller version"),
+        "{code} {said}"
+    );
     let wrong = "spec.power: Invalid value: 20: must be greater than or equal to 50";
     let (code, said, errors) = as_b(&["--as-flip"]);
     assert!(code == 1 && errors.contains(wrong), "{code} {said} {errors}");

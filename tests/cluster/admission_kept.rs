@@ -150,7 +150,7 @@ fn invalid(ctx: &TestContext<'_>) {
         let tell = |answer: crate::support::client::Answer| {
             let told = answer.warnings.concat();
             assert!(told.contains("spec.power: Invalid value: 500"), "{name}: {told}");
-            assert!(told.contains("it was so before, so it may stay"), "{name}: {told}");
+            assert!(told.contains("existed before, so the value may stay"), "{name}: {told}");
             answer.ok()
         };
         let annotation = json!({"metadata": {"annotations": {"touched": "yes"}}});

@@ -123,7 +123,7 @@ fn elasticsearch(ctx: &TestContext<'_>) {
     let message = wanted("old", "8.0.0").fails(422);
     assert!(
         message.contains(
-            "spec.version: Invalid value: \"8.0.0\": no upgrade from 7.16.3 to 8.0.0 is allowed; go to 7.17.0 first"
+            "spec.version: Invalid value: \"8.0.0\": no upgrade from 7.16.3 to 8.0.0 is allowed; first move to 7.17.0"
         ),
         "{message}"
     );

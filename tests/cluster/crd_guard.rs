@@ -29,16 +29,16 @@ fn guarded(ctx: &TestContext<'_>) {
     without["spec"].as_object_mut().unwrap().remove("conversion");
     says(
         &ctx.call(Method::PUT, &dry(ctx, "helm"), Some((JSON, without.to_string()))),
-        " to nobody while v2, v1 are served and v1 may be stored",
+        " to no webhook while v2, v1 are served and v1 may be stored",
     );
     let none = json!({"spec": {"conversion": {"strategy": "None", "webhook": null}}});
-    says(&merge(ctx, "operator", &none), "pointsman disable");
+    says(&merge(ctx, "operator", &none), "run pointsman disable");
     let elsewhere = json!({"url": "https://127.0.0.1:1/convert", "service": null});
     let elsewhere = json!({"spec": {"conversion": {"webhook": {"clientConfig": elsewhere}}}});
     says(&merge(ctx, "kubectl-edit", &elsewhere), "to https://127.0.0.1:1/convert");
     let mut one = without.clone();
     one["spec"]["versions"].as_array_mut().unwrap().retain(|version| version["name"] == old);
-    says(&ctx.call(Method::PUT, &dry(ctx, "helm"), Some((JSON, one.to_string()))), "to nobody");
+    says(&ctx.call(Method::PUT, &dry(ctx, "helm"), Some((JSON, one.to_string()))), "to no webhook");
     // What is stored cannot go: that is the API server's own word.
     let mut other = crd(ctx);
     other["spec"]["versions"].as_array_mut().unwrap().retain(|version| version["name"] == new);
@@ -86,7 +86,7 @@ fn put_back(ctx: &TestContext<'_>) {
     let ca = format!("--ca-file={}", ctx.authority().display());
     let wrong = format!("--url=https://localhost:{}", crate::support::process::free_port());
     let said = ctx.refused(&["enable", &ctx.crd_name(), &wrong, &ca, &endpoint, "--force-conflicts"]);
-    assert!(said.contains("the CRD is again what it was"), "{said}");
+    assert!(said.contains("the CRD is restored"), "{said}");
     assert_eq!(crd(ctx)["spec"], before["spec"]);
     ctx.kubectl(&["delete"], &guard(ctx));
     ctx.eventually(|| ctx.list(old).is_ok().then_some(()));

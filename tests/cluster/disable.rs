@@ -88,7 +88,7 @@ fn killed(ctx: &TestContext<'_>) {
     }
     assert_eq!(client(&crd(ctx))["url"], "https://127.0.0.1:1/disabling");
     let (code, text, _) = ctx.command(&["status", &ctx.crd_name()]);
-    assert!(code == 1 && text.contains("its conversion is being taken away, and that was not ended"), "{text}");
+    assert!(code == 1 && text.contains("pointsman disable was interrupted"), "{text}");
     let (code, text, errors) = disable(ctx, &["--settle=1s"]);
     assert_eq!(code, 0, "{text}{errors}");
     gone(ctx, new);
@@ -134,8 +134,8 @@ fn lying(ctx: &TestContext<'_>) {
     let before = crd(ctx)["spec"]["conversion"].clone();
     let (code, _, errors) = disable(ctx, &["--served", new, "--settle=2s"]);
     assert_eq!(code, 1, "{errors}");
-    assert!(errors.contains("an object is stored in another version, whatever storedVersions says"), "{errors}");
-    assert!(errors.contains("the conversion is again what it was"), "{errors}");
+    assert!(errors.contains("an object is stored in another version than storedVersions lists"), "{errors}");
+    assert!(errors.contains("the original conversion is restored"), "{errors}");
     assert_eq!(crd(ctx)["spec"]["conversion"], before);
     assert_eq!(crd(ctx)["metadata"]["annotations"]["pointsman.dev/disabling"], Value::Null);
     ctx.eventually(|| ctx.get(new, "a").is_ok().then_some(()));
@@ -232,12 +232,12 @@ const MOST: usize = 100_000;
 
 fn in_the_way(ctx: &TestContext<'_>) {
     let (old, new) = (ctx.sample.old, ctx.sample.new);
-    assert!(refused(ctx, &[]).contains(&format!("there is no CRD {}", ctx.crd_name())));
+    assert!(refused(ctx, &[]).contains(&format!("CRD {} does not exist", ctx.crd_name())));
     ctx.enable(old);
     let before = crd(ctx)["spec"].clone();
     let name = ctx.crd_name();
     let theirs = ctx.refused(&["disable", &name, "--service=other/server:1", "--served", old]);
-    assert!(theirs.contains("is converted by") && theirs.contains("nothing was changed"), "{theirs}");
+    assert!(theirs.contains("is converted by") && theirs.contains("the cluster is unchanged"), "{theirs}");
     let unread = refused(ctx, &["--served", old, &ctx.as_nobody()]);
     assert!(unread.contains("cannot get resource") && unread.contains("docs/rights.md"), "{unread}");
     ctx.create(old, &ctx.object(old, "a")).ok();
@@ -260,7 +260,9 @@ fn emergency(ctx: &TestContext<'_>) {
     ctx.stop_pointsman();
     let before = crd(ctx)["spec"].clone();
     let said = refused(ctx, &["--served", new]);
-    for words in ["nobody converts", "install pointsman again", "Do not take the conversion away by hand"] {
+    for words in
+        ["The conversion webhook is unreachable now", "install pointsman again", "Do not remove the conversion by hand"]
+    {
         assert!(said.contains(words), "{words}: {said}");
     }
     assert_eq!(crd(ctx)["spec"], before);

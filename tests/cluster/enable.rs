@@ -37,13 +37,13 @@ fn enabled(ctx: &TestContext<'_>) {
     let untouched = |said: &str, more: &[&str]| {
         let (code, _, errors) = ctx.enables(more);
         assert_eq!(code, 1, "{errors}");
-        assert!(errors.contains(said) && errors.contains("nothing was changed"), "{said}: {errors}");
+        assert!(errors.contains(said) && errors.contains("the cluster is unchanged"), "{said}: {errors}");
         assert_eq!(ctx.crd_now()["spec"], before["spec"]);
         assert!(ctx.list(old).is_ok());
     };
     // Nobody is there.
     ctx.stop_pointsman();
-    untouched("cannot be reached from here", &[]);
+    untouched("unreachable from here", &[]);
     // Somebody else is.
     let mut setup = ctx.setup.clone();
     setup.kinds = ctx.dir.join("others");
@@ -88,7 +88,7 @@ fn put_back(ctx: &TestContext<'_>) {
     };
     let (code, _, errors) = ctx.enables(&[&wrong, &endpoint, "--force-conflicts"]);
     assert_eq!(code, 1, "{errors}");
-    assert!(errors.contains("cannot be read") && errors.contains("the CRD is again what it was"), "{errors}");
+    assert!(errors.contains("cannot be read") && errors.contains("the CRD is restored"), "{errors}");
     assert_eq!(ctx.crd_now()["spec"], before["spec"]);
     ctx.eventually(|| ctx.get(old, "a").is_ok().then_some(()));
 }
@@ -119,7 +119,7 @@ fn registered(ctx: &TestContext<'_>) {
     let nowhere = file("nowhere.json", "nowhere");
     let (code, _, errors) = ctx.enables(&["--force-conflicts", &nowhere]);
     assert_eq!(code, 1, "{errors}");
-    for said in ["no object can be created", "the CRD is again what it was", "so is what was registered"] {
+    for said in ["no object can be created", "the CRD is restored", "the webhook configurations are restored as well"] {
         assert!(errors.contains(said), "{said}: {errors}");
     }
     assert_eq!(all(), (Vec::new(), Vec::new()));
@@ -254,8 +254,8 @@ fn led_elsewhere(ctx: &TestContext<'_>) {
     for flags in [&[here.as_str()][..], &[&here, "--repoint"], &[&here, "--dry-run=server"]] {
         let (code, _, errors) = ctx.enables(flags);
         assert_eq!(code, 1, "{errors}");
-        assert!(errors.contains("leads to https://127.0.0.1:1/mutate, says kubectl"), "{errors}");
-        assert!(errors.contains("nothing was changed") && errors.contains("--force-conflicts"), "{errors}");
+        assert!(errors.contains("points to https://127.0.0.1:1/mutate, according to kubectl"), "{errors}");
+        assert!(errors.contains("the cluster is unchanged") && errors.contains("--force-conflicts"), "{errors}");
         assert_eq!(there(), before);
     }
     let (code, _, errors) = ctx.enables(&[&here, "--force-conflicts", "--dry-run=server"]);
@@ -265,7 +265,7 @@ fn led_elsewhere(ctx: &TestContext<'_>) {
     // To where nobody answers: it goes back to where it led.
     let (code, _, errors) = ctx.enables(&[&printed("engine-gone").1, "--force-conflicts"]);
     assert_eq!(code, 1, "{errors}");
-    assert!(errors.contains("so is what was registered"), "{errors}");
+    assert!(errors.contains("the webhook configurations are restored as well"), "{errors}");
     for (now, before) in there().iter().zip(&before) {
         assert_eq!(now["webhooks"], before["webhooks"]);
         assert_eq!(now["metadata"]["labels"], before["metadata"]["labels"]);

@@ -30,7 +30,8 @@ fn upstream(ctx: &TestContext<'_>) {
         for more in [&["--dry-run=server"][..], &[]] {
             let (code, _, errors) = ctx.enables(more);
             assert_eq!(code, 1, "{errors}");
-            for said in ["nothing was changed", &format!("\"{manager}\""), ".spec.versions", "--force-conflicts takes"]
+            for said in
+                ["the cluster is unchanged", &format!("\"{manager}\""), ".spec.versions", "--force-conflicts takes"]
             {
                 assert!(errors.contains(said), "{said}: {errors}");
             }

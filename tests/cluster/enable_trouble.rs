@@ -115,7 +115,7 @@ fn wrong(ctx: &TestContext<'_>) {
     let cases: [(String, &str); 8] = [
         (spoken(&review(uid, failure)), "no idea"),
         (spoken(&review("another", json!({"status": "Success"}))), "/response/uid"),
-        (spoken(&review(uid, json!({"status": "Success"}))), "otherwise than the definition here"),
+        (spoken(&review(uid, json!({"status": "Success"}))), "differently from the local definition"),
         (spoken("<html>"), "is not JSON"),
         ("HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n".to_owned(), "HTTP 404"),
         ("HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{\"half\":".to_owned(), "ends early"),
@@ -128,7 +128,7 @@ fn wrong(ctx: &TestContext<'_>) {
         let good = format!("--endpoint=127.0.0.1:{}", ctx.setup.port);
         let (code, text, errors) = ctx.enables(&[&good, &endpoint, "--force-conflicts", "-o", "json"]);
         assert_eq!((code, text.as_str()), (1, ""), "{errors}");
-        assert!(errors.contains(said) && errors.contains("nothing was changed"), "{said}: {errors}");
+        assert!(errors.contains(said) && errors.contains("the cluster is unchanged"), "{said}: {errors}");
         assert!(errors.contains(&format!("127.0.0.1:{port}")), "who it is: {errors}");
     }
     // The same kind in another release: one field is not known there.
@@ -216,7 +216,7 @@ fn meanwhile(ctx: &TestContext<'_>) {
     proxy.release();
     assert_eq!(process.end(SOON), Some(1));
     let log = std::fs::read_to_string(ctx.dir.join("enable.log")).unwrap();
-    assert!(log.contains("serves v3, which the definition does not know"), "{log}");
+    assert!(log.contains("serves v3, a version without definition"), "{log}");
     assert_eq!(ctx.crd_now()["spec"]["versions"].as_array().unwrap().len(), 2, "nothing was dropped");
 }
 
@@ -231,7 +231,7 @@ fn taken_over(ctx: &TestContext<'_>) {
     let before = (ctx.call_get(&at), ctx.crd_now());
     let (code, _, errors) = ctx.enables(&[]);
     assert_eq!(code, 1, "{errors}");
-    assert!(errors.contains("nothing was changed") && errors.contains("\"theirs\""), "{errors}");
+    assert!(errors.contains("the cluster is unchanged") && errors.contains("\"theirs\""), "{errors}");
     assert!(errors.contains(name) && errors.contains(".spec.failurePolicy"), "{errors}");
     assert_eq!((ctx.call_get(&at), ctx.crd_now()), before);
     let (code, _, errors) = ctx.enables(&["--force-conflicts", "--dry-run=server"]);
@@ -294,7 +294,7 @@ fn judged(ctx: &TestContext<'_>) {
     ctx.eventually(|| (!made().is_ok()).then_some(()));
     let (code, _, errors) = ctx.enables(&["--force-conflicts"]);
     assert!(code == 1 && errors.contains("failed calling webhook \"theirs."), "{errors}");
-    assert!(errors.contains("the CRD is again what it was"), "{errors}");
+    assert!(errors.contains("the CRD is restored"), "{errors}");
     assert_eq!(ctx.crd_now()["spec"], before);
     ctx.call(Method::DELETE, &dead, None).ok();
     // One that is not asked in a dry run says no more than that.
@@ -341,7 +341,7 @@ fn again(ctx: &TestContext<'_>) {
     let before = ctx.crd_now();
     let (code, _, errors) = ctx.enables(&[&nobody, &own, "--repoint"]);
     assert_eq!(code, 1, "{errors}");
-    assert!(errors.contains("the CRD is again what it was"), "{errors}");
+    assert!(errors.contains("the CRD is restored"), "{errors}");
     let now = ctx.crd_now();
     assert_eq!(now["spec"], before["spec"]);
     assert_eq!(now["metadata"]["annotations"], before["metadata"]["annotations"]);
@@ -359,7 +359,7 @@ fn again(ctx: &TestContext<'_>) {
     ctx.eventually(|| (!ctx.list(ctx.sample.new).is_ok()).then_some(()));
     let (code, _, errors) = ctx.enables(&[&dead, &own, "--force-conflicts"]);
     assert_eq!(code, 1, "{errors}");
-    assert!(errors.contains("the CRD said so before, and stays as it is"), "{errors}");
+    assert!(errors.contains("the CRD had this conversion before, and stays unchanged"), "{errors}");
     let (code, _, errors) = ctx.enables(&["--repoint", "--force-conflicts"]);
     assert_eq!(code, 0, "{errors}");
 }
@@ -373,10 +373,7 @@ fn dropped(ctx: &TestContext<'_>) {
     // What is read is relabelled; what is stored is as it was, and migrating it is refused.
     ctx.eventually(|| ctx.get(new, "a").body["spec"]["host"].is_null().then_some(()));
     let (code, _, errors) = ctx.migrate(&["--to", new]);
-    assert!(
-        code == 1 && errors.contains("no webhook that converts") && errors.contains("pointsman enable"),
-        "{errors}"
-    );
+    assert!(code == 1 && errors.contains("no conversion webhook") && errors.contains("pointsman enable"), "{errors}");
     // Flipped early, too: what is written now is relabelled, and what was not is as it was.
     ctx.change_crd(|crd| {
         for version in crd["spec"]["versions"].as_array_mut().unwrap() {
@@ -384,7 +381,7 @@ fn dropped(ctx: &TestContext<'_>) {
         }
     });
     let (code, _, errors) = ctx.migrate(&[]);
-    assert!(code == 1 && errors.contains("no webhook that converts"), "{errors}");
+    assert!(code == 1 && errors.contains("no conversion webhook"), "{errors}");
     let (code, _, errors) = ctx.enables(&["--force-conflicts"]);
     assert_eq!(code, 0, "{errors}");
     ctx.eventually(|| (ctx.get(new, "a").body["spec"]["host"] == "example.com").then_some(()));
@@ -437,7 +434,7 @@ fn webhook_first(ctx: &TestContext<'_>) {
     assert!(said().contains("conversion webhook for"), "{}", said());
     assert_eq!(ctx.etcd("a")["apiVersion"], format!("{}/{old}", ctx.group));
     let (code, _, errors) = ctx.enables(&[]);
-    assert!(code == 1 && errors.contains(&format!("there is no Service {}/pointsman", ctx.ns)), "{errors}");
+    assert!(code == 1 && errors.contains(&format!("Service {}/pointsman does not exist", ctx.ns)), "{errors}");
     let again = json!({"metadata": {"name": "pointsman"}, "spec": there["spec"]});
     ctx.post(&format!("/api/v1/namespaces/{}/services", ctx.ns), &again).ok();
     *ctx.pointsman.borrow_mut() = Some(Pointsman::start(&ctx.setup));

@@ -163,8 +163,8 @@ fn in_trouble(garden: &Landscape<'_>) -> ([String; 5], Proxy) {
 const WORDS: [&str; 5] = [
     "step awake: spec.shoot.spec.hibernation.enabled is true",
     "step new-nodes: nodes in the cluster of secret",
-    "its credentials are dead",
-    "it wants a program run",
+    "its credentials have expired",
+    "the kubeconfig runs a program",
     "old: status.nodeInfo.kubeletVersion is \"v1.17.9\", and must be at least \"1.18.0\"",
 ];
 

@@ -64,15 +64,10 @@ fn unreached(ctx: &TestContext<'_>) {
     let web = json!({"server": format!("http://127.0.0.1:{}", web_server())});
     let other = json!({"server": real["server"], "certificate-authority": stranger});
     let cases = [
-        ("nobody", &nobody, &token, "hint: is the cluster there? kubectl get --raw /readyz"),
-        ("web", &web, &token, "is it a Kubernetes API server?"),
-        ("other", &other, &token, "hint: the kubeconfig's certificate-authority is not the one"),
-        (
-            "expired",
-            real,
-            &json!({"token": "not-any-more"}),
-            "hint: these credentials are not valid here, or no longer",
-        ),
+        ("nobody", &nobody, &token, "hint: check the cluster: kubectl get --raw /readyz"),
+        ("web", &web, &token, "check that the address is a Kubernetes API server"),
+        ("other", &other, &token, "hint: the certificate-authority of the kubeconfig does not match"),
+        ("expired", real, &json!({"token": "not-any-more"}), "hint: these credentials are invalid or expired"),
     ];
     for (name, cluster, user, words) in cases {
         let kubeconfig = ctx.kubeconfig(name, cluster, user);
@@ -101,7 +96,8 @@ fn old_cluster(ctx: &TestContext<'_>) {
         }
     });
     let through = ctx.through(proxy.port);
-    let policies = ["has no ValidatingAdmissionPolicy in", "hint: docs/install.md names the oldest Kubernetes"];
+    let policies =
+        ["has no ValidatingAdmissionPolicy in", "hint: docs/install.md lists the oldest supported Kubernetes"];
     let mut all = commands(ctx);
     all.push(vec!["migrate".to_owned(), ctx.crd_name(), "--to".to_owned(), old.to_owned()]);
     let before = ctx.crd_now();
@@ -109,7 +105,7 @@ fn old_cluster(ctx: &TestContext<'_>) {
         let (code, text, errors) = said(ctx, &command, &through);
         let wanted: &[&str] = match command.iter().map(String::as_str).collect::<Vec<_>>()[..] {
             ["enable", ..] | ["migrate", _, "--to", ..] => &policies,
-            ["rollout", ..] => &["this cluster does not know StagedRollouts", "pointsman rollout crd"],
+            ["rollout", ..] => &["this cluster has no CRD of StagedRollouts", "pointsman rollout crd"],
             // Without policies there is nothing of them to find, to change or to delete.
             _ => &[],
         };
@@ -119,7 +115,7 @@ fn old_cluster(ctx: &TestContext<'_>) {
         assert_eq!(code, i32::from(!wanted.is_empty()), "{command:?}: {text}{errors}");
         assert!(wanted.iter().all(|words| errors.contains(words)), "{command:?}: {text}{errors}");
     }
-    assert_eq!(ctx.crd_now()["spec"], before["spec"], "nothing was changed");
+    assert_eq!(ctx.crd_now()["spec"], before["spec"], "the cluster is unchanged");
 }
 
 fn not_ours(ctx: &TestContext<'_>) {
@@ -131,7 +127,7 @@ fn not_ours(ctx: &TestContext<'_>) {
             // There it is made.
             "enable" | "rollout" => continue,
             "rotate-ca" => "no CRD and no webhook configuration of this cluster leads to".to_owned(),
-            _ => format!("there is no CRD {name} in this cluster"),
+            _ => format!("CRD {name} does not exist in this cluster"),
         };
         let (code, text, errors) = said(ctx, &command, config);
         assert!(code == 1 && text.is_empty() && errors.contains(&words), "{command:?}: {text}{errors}");
@@ -144,10 +140,10 @@ fn not_ours(ctx: &TestContext<'_>) {
     let theirs = format!("is converted by Service {}/theirs:", ctx.ns);
     for command in commands(ctx) {
         let words: &[&str] = match command[0].as_str() {
-            "enable" => &["nothing was changed", &theirs, "--repoint"],
-            "disable" => &["whoever runs that needs it"],
+            "enable" => &["the cluster is unchanged", &theirs, "--repoint"],
+            "disable" => &["another operator depends on this webhook"],
             "rotate-ca" => &["no CRD and no webhook configuration of this cluster leads to"],
-            "status" | "doctor" => &["there is no Service", "install pointsman first"],
+            "status" | "doctor" => &["Service ", "does not exist: install pointsman first"],
             _ => continue,
         };
         let (code, text, errors) = said(ctx, &command, config);

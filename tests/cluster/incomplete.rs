@@ -137,13 +137,17 @@ fn validated(ctx: &TestContext<'_>) {
     // What no served version may lack, in whichever it is written.
     for (version, field) in [(old, "note"), (new, "extra")] {
         let answer = ctx.create(version, &parcel(ctx, version, "a", field, &big()));
-        explained(&answer, "cannot hold this object", "a creation");
+        explained(&answer, "cannot represent this object", "a creation");
         ctx.create(version, &parcel(ctx, version, version, field, "short")).ok();
-        explained(&ctx.patch(version, version, &json!({"spec": {field: big()}})), "cannot hold this object", "a patch");
+        explained(
+            &ctx.patch(version, version, &json!({"spec": {field: big()}})),
+            "cannot represent this object",
+            "a patch",
+        );
     }
     // What was there before may stay, and is not written by who cannot see all of it.
     let warned = ctx.patch(new, "before", &json!({"metadata": {"labels": {"a": "b"}}}));
-    assert!(warned.warnings.concat().contains("it was so before"), "{:?}", warned.warnings);
+    assert!(warned.warnings.concat().contains("existed before"), "{:?}", warned.warnings);
     warned.ok();
     assert_eq!(readable(ctx, "before"), [Some("pointsman.dev/kept-v2".to_owned()), None]);
     let seen = ctx.get(old, "before").ok();

@@ -35,10 +35,14 @@ fn told(ctx: &TestContext<'_>) {
     let (older, other) = (format!("127.0.0.1:{}", older.port), format!("127.0.0.1:{}", web_server()));
     let (_, reported_by, unknown) = errors(ctx, 0, &["127.0.0.1:1", &silent, &older, &other, &own]);
     assert_eq!(reported_by, json!({&own: env!("CARGO_PKG_VERSION")}), "the others are asked all the same");
-    for (at, words) in
-        ["127.0.0.1:1: Connection refused", "no answer within 3 s", "older than this one", "is that the admin port?"]
-            .into_iter()
-            .enumerate()
+    for (at, words) in [
+        "127.0.0.1:1: Connection refused",
+        "no answer within 3 s",
+        "its pointsman is older",
+        "check that this is the admin port",
+    ]
+    .into_iter()
+    .enumerate()
     {
         assert!(unknown[at].as_str().unwrap().contains(words), "{words}: {unknown}");
     }
@@ -51,10 +55,13 @@ fn told(ctx: &TestContext<'_>) {
     assert_eq!((text.matches(&name).count() > 1, calls()), (true, 1), "two kinds of one server: {text}");
     let text = screen(ctx, &[&own, &next]);
     let words = format!("99.0.0 at {next}");
-    assert!(text.contains(&words) && text.contains("have one of them everywhere, docs/upgrade.md"), "{text}");
+    assert!(
+        text.contains(&words) && text.contains("install the same version everywhere, see docs/upgrade.md"),
+        "{text}"
+    );
     assert!(!screen(ctx, &[&own]).contains("docs/upgrade.md"));
     // The Service of this test_cluster leads to no Pod.
-    assert!(screen(ctx, &[]).contains("\n  last errors   not known: no Pod is named that answers"));
+    assert!(screen(ctx, &[]).contains("\n  last errors   not known: no Pod responds"));
     spoil(ctx);
     ctx.eventually(|| (ctx.get(old, "bad").code == 500).then_some(()));
     let (seen, ..) = errors(ctx, 1, &[&own]);
@@ -115,7 +122,7 @@ fn asked(ctx: &TestContext<'_>) {
     // A Pod that has gone.
     ctx.call(Method::DELETE, &format!("/api/v1/namespaces/{}/pods/p?gracePeriodSeconds=0", ctx.ns), None).ok();
     let gone = at(admin(ctx));
-    assert!(gone.contains("or the Pod has just gone"), "{gone}");
+    assert!(gone.contains("or the Pod was just deleted"), "{gone}");
 }
 
 /// An object whose spec is text, which somebody wrote who can write to etcd.

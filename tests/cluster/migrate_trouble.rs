@@ -265,7 +265,7 @@ fn another_crd(ctx: &TestContext<'_>) {
         let code = process.end(SOON);
         let log = std::fs::read_to_string(ctx.dir.join("migrate.log")).unwrap();
         assert_eq!(code, Some(1), "{what}: {log}");
-        assert!(log.lines().last().unwrap().contains("was changed, or made again, by somebody else"), "{what}: {log}");
+        assert!(log.lines().last().unwrap().contains("was changed or recreated by another client"), "{what}: {log}");
         let after = writes.load(Ordering::Relaxed) - 31;
         println!("     {what}: {after} writes after that");
         assert!(after <= 30, "{what}: {after} of 120 were written after that");
@@ -274,7 +274,7 @@ fn another_crd(ctx: &TestContext<'_>) {
         assert_eq!(ctx.stored_versions(), json!(stored), "{what}");
         if what == "the stanza is dropped" {
             let (code, _, errors) = ctx.migrate(&["--to", new, "--settle=0s"]);
-            assert!(code == 1 && errors.contains("no webhook that converts"), "{errors}");
+            assert!(code == 1 && errors.contains("no conversion webhook"), "{errors}");
         }
     }
     // Enabling again mends it: nothing but what was written meanwhile lost anything.

@@ -52,7 +52,7 @@ fn delegated(ctx: &TestContext<'_>) {
     let (code, text, errors) = ctx.migrate(&flags);
     println!("     {}", errors.replace('\n', "\n     "));
     assert_eq!(code, 0, "{text}{errors}");
-    assert!(errors.contains("the cluster rewrites them: StorageVersionMigration pointsman."), "{errors}");
+    assert!(errors.contains("the cluster rewrites the objects: StorageVersionMigration pointsman."), "{errors}");
     assert_stored(new);
     // One that cannot be written is named, as without the cluster.
     let policy = policy(ctx);
@@ -89,7 +89,8 @@ fn delegated(ctx: &TestContext<'_>) {
     let through = ctx.through(proxy.port);
     let (code, text, errors) = ctx.migrate_at(&through, &[&["--to", new], &flags[..]].concat());
     assert_eq!(code, 0, "{text}{errors}");
-    assert!(errors.contains("it was not begun within 30 s: does its controller run?"), "{errors}");
+    let expected = "the migration was not started within 30 s: check that the migration controller runs";
+    assert!(errors.contains(expected), "{errors}");
     assert_stored(new);
 }
 

@@ -138,7 +138,7 @@ fn the_only_one(ctx: &TestContext<'_>) {
         *ctx.pointsman.borrow_mut() = Some(Pointsman::start(&ctx.setup));
     });
     println!("     the only one killed under {} requests: {} errors", load.requests, load.errors.len());
-    assert!(!load.errors.is_empty(), "conversion fails while nobody converts");
+    assert!(!load.errors.is_empty(), "conversion fails while no webhook converts");
     for error in &load.errors {
         assert!(error.contains("conversion webhook for"), "{error}");
     }

@@ -10,7 +10,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[Scenario::new("plan_reads_all_writes
 fn every_object(ctx: &TestContext<'_>) {
     let (old, new) = (ctx.sample.old, ctx.sample.new);
     let unknown = ctx.refused(&["plan", &ctx.crd_name()]);
-    assert!(unknown.contains(&format!("there is no CRD {}", ctx.crd_name())), "{unknown}");
+    assert!(unknown.contains(&format!("CRD {} does not exist", ctx.crd_name())), "{unknown}");
     ctx.enable(old);
     let names = ["a", "b", "c"];
     for name in names {

@@ -29,9 +29,8 @@ fn promoted(ctx: &TestContext<'_>) {
     let other = json!({"requestedRolloutHash": "0123456789abcdef"});
     ctx.eventually(|| (!tries(ctx, &other).is_ok()).then_some(()));
     let said = tries(ctx, &other).fails(422);
-    let words =
-        format!("status.requestedRolloutHash stays {promoted} until status.lastCompletedRolloutHash is the same");
-    assert!(said.contains(&words) && said.contains("a condition says Promoting"), "{said}");
+    let words = format!("status.requestedRolloutHash stays {promoted} until status.lastCompletedRolloutHash is equal");
+    assert!(said.contains(&words) && said.contains("a condition has Promoting"), "{said}");
     // A controller that has forgotten what it was doing, or takes it back.
     let applying = json!([{
         "type": "UpToDate", "status": "Unknown", "reason": "Applying", "message": "it began anew",

@@ -73,7 +73,7 @@ fn unreadable(ctx: &TestContext<'_>) {
         let (code, text, errors) = ctx.runs_rollout(&["--once"]);
         assert_eq!(code, 1, "{text} {errors}");
         // For a moment now and then the other one runs it.
-        text.contains(" Paused: it says what nobody can read").then_some(())
+        text.contains(" Paused: the StagedRollout is invalid").then_some(())
     });
     let mut all = ctx.rollouts_all_on("all");
     std::thread::sleep(Duration::from_secs(8));

@@ -95,10 +95,10 @@ fn dead(ctx: &TestContext<'_>) {
         .rollout_file(&json!({"waves": [{"name": "all", "maxInFlight": 1}], "timeout": "120s"}))
         .display()
         .to_string();
-    let not_there = format!("controller {A} does not run: Lease {}/engine-v2-16-0 is not there", ctx.ns);
+    let not_there = format!("controller {A} does not run: Lease {}/engine-v2-16-0 does not exist", ctx.ns);
     let (code, text, errors) = ctx.command(&["rollout", "plan", "-f", &file]);
     assert_eq!(code, 1, "{text}{errors}");
-    assert!(text.contains(&format!("\nnothing would be moved: {not_there}\n")), "{text}");
+    assert!(text.contains(&format!("\nno object would move: {not_there}\n")), "{text}");
     ctx.commanded(&["rollout", "start", "-f", &file]);
     let (code, text, errors) = ctx.runs_rollout(&["--once"]);
     assert_eq!(code, 0, "it waits: {text}{errors}");
@@ -173,7 +173,7 @@ fn contested(ctx: &TestContext<'_>) {
     // The fleet as a whole is looked at now and then.
     let stopped = ctx.rollout_says("TwoControllers");
     assert_eq!(stopped["phase"], "Paused");
-    let said = format!("{}/e-01: two controllers: old-controller wrote to it at", ctx.ns);
+    let said = format!("{}/e-01: two controllers: old-controller wrote to the object at", ctx.ns);
     assert!(stopped["message"].as_str().unwrap().starts_with(&said), "{stopped}");
     ctx.rollout_tells("e-01", "TwoControllers", "");
     // The old one has learned its lesson.

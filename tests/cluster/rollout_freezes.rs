@@ -88,13 +88,13 @@ fn frozen(ctx: &TestContext<'_>) {
     let (_, text, errors) = plan();
     let not_yet = format!(
         "frozen meanwhile: configmaps, services; not yet: ValidatingAdmissionPolicy \
-                           pointsman-freeze.{} is not there, and pointsman rollout start applies it\n",
+                           pointsman-freeze.{} is missing; pointsman rollout start applies the policy\n",
         ctx.ns
     );
     assert!(text.contains(&not_yet), "{text}{errors}");
     ctx.commanded(&["rollout", "start", "-f", &file]);
     let (_, text, errors) = plan();
-    assert!(text.contains("configmaps, services; the policy that refuses it is there\n"), "{text}{errors}");
+    assert!(text.contains("configmaps, services; the policy that refuses these writes exists\n"), "{text}{errors}");
     // Nothing is under way.
     makes(ctx, "before").ok();
 
@@ -167,14 +167,14 @@ fn bound(ctx: &TestContext<'_>) {
     ctx.starts_rollout(&json!({"timeout": "5m", "waves": [{"name": "all", "maxInFlight": 1}], "freeze": freeze}));
     eventually("frozen", rollouts_are_new_for(ctx) + Duration::from_secs(20), || (!tries(ctx).is_ok()).then_some(()));
     let said = tries(ctx).fails(403);
-    assert!(said.contains("the lowest version that runs is not known"), "{said}");
+    assert!(said.contains("the lowest running version is unknown"), "{said}");
     assert_eq!(ctx.runs_rollout(&["--once"]).0, 0);
     let words = format!(
-        "rollout {}: configmaps wait until every object is at least 2.17.0; the lowest version that runs is 2.16.0",
+        "rollout {}: configmaps wait until every object is at least 2.17.0; the lowest running version is 2.16.0",
         ctx.ns
     );
     ctx.eventually(|| tries(ctx).fails(403).contains(&words).then_some(()));
-    let words = "until every object is at most 2.16.0; the highest version that runs is 2.17.0";
+    let words = "until every object is at most 2.16.0; the highest running version is 2.17.0";
     ctx.eventually(|| deletes().fails(403).contains(words).then_some(()));
     assert!(ctx.does(&["status"]).contains("\n  runs      2.16.0 to 2.17.0\n"));
     let _controllers = Controllers::start(ctx, |_, _| Some(true));
@@ -199,7 +199,7 @@ fn unfrozen(ctx: &TestContext<'_>) {
     ]}));
     let said = ctx.refused(&["rollout", "start", "-f", &never.display().to_string()]);
     assert!(said.contains("freeze: this cluster has no deployments, did you mean \"deployments.apps\"?"), "{said}");
-    assert!(said.contains("freeze: nodes are in no namespace: leave out `namespaces` to freeze them"), "{said}");
+    assert!(said.contains("freeze: nodes are cluster-scoped: remove `namespaces` to freeze this resource"), "{said}");
     let (code, text, errors) = ctx.command(&["rollout", "plan", "-f", &never.display().to_string()]);
     assert!(code == 1 && text.contains("freeze: this cluster has no deployments"), "{text}{errors}");
 
@@ -217,12 +217,12 @@ fn unfrozen(ctx: &TestContext<'_>) {
     ctx.kubectl(&["apply"], &document);
     let refused = |why: &str| {
         let (code, text, errors) = ctx.runs_rollout(&[]);
-        let said = format!("Refused: what it freezes would not be frozen: {why}");
+        let said = format!("Refused: the freeze would have no effect: {why}");
         assert!(code == 1 && text.contains(&said), "{said}: {text}{errors}");
         let next = format!("pointsman rollout policies {} | kubectl apply -f -", ctx.ns);
         assert!(text.contains(&next), "{text}");
     };
-    refused(&format!("ValidatingAdmissionPolicy pointsman-freeze.{} is not there", ctx.ns));
+    refused(&format!("ValidatingAdmissionPolicy pointsman-freeze.{} is missing", ctx.ns));
     let printed = ctx.commanded(&["rollout", "policies", &ctx.ns, "-o", "json", "--service-account=flux/rollouts"]);
     let mut printed: Value = serde_json::from_str(&printed).unwrap();
     assert!(printed.to_string().contains("system:serviceaccount:flux:rollouts"), "{printed}");

@@ -100,7 +100,7 @@ fn held(ctx: &TestContext<'_>) {
     // They may still look at what was moved last, and nobody but Git is to write below.
     drop(controllers);
     let log = std::fs::read_to_string(ctx.dir.join("rollout.log")).unwrap();
-    assert!(!log.contains("others can move it"), "{log}");
+    assert!(!log.contains("other clients can still move the object"), "{log}");
     assert_eq!(ctx.versions(), [(B.to_owned(), 6)].into());
     for name in ["e-1", "e-2", "e-3"] {
         assert_eq!((note(ctx, name, HELD), note(ctx, name, WANTED)), (Value::Null, Value::Null), "{name}");
@@ -187,7 +187,7 @@ fn deleted(ctx: &TestContext<'_>) {
     let asks = json!({"metadata": {"labels": {ctx.label_key(): B}}});
     let answer = ctx.patch(new, "e-1", &asks);
     stays(ctx, "e-1", &answer, B);
-    assert!(answer.warnings.concat().contains("To change it now, set annotation pointsman.dev/hold to"));
+    assert!(answer.warnings.concat().contains("To change the label now, set annotation pointsman.dev/hold to"));
     ctx.patch(new, "e-1", &json!({"metadata": {"annotations": {HELD: ""}}})).ok();
     assert!(ctx.patch(new, "e-1", &asks).is_ok());
     assert_eq!(label(ctx, "e-1"), json!(B));
@@ -216,7 +216,7 @@ fn unregistered(ctx: &TestContext<'_>) {
     ctx.starts_rollout(&json!({"hold": true}));
     let (code, text, errors) = ctx.runs_rollout(&[]);
     assert_eq!(code, 0, "{text}{errors}");
-    assert_eq!(errors.matches("e-0 is held, and others can move it all the same").count(), 1, "{errors}");
+    assert_eq!(errors.matches("e-0 is held, but other clients can still move the object").count(), 1, "{errors}");
     assert!(!errors.contains("e-1 is held"), "{errors}");
     assert_eq!(ctx.versions(), [(B.to_owned(), 2)].into());
     for name in ["e-0", "e-1"] {

@@ -366,7 +366,7 @@ fn refused(ctx: &TestContext<'_>) {
     assert_eq!(told, why.as_str(), "its owner is told");
     let (state, why) = unmoved(ctx, "secret");
     assert_eq!(state, "Waiting");
-    assert!(why.contains("there is no secret") && why.contains("/nowhere"), "{why}");
+    assert!(why.contains("/nowhere with the kubeconfig of the other cluster does not exist"), "{why}");
     for (name, was) in ["blue", "secret"].iter().zip(&all) {
         is_untouched(ctx, name, was);
     }
@@ -475,7 +475,7 @@ fn guarded(ctx: &TestContext<'_>) {
     let mut another = was.object.clone();
     another["metadata"] = json!({"name": "mm-late", "namespace": ctx.ns});
     let refused = ctx.post(&ctx.installations(), &another).fails(403);
-    assert!(refused.contains("no new ClusterInstallation is made any more: make a Mattermost"), "{refused}");
+    assert!(refused.contains("new ClusterInstallation objects are refused: create a Mattermost"), "{refused}");
     fake_operators.seen.lock().unwrap().never.clear();
     assert_eq!(runs_on.end(SOON), Some(0), "{}", log(ctx));
     is_replaced(ctx, &fake_operators, name, &was);
@@ -576,7 +576,7 @@ fn contested(ctx: &TestContext<'_>) {
     assert_eq!(code, 1);
     let told = status(ctx, &ctx.ns);
     assert_eq!((&told["phase"], &told["reason"]), (&json!("Paused"), &json!("ManualActionRequired")));
-    let said = format!("step deployment: somebody else created deployments.apps {}/{name}", ctx.ns);
+    let said = format!("step deployment: another client created deployments.apps {}/{name}", ctx.ns);
     assert!(told["message"].as_str().unwrap().contains(&said), "{told:#}");
     assert_eq!(ctx.call_get(&path)["metadata"]["uid"], other, "it is not deleted");
     leaves_pods(ctx, name);
@@ -615,7 +615,7 @@ fn taken_over(ctx: &TestContext<'_>) {
     starts(ctx, &ctx.ns, &json!({}));
     let mut runs_on = ctx.rollouts_on("test");
     eventually("it is waited for", SOON, || {
-        ctx.does(&["status"]).contains("the garbage collector may hear of that as late as").then_some(())
+        ctx.does(&["status"]).contains("the garbage collector may observe the owner up to").then_some(())
     });
     let uid = || ctx.call_get(&format!("{}/{name}", ctx.deployments()))["metadata"]["uid"].clone();
     while began.elapsed() < Duration::from_secs(7) {
@@ -709,19 +709,17 @@ fn refused_successor(ctx: &TestContext<'_>) {
     policy(ctx, &ctx.ns, &format!("!{is_new}"), &new);
     starts(ctx, &ctx.ns, &json!({}));
     let mut runs_on = ctx.rollouts_on("test");
-    let said = ctx.rollout_says("so that nothing was deleted")["message"].clone();
+    let said = ctx.rollout_says("so the old object was not deleted")["message"].clone();
     assert!(said.as_str().unwrap().contains("no such Deployment today"), "{said}");
     assert_eq!(uid(), was.deployment["metadata"]["uid"], "it is there");
     fake_operators.seen.lock().unwrap().never.push(name.to_owned());
     no_policy(ctx, &ctx.ns, &new);
-    eventually("it is made anew", SOON, || ctx.does(&["objects"]).contains("step stable").then_some(()));
+    eventually("it is recreated", SOON, || ctx.does(&["objects"]).contains("step stable").then_some(()));
     let anew = uid();
     assert_ne!(anew, was.deployment["metadata"]["uid"]);
     policy(ctx, &ctx.ns, &is_new, &old);
     goes(ctx, &ctx.ns, "Undo");
-    ctx.rollout_says(
-        "undoing step deployment: what is to be made in its place is refused, so that nothing was deleted",
-    );
+    ctx.rollout_says("undoing step deployment: the replacement is refused, so the old object was not deleted");
     assert_eq!(uid(), anew, "it is there");
     no_policy(ctx, &ctx.ns, &old);
     eventually("it is taken back", SOON, || (status(ctx, &ctx.ns)["phase"] == "Aborted").then_some(()));

@@ -72,7 +72,7 @@ fn moved(ctx: &TestContext<'_>) {
     ctx.starts_rollout(&json!({}));
     let running = ctx.rollouts_through("one", &ctx.through(proxy.port));
     let mut waiting = Waiting { rollout: ctx.ns.clone(), running, _proxy: proxy };
-    waiting.turns(ctx, "e-00 was to be changed, and nobody has said whether it is");
+    waiting.turns(ctx, "e-00: the change was requested, and its result is unknown");
     waiting.is_taken_back(ctx);
     let moved = ctx.rollout_writes();
     assert_eq!(moved, ["e-00", "e-00"], "it came, and was taken back");
@@ -101,9 +101,9 @@ fn done(ctx: &TestContext<'_>, (method, plural, name): (&str, &str, &str)) -> us
 fn handed_over(ctx: &TestContext<'_>) {
     let fake_operators = FakeOperators::begins(ctx);
     let lost = [
-        ("mm-abcd", Method::PATCH, "services", "changed"),
-        ("mm-efgh", Method::PATCH, "persistentvolumeclaims", "changed"),
-        ("mm-ijkl", Method::DELETE, "deployments", "deleted"),
+        ("mm-abcd", Method::PATCH, "services", "change"),
+        ("mm-efgh", Method::PATCH, "persistentvolumeclaims", "change"),
+        ("mm-ijkl", Method::DELETE, "deployments", "deletion"),
     ];
     let mut all = Vec::new();
     for (name, method, plural, word) in &lost {
@@ -118,7 +118,7 @@ fn handed_over(ctx: &TestContext<'_>) {
         let namespace = format!("--namespace={}", ctx.ns);
         let args = ctx.on_the_cluster(&["rollout", "run", &rollout, "--holder=test", &namespace, &kubeconfig]);
         let waiting = Waiting { rollout, running: ctx.started(name, &args), _proxy: proxy };
-        all.push((name, was, waiting, format!("was to be {word}, and nobody has said whether it is")));
+        all.push((name, was, waiting, format!("the {word} was requested, and its result is unknown")));
     }
     all.iter().for_each(|(_, _, waiting, lost)| waiting.turns(ctx, lost));
     for (name, was, waiting, _) in &mut all {

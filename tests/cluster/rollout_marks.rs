@@ -79,7 +79,7 @@ fn replaced(ctx: &TestContext<'_>) {
     assert_eq!(ctx.versions(), [(B.to_owned(), COUNT)].into());
     // After its end as well, and so it is taken back.
     let noted = mark(ctx, "e-1");
-    assert!(replace(ctx, "e-1", B).contains("was put back"));
+    assert!(replace(ctx, "e-1", B).contains("was restored"));
     assert_eq!(mark(ctx, "e-1"), noted);
     ctx.does(&["undo"]);
     let (code, text, errors) = ctx.runs_rollout(&[]);
@@ -99,7 +99,7 @@ fn in_the_middle(ctx: &TestContext<'_>) {
     assert!(noted.as_str().is_some_and(|text| text.contains(A) && text.contains(B)), "{noted}");
     let said = replace(ctx, "e-0", B);
     assert!(
-        said.contains("Warning: annotation pointsman.dev/rollout was put back: a rollout has moved this object"),
+        said.contains("Warning: annotation pointsman.dev/rollout was restored: a rollout has moved this object"),
         "{said}"
     );
     assert_eq!((mark(ctx, "e-0"), label(ctx, "e-0")), (noted.clone(), json!(B)));
@@ -149,14 +149,14 @@ fn texts(ctx: &TestContext<'_>) {
     assert!(code == 1 && text.contains("\nmove 2, refused 2"), "{text}{errors}");
     ctx.commanded(&["rollout", "start", "-f", &file]);
     let mut running = ctx.rollouts_on("one");
-    ctx.rollout_says("which no rollout has written");
+    ctx.rollout_says("which is not written by a rollout");
     ctx.eventually(|| (ctx.versions().get(B) == Some(&2) && ctx.rollout_status()["phase"] == "Waiting").then_some(()));
     assert_eq!((mark(ctx, "e-1"), mark(ctx, "e-3")), (json!("[\"mine\"]"), json!(large)), "nobody's data is lost");
     // What it says to do is done.
     let shown = ctx.does(&["objects"]);
     for name in ["e-1", "e-3"] {
         let said = shown.lines().find(|line| line.contains(&format!(" {name} "))).unwrap();
-        let (_, does) = said.split_once("Where nobody needs it: kubectl ").unwrap();
+        let (_, does) = said.split_once("To remove the annotation: kubectl ").unwrap();
         let kubectl = std::process::Command::new(ctx.test_cluster.assets.path("kubectl"))
             .arg(format!("--kubeconfig={}", ctx.test_cluster.api.kubeconfig.display()))
             .args(does.split_whitespace())
@@ -184,8 +184,10 @@ fn lost(ctx: &TestContext<'_>) {
     }
     ctx.does(&["undo"]);
     let (code, text, errors) = ctx.runs_rollout(&[]);
-    let said =
-        format!("cannot tell whether 2 objects were moved, so they are left unchanged: {0}/e-0, {0}/e-1. ", ctx.ns);
+    let said = format!(
+        "cannot tell whether 2 objects were moved, so these objects are left unchanged: {0}/e-0, {0}/e-1. ",
+        ctx.ns
+    );
     assert!(code == 1 && text.contains(&said), "{code} {text}{errors}");
     assert_eq!(ctx.versions(), [(A.to_owned(), 2), (B.to_owned(), 2)].into());
     ctx.forgets_rollout();

@@ -130,19 +130,23 @@ fn asked(ctx: &TestContext<'_>) {
     let file = ctx.rollout_file(&json!({"waves": wave, "timeout": "120s"})).display().to_string();
     // Nobody says where Prometheus is.
     let unknown = format!(
-        "errors: {QUERY} cannot be read: nobody says where Prometheus is: give --prometheus URL, or set POINTSMAN_PROMETHEUS"
+        "errors: {QUERY} cannot be read: no Prometheus is configured: use --prometheus URL, or set POINTSMAN_PROMETHEUS"
     );
     let (code, text, errors) = ctx.command(&["rollout", "plan", "-f", &file]);
     assert_eq!(code, 1, "{text}{errors}");
-    assert!(text.contains(&format!("\nit would not begin: {unknown}\n")), "{text}");
-    assert!(text.contains(&format!("\nnothing would be moved: {unknown}\n")), "{text}");
+    assert!(text.contains(&format!("\nthe rollout would not start: {unknown}\n")), "{text}");
+    assert!(text.contains(&format!("\nno object would move: {unknown}\n")), "{text}");
     // Each alone, and then it is mended.
     let flag = outside.flag();
     let app = format!("app: http://127.0.0.1:{}/ok does not answer with 2xx:", outside.port);
     for (samples, status, said) in [
         (&["0.3"][..], 200, format!("errors: {QUERY} is 0.3, and must be at most 0.1")),
-        (&[], 200, format!("errors: {QUERY} cannot be read: Prometheus has no sample of it")),
-        (&["NaN"], 200, format!("errors: {QUERY} cannot be read: Prometheus says \"NaN\", which cannot be compared")),
+        (&[], 200, format!("errors: {QUERY} cannot be read: the query has no sample")),
+        (
+            &["NaN"],
+            200,
+            format!("errors: {QUERY} cannot be read: Prometheus returned \"NaN\", which cannot be compared"),
+        ),
         (&["0"], 503, format!("{app} HTTP 503")),
     ] {
         outside.say(samples, status);
@@ -173,7 +177,7 @@ fn under_way(ctx: &TestContext<'_>, outside: &Outside) {
     let status = ctx.rollout_says(&format!("errors: {QUERY} is 0.3, and must be at most 0.1"));
     assert_eq!((&status["phase"], &status["reason"]), (&json!("Waiting"), &json!("Shut")));
     outside.say(&[], 200);
-    ctx.rollout_says("Prometheus has no sample of it");
+    ctx.rollout_says("the query has no sample");
     outside.say(&["0"], 500);
     ctx.rollout_says("does not answer with 2xx: HTTP 500");
     assert_eq!(moved(ctx), 1, "nothing more is moved");

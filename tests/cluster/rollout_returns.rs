@@ -82,7 +82,7 @@ fn again(ctx: &TestContext<'_>) {
     stands_against_it(ctx, names[0]);
     let told = status(ctx, &ctx.ns);
     assert_eq!((&told["phase"], &told["reason"]), (&json!("Aborted"), &json!("RolledBack")), "{told:#}");
-    assert_eq!(told["message"], "every object with the mark of its move is what it was before");
+    assert_eq!(told["message"], "every object with a rollout annotation has its earlier version");
     assert_eq!(told["convertedCounts"], json!({"all": 0}));
     names.iter().zip(&all).for_each(|(name, was)| is_there_again(ctx, &fake_operators, name, was));
     let all: Vec<Before> = names.iter().map(|name| before(ctx, name)).collect();

@@ -58,10 +58,10 @@ fn stores_anew(ctx: &TestContext<'_>, make: impl Fn(&str)) -> Vec<String> {
     let file = ctx.rollout_file(&json!({"workflow": "rewrite", "from": null, "to": new, "waves": waves}));
     let file = file.display().to_string();
     let errors = ctx.refused(&["rollout", "start", "-f", &file]);
-    assert!(errors.contains(&format!("stores {old}: have it store {new} first")), "{errors}");
+    assert!(errors.contains(&format!("stores {old}: change its storage version to {new} first")), "{errors}");
     ctx.store(new);
     let plan = ctx.commanded(&["rollout", "plan", "-f", &file]);
-    assert!(plan.contains(&format!("writes nothing but how far it is, by which it is stored as {new}\n")), "{plan}");
+    assert!(plan.contains(&format!("only writes its progress, so that the object is stored as {new}\n")), "{plan}");
     ctx.commanded(&["rollout", "start", "-f", &file]);
     let writes = || names.iter().map(|name| ctx.test_cluster.etcd.writes(&ctx.key(name))).collect::<Vec<_>>();
     let before = writes();

@@ -131,11 +131,11 @@ fn refused(ctx: &TestContext<'_>, file: &str, why: &[&str]) {
     let mut said: Vec<&str> = errors.lines().filter_map(|line| line.strip_prefix("error: ")).collect();
     let last = said.pop().unwrap_or_default();
     assert_eq!(said, why, "{errors}");
-    assert!(last.ends_with("is not started: nothing was written"), "{errors}");
+    assert!(last.ends_with("is not started; the cluster is unchanged"), "{errors}");
     let (code, text, errors) = ctx.command(&["rollout", "plan", "-f", file]);
     assert_eq!(code, 1, "{text}{errors}");
     for why in why {
-        assert!(text.contains(&format!("\nit would not begin: {why}\n")), "{why}: {text}{errors}");
+        assert!(text.contains(&format!("\nthe rollout would not start: {why}\n")), "{why}: {text}{errors}");
     }
     assert_eq!(before.1, 404);
     assert_eq!(stored(ctx), before);

@@ -104,7 +104,7 @@ fn standing(ctx: &TestContext<'_>) {
     let why = json!({"object": format!("{}/new", ctx.ns), "why": "status.kubelet is not set"});
     assert_eq!((code, &told["unread"]["count"], &told["unread"]["objects"][0]), (0, &json!(1), &why));
     assert_eq!(told["versions"][1]["state"], "partial");
-    assert!(errors.contains("nobody knows which version runs of 1 of 5 objects"), "{errors}");
+    assert!(errors.contains("the running version of 1 of 5 objects is unknown"), "{errors}");
     ctx.forgets_rollout();
 }
 
@@ -180,28 +180,28 @@ fn checked(ctx: &TestContext<'_>) {
         let lines: Vec<&str> = errors.lines().collect();
         assert_eq!(lines.len(), 2, "one sentence for one thing: {errors}");
         assert!(lines[0].starts_with("error: ") && lines[0].contains(said), "{said}: {errors}");
-        assert!(lines[1].ends_with("is not started: nothing was written"), "{errors}");
+        assert!(lines[1].ends_with("is not started; the cluster is unchanged"), "{errors}");
         for more in [&["--server"][..], &[]] {
             let (code, text, errors) = ctx.command(&[&["rollout", "plan", "-f", file][..], more].concat());
             assert_eq!(code, 1, "{text}{errors}");
-            assert!(text.contains("\nit would not begin: ") && text.contains(said), "{said}: {text}{errors}");
+            assert!(text.contains("\nthe rollout would not start: ") && text.contains(said), "{said}: {text}{errors}");
         }
         assert_eq!(stored(ctx), before, "nothing was written");
         assert_eq!(before.1, 404);
     };
     let maps = format!("configmaps {}", ctx.ns);
     patch(ctx, "patch.y", "Available");
-    let must = "needs: PATCH.Y must be applied before a rollout to v1.17.1 begins, and";
-    refused(&file, &format!("{must} {maps}/patch.y says \"Available\""));
+    let must = "needs: PATCH.Y must be applied before a rollout to v1.17.1 starts, and";
+    refused(&file, &format!("{must} {maps}/patch.y has \"Available\""));
     patch(ctx, "patch.y", "Applied");
     ctx.call(Method::DELETE, &format!("/api/v1/namespaces/{}/configmaps/patch.z", ctx.ns), None).ok();
-    let must = "needs: PATCH.Z must be available before a rollout to v1.17.1 begins, and";
-    refused(&file, &format!("{must} there is no {maps}/patch.z"));
+    let must = "needs: PATCH.Z must be available before a rollout to v1.17.1 starts,";
+    refused(&file, &format!("{must} but {maps}/patch.z does not exist"));
     patch(ctx, "patch.z", "Applied");
-    refused(&file, &format!("{must} {maps}/patch.z says \"Applied\""));
+    refused(&file, &format!("{must} and {maps}/patch.z has \"Applied\""));
     patch(ctx, "patch.z", "Available");
     let skips = rollout(ctx, &json!({"to": "v1.18.1"}));
-    refused(&skips, "paths: no upgrade from v1.16.4 to v1.18.1 is allowed; go to v1.17.1 first");
+    refused(&skips, "paths: no upgrade from v1.16.4 to v1.18.1 is allowed; first move to v1.17.1");
     let file = rollout(ctx, &json!({}));
     application(ctx, false);
     refused(&file, &format!("applications: deployments.apps {}/portal: condition Available is False", ctx.ns));
@@ -215,7 +215,7 @@ fn checked(ctx: &TestContext<'_>) {
     let path = format!("/apis/pointsman.dev/v1/stagedrollouts/{other}");
     let rolling = json!({"status": {"phase": "Rolling"}}).to_string();
     ctx.call(Method::PATCH, &format!("{path}/status"), Some((MERGE, rolling))).ok();
-    refused(&file, &format!("rollout {other} is under way over 4 of the same objects"));
+    refused(&file, &format!("rollout {other} has 4 of the same objects in flight"));
     let over = json!({"status": {"phase": "Complete"}}).to_string();
     ctx.call(Method::PATCH, &format!("{path}/status"), Some((MERGE, over))).ok();
     ctx.eventually(|| matches!(ctx.call(Method::DELETE, &path, None).code, 200 | 404).then_some(()));
@@ -241,7 +241,7 @@ fn lacking(ctx: &TestContext<'_>, file: &str, refused: &dyn Fn(&str, &str)) {
         });
     };
     change(false);
-    refused(file, &format!("crd: the CRD {} lacks what the definition knows: ", ctx.crd_name()));
+    refused(file, &format!("crd: the CRD {} lacks parts of the definition: ", ctx.crd_name()));
     change(true);
 }
 
@@ -361,7 +361,7 @@ fn watched(ctx: &TestContext<'_>) {
     };
     assert_eq!(looks(), [format!("{OLD}..{NEW}"), format!("{OLD}..{OLD}")]);
     let words = format!(
-        "wait until every control-plane is at least {NEW}; the lowest version of control-plane that runs is {OLD}"
+        "wait until every control-plane is at least {NEW}; the lowest running version of control-plane is {OLD}"
     );
     ctx.eventually(|| Some(tries()).filter(|answer| answer.code == 403 && answer.message().contains(&words)));
     let told: Value = serde_json::from_str(&ctx.does(&["objects", "-o", "json"])).unwrap();
@@ -384,7 +384,7 @@ fn watched(ctx: &TestContext<'_>) {
     ctx.call(Method::DELETE, "/api/v1/nodes/compute-0", None).ok();
     assert_eq!(looks(), [format!("{NEW}..{NEW}"), "none..none".to_owned()]);
     let (_, _, errors) = ctx.command(&["rollout", "versions", &ctx.crd_name()]);
-    assert!(errors.contains("compute-0: none of nodes says it by metadata.name"), "{errors}");
+    assert!(errors.contains("compute-0: none of nodes has a version in metadata.name"), "{errors}");
     for name in NAMES {
         ctx.call(Method::DELETE, &format!("/api/v1/nodes/{name}"), None);
     }

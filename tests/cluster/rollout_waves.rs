@@ -76,11 +76,11 @@ fn waits(ctx: &TestContext<'_>) {
     let canary = json!({"name": "canary", "selector": {"labels": "rollout=canary"}});
     let waves = json!([canary, {"name": "rest", "maxInFlight": 2, "before": before}]);
     let file = ctx.rollout_file(&json!({"waves": waves})).display().to_string();
-    let words = "before rest: 2s go by, its start checks hold again, somebody approves";
+    let words = "before rest: 2s go by, the start checks pass again, an approval";
     let plan = ctx.commanded(&["rollout", "plan", "-f", &file]);
     assert!(plan.lines().any(|line| line == words), "{plan}");
     let page = ctx.commanded(&["rollout", "plan", "-f", &file, "-o", "html"]);
-    assert!(page.contains("before: 2s go by, its start checks hold again, somebody approves"), "{page}");
+    assert!(page.contains("before: 2s go by, the start checks pass again, an approval"), "{page}");
     ctx.commanded(&["rollout", "start", "-f", &file]);
     under_way(ctx);
     ctx.forgets_rollout();
@@ -116,5 +116,5 @@ fn under_way(ctx: &TestContext<'_>) {
     assert_eq!(running.end(Duration::from_secs(20)), Some(0));
     assert_eq!((moved(), ctx.rollout_writes().len()), (3, 3));
     let late = ctx.refused(&["rollout", "approve", &ctx.ns, "rest"]);
-    assert!(late.contains("is Complete: nothing waits for an approval"), "{late}");
+    assert!(late.contains("is Complete: no approval is pending"), "{late}");
 }

@@ -307,7 +307,7 @@ fn unanswered(ctx: &TestContext<'_>) {
         if is_job && !was_cut.swap(true, Ordering::Relaxed) { Fate::CutAndLate(LATE) } else { Fate::Pass }
     });
     let mut running_on = ctx.rollouts_through("one", &ctx.through(proxy.port));
-    let status = ctx.rollout_says("was asked for, and nobody has said whether it is made");
+    let status = ctx.rollout_says("the creation was requested, and its result is unknown");
     assert_eq!((&status["phase"], &status["reason"]), (&json!("Waiting"), &json!("APIError")), "{status:#}");
     for direction in ["Undo", "Forward"] {
         goes(ctx, &ctx.ns, direction);
@@ -425,11 +425,10 @@ fn bound(ctx: &TestContext<'_>) {
         spec["waves"][3]["before"] = json!("approval");
     });
     // Nobody has looked yet.
-    refuses(&|| tries("services"), "the lowest version of control-plane that runs is not known");
+    refuses(&|| tries("services"), "the lowest running version of control-plane is unknown");
     let mut running_on = ctx.rollouts_on("one");
     let words = format!(
-        "rollout {}: services wait until every control-plane is at least {NEW}; the lowest version of control-plane that \
-         runs is {OLD}",
+        "rollout {}: services wait until every control-plane is at least {NEW}; the lowest running version of control-plane is {OLD}",
         ctx.ns
     );
     refuses(&|| tries("services"), &words);
@@ -441,7 +440,7 @@ fn bound(ctx: &TestContext<'_>) {
     deletes().ok();
     refuses(
         &|| tries("serviceaccounts"),
-        &format!("every object is at least {NEW}; the lowest version that runs is {OLD}"),
+        &format!("every object is at least {NEW}; the lowest running version is {OLD}"),
     );
     let shown = ctx.does(&["status"]);
     for line in [&format!("{OLD} to {NEW}"), &format!("control-plane {NEW}"), &format!("kubelet {OLD}")] {
@@ -455,7 +454,7 @@ fn bound(ctx: &TestContext<'_>) {
     assert_eq!(running_on.end(Duration::from_secs(20)), Some(0));
     ctx.eventually(|| tries("serviceaccounts").is_ok().then_some(()));
     tries("services").ok();
-    refuses(&deletes, &format!("every kubelet is at most {OLD}; the highest version of kubelet that runs is {NEW}"));
+    refuses(&deletes, &format!("every kubelet is at most {OLD}; the highest running version of kubelet is {NEW}"));
     assert_eq!(yard.jobs().len(), 7);
     ctx.does(&["clean"]);
     ends(ctx);

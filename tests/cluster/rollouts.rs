@@ -328,7 +328,7 @@ fn killed_before(ctx: &TestContext<'_>) {
     first.kill();
     let (code, text, errors) = once();
     assert_eq!(code, 0, "{text}{errors}");
-    assert!(errors.contains("first runs it: waiting until it is gone"), "{errors}");
+    assert!(errors.contains("first runs this rollout: waiting for the end of that runner"), "{errors}");
     let _controllers = Controllers::start(ctx, |_, _| Some(true));
     assert_eq!(ctx.runs_rollout(&[]).0, 0);
     assert_eq!(count(ctx, B), 3);
@@ -386,7 +386,7 @@ fn busy(ctx: &TestContext<'_>) {
         }
         let (code, text, errors) = ctx.runs_rollout(&[]);
         assert_eq!(code, 0, "{text}{errors}");
-        assert!(!errors.contains("looked at again") && !errors.contains("trying again"), "{errors}");
+        assert!(!errors.contains("reading again") && !errors.contains("trying again"), "{errors}");
     });
     let noise = noise.into_inner();
     assert!(noise >= 30, "{noise}: others wrote as well");
@@ -431,7 +431,7 @@ fn every(ctx: &TestContext<'_>) {
     for said in [
         &format!("{}: Complete: 2 objects at 2.17.0", ctx.ns),
         &format!("{other}: moved {}/e-02", ctx.ns),
-        &format!("{stranger}: left alone: no kind \"stranger\""),
+        &format!("{stranger}: left alone: unknown kind \"stranger\""),
     ] {
         assert!(log.contains(said), "{said}: {log}");
     }
@@ -475,7 +475,10 @@ fn turned_back(ctx: &TestContext<'_>) {
     ctx.force_apply(ctx.sample.new, "e-00", &own, "kustomize-controller").ok();
     let status = ctx.rollout_says("Paused");
     assert_eq!(status["reason"], "Held");
-    assert!(status["message"].as_str().unwrap().contains("kustomize-controller turned it back to 2.16.0"), "{status}");
+    assert!(
+        status["message"].as_str().unwrap().contains("kustomize-controller reverted the object to 2.16.0"),
+        "{status}"
+    );
     // Whoever has looked may go on with the others; that one is left alone.
     ctx.does(&["resume"]);
     assert_eq!(running.end(SOON), Some(0));
@@ -547,10 +550,10 @@ fn without_effect(ctx: &TestContext<'_>) {
     for what in ["resume", "pause", "abort"] {
         fails(&[what], &format!("cannot {what} rollout {}: it is Complete", ctx.ns));
     }
-    fails(&["start", &file], "it is Complete, and says the same already");
-    fails(&["prioritize", &format!("{}/e-00", ctx.ns)], "is Complete: nothing more is moved");
+    fails(&["start", &file], "the rollout is Complete, and has this setting already");
+    fails(&["prioritize", &format!("{}/e-00", ctx.ns)], "is Complete: no more objects move");
     ctx.does(&["undo"]);
-    fails(&["undo"], "it goes back already");
+    fails(&["undo"], "the rollout is being undone already");
     assert_eq!((ctx.runs_rollout(&[]).0, count(ctx, A)), (0, 3));
     fails(&["undo"], "pointsman rollout start -f FILE");
     // The same document goes forward again.
@@ -559,7 +562,7 @@ fn without_effect(ctx: &TestContext<'_>) {
     ctx.does(&["approve", "all"]);
     assert_eq!((ctx.runs_rollout(&[]).0, count(ctx, B)), (0, 3));
     ctx.does(&["clean"]);
-    fails(&["clean"], "it has left nothing in the cluster");
+    fails(&["clean"], "no annotation or policy of this rollout is left in the cluster");
     ctx.forgets_rollout();
 }
 
@@ -572,11 +575,11 @@ fn told(ctx: &TestContext<'_>) {
     let tells = |name: &str| ctx.command(&["rollout", "prioritize", &ctx.ns, &format!("{}/{name}", ctx.ns)]);
     let title = |name: &str| format!("{}/{name}", ctx.ns);
     for (name, said) in [
-        ("e-04", format!("rollout {}: {} goes next in wave all\n", ctx.ns, title("e-04"))),
+        ("e-04", format!("rollout {}: {} moves next in wave all\n", ctx.ns, title("e-04"))),
         (
             "e-02",
             format!(
-                "rollout {}: {} goes next in wave all, behind one that was told so before\n",
+                "rollout {}: {} moves next in wave all, after an object with an earlier priority\n",
                 ctx.ns,
                 title("e-02")
             ),
@@ -585,12 +588,12 @@ fn told(ctx: &TestContext<'_>) {
         let (code, text, errors) = tells(name);
         assert_eq!((code, text), (0, said), "{errors}");
     }
-    for (name, said) in [("e-04", "it was told already"), ("e-00", "e-00 is under way already")] {
+    for (name, said) in [("e-04", "already prioritized"), ("e-00", "e-00 is in flight already")] {
         let (code, text, errors) = tells(name);
         assert!(code == 1 && errors.contains(said), "{text}{errors}");
     }
     let (code, _, errors) = tells("nobody");
-    assert!(code == 1 && errors.contains(&format!("is about no object {}", title("nobody"))), "{errors}");
+    assert!(code == 1 && errors.contains(&format!("has no object {}", title("nobody"))), "{errors}");
     let mut running = ctx.rollouts_on("test");
     sleep(Duration::from_secs(2));
     running.kill();
@@ -600,7 +603,7 @@ fn told(ctx: &TestContext<'_>) {
     assert_eq!(code, 0, "{text}{errors}");
     assert_eq!(ctx.rollout_writes(), ["e-00", "e-04", "e-02", "e-01", "e-03"]);
     assert!(
-        ctx.refused(&["rollout", "prioritize", &ctx.ns, &title("e-01")]).contains("is Complete: nothing more is moved")
+        ctx.refused(&["rollout", "prioritize", &ctx.ns, &title("e-01")]).contains("is Complete: no more objects move")
     );
     ctx.forgets_rollout();
 }
@@ -621,9 +624,9 @@ fn overlapping(ctx: &TestContext<'_>) {
     });
     let file = ctx.rollout_file(&members).display().to_string();
     let four: Vec<String> = names(4).iter().map(|name| format!("{}/{name}", ctx.ns)).collect();
-    let message = format!("rollout {} is under way over 4 of the same objects: {}", ctx.ns, four.join(", "));
+    let message = format!("rollout {} has 4 of the same objects in flight: {}", ctx.ns, four.join(", "));
     let errors = ctx.refused(&["rollout", "start", "-f", &file]);
-    assert!(errors.contains(&message) && errors.contains("nothing was written"), "{errors}");
+    assert!(errors.contains(&message) && errors.contains("the cluster is unchanged"), "{errors}");
     let path = format!("/apis/pointsman.dev/v1/stagedrollouts/{other}");
     assert_eq!(ctx.call(Method::GET, &path, None).code, 404);
     // Whoever applies it without asking us is told by run.
@@ -637,7 +640,7 @@ fn overlapping(ctx: &TestContext<'_>) {
     let status = ctx.call_get(&path)["status"].clone();
     assert_eq!((&status["phase"], &status["message"]), (&json!("Refused"), &json!(message)));
     assert!(text.contains(&format!("Refused: {message}")), "{text}");
-    assert_eq!(ctx.rollout_writes(), before, "it has moved nothing");
+    assert_eq!(ctx.rollout_writes(), before, "the rollout has moved no object");
     // Once the first one is over, it may.
     let _controllers = Controllers::start(ctx, |_, _| Some(true));
     assert_eq!(ctx.runs_rollout(&[]).0, 0);
@@ -648,10 +651,12 @@ fn overlapping(ctx: &TestContext<'_>) {
     ctx.does(&["undo"]);
     let before = ctx.rollout_writes();
     let (code, text, errors) = ctx.runs_rollout(&[]);
-    let message =
-        format!("rollout {} is over, and does not go Undo: rollout {other} is under way over 4 of the same", ctx.ns);
+    let message = format!(
+        "rollout {} is over, and does not have direction Undo: rollout {other} has 4 of the same objects in flight",
+        ctx.ns
+    );
     assert!(code != 0 && errors.contains(&message), "{code} {text}{errors}");
-    assert_eq!(ctx.rollout_writes(), before, "it has moved nothing");
+    assert_eq!(ctx.rollout_writes(), before, "the rollout has moved no object");
     let kubeconfig = format!("--kubeconfig={}", ctx.test_cluster.api.kubeconfig.display());
     ctx.pointsman_prints_plainly(&["rollout", "resume", &other, &kubeconfig]);
     let (code, text, errors) = run(&[]);
@@ -780,7 +785,7 @@ fn planned(ctx: &TestContext<'_>) {
     assert_eq!(writes.len(), 10, "{writes:#?}");
     assert!(writes.iter().all(|call| call.starts_with("PATCH ") && call.contains("dryRun=All")), "{writes:#?}");
     assert!(text.contains("\nmove 7, refused 2, waiting 1, held 1, outside 1; unhealthy now: 0\n"), "{text}");
-    assert!(text.contains("going back is on the path\n"), "{text}");
+    assert!(text.contains("the path permits an undo\n"), "{text}");
     let line = |name: &str| text.lines().find(|line| line.contains(name)).unwrap_or_default().to_owned();
     for name in ["weak-0", "weak-1"] {
         let why = "spec.power: Invalid value: 20: must be greater than or equal to 50";
@@ -827,7 +832,7 @@ fn taken_back(ctx: &TestContext<'_>) {
     ctx.starts_rollout(&json!({"waves": [{"name": "all", "maxInFlight": 1}], "timeout": "6s", "onFailure": "UndoAll"}));
     let ((code, text, errors), heard) = servers.answered(|| ctx.runs_rollout(&[]));
     assert_eq!(code, 1, "{text}{errors}");
-    assert!(text.contains("Aborted: every object with the mark of its move is what it was before"), "{text}");
+    assert!(text.contains("Aborted: every object with a rollout annotation has its earlier version"), "{text}");
     let (there, mut home) = (names(5), names(5));
     home.reverse();
     assert_eq!(ctx.rollout_writes(), [there, home].concat());
@@ -880,11 +885,11 @@ fn closed(ctx: &TestContext<'_>) {
     let window = |from: String, to: String| json!([{"from": from, "to": to, "zone": "Etc/UTC"}]);
     let file = ctx.rollout_file(&json!({"windows": window(hour(12), hour(13))}));
     let (_, text, errors) = ctx.command(&["rollout", "plan", "-f", &file.display().to_string()]);
-    assert!(text.contains("nothing would be moved now: outside its windows: daily "), "{text}{errors}");
+    assert!(text.contains("no object would move now: outside its windows: daily "), "{text}{errors}");
     let unknown =
         ctx.rollout_file(&json!({"name": "nowhere", "windows": [{"from": "00:00", "to": "24:00", "zone": "Mars"}]}));
     let (code, _, errors) = ctx.command(&["rollout", "start", "-f", &unknown.display().to_string()]);
-    assert_eq!((code, errors.contains("no time zone \"Mars\" is known")), (1, true), "{errors}");
+    assert_eq!((code, errors.contains("unknown time zone \"Mars\"")), (1, true), "{errors}");
     ctx.commanded(&["rollout", "start", "-f", &file.display().to_string()]);
     let (code, text, errors) = ctx.runs_rollout(&["--once"]);
     assert_eq!(code, 0, "{text}{errors}");
@@ -958,7 +963,7 @@ fn replaced(ctx: &TestContext<'_>) {
     ctx.engines(&names(1), Some(A));
     let there = ctx.get(ctx.sample.new, "e-00").ok();
     proxy.release();
-    let said = format!("{}/e-00 was replaced, or moved by somebody else", ctx.ns);
+    let said = format!("{}/e-00 was replaced or moved by another client", ctx.ns);
     let log = || std::fs::read_to_string(ctx.dir.join("one.log")).unwrap();
     ctx.eventually(|| log().contains(&said).then_some(()));
     let audit = ctx.test_cluster.audit();

@@ -52,11 +52,11 @@ fn unknown(ctx: &TestContext<'_>) {
     assert_eq!((code, text.as_str()), (1, ""), "{errors}");
     assert!(errors.contains(&format!("{name} converts through ")), "{errors}");
     assert!(
-        errors.contains("cannot check this cluster: no known kind is installed in it\nhint: pointsman status"),
+        errors.contains("cannot check this cluster: no known kind is installed\nhint: pointsman status"),
         "{errors}"
     );
     let (code, text, errors) = with_others("doctor");
-    let found = format!("CustomResourceDefinition {name}: it converts through ");
+    let found = format!("CustomResourceDefinition {name}: converts through ");
     assert!(code == 1 && text.contains(&found), "{text}{errors}");
     // Another kind of the same server.
     let mut other = crd(ctx);
@@ -138,7 +138,7 @@ fn doctored(ctx: &TestContext<'_>) {
     let servers = SideBySide::start(ctx, &[A], &[]);
     servers.register("deny");
     ctx.create(new, &ctx.labelled(new, "a", Some(A))).ok();
-    finds([&format!("={B}, and nothing is registered for that version"), "pointsman webhooks --kind"]);
+    finds([&format!("={B}, but this version has no registered webhook"), "pointsman webhooks --kind"]);
     ctx.delete(new, "foreign");
     ctx.eventually(|| (doctor().0 == 0).then_some(()));
     let (code, text, errors) = doctor();
@@ -169,7 +169,7 @@ fn doctored(ctx: &TestContext<'_>) {
         ctx.call(Method::PATCH, &path, Some(("application/json-patch+json", patch))).ok();
     };
     trusts(&Authority::new());
-    finds(["the API server would not trust it", "pointsman rotate-ca"]);
+    finds(["the API server would not trust the certificate", "pointsman rotate-ca"]);
     trusts(&ctx.test_cluster.authority);
     ctx.eventually(|| (doctor().0 == 0).then_some(()));
     // What the documents alone say is said of a file, too.
@@ -186,7 +186,7 @@ fn doctored(ctx: &TestContext<'_>) {
 fn told(ctx: &TestContext<'_>) {
     let (old, new) = (ctx.sample.old, ctx.sample.new);
     let name = ctx.crd_name();
-    assert!(ctx.refused(&["status", &name]).contains(&format!("there is no CRD {name}")));
+    assert!(ctx.refused(&["status", &name]).contains(&format!("CRD {name} does not exist")));
     ctx.enable(old);
     for name in ["a", "b"] {
         ctx.create(old, &ctx.object(old, name)).ok();
@@ -231,7 +231,7 @@ fn told(ctx: &TestContext<'_>) {
     assert_eq!(sample("pointsman_crd_drift"), 1);
     // Nobody answers.
     ctx.stop_pointsman();
-    needs(ctx, "cannot be reached from here", "docs/rotate.md");
+    needs(ctx, "unreachable from here", "docs/rotate.md");
     merge(ctx, &json!({"spec": {"conversion": {"strategy": "None", "webhook": null}}}));
     needs(ctx, "no conversion webhook", "pointsman enable");
 }
@@ -277,16 +277,16 @@ fn forgotten(ctx: &TestContext<'_>) {
     stored(json!([new]));
     assert!(ctx.refused(&[&forget[..], &[&ctx.as_nobody()]].concat()).contains("cannot get resource"));
     let text = ctx.commanded(&[&forget[..], &["--dry-run"]].concat());
-    assert!(text.contains("would take it off 1 object, 3 looked at"), "{text}");
+    assert!(text.contains("would remove the annotation from 1 object, 3 objects checked"), "{text}");
     assert_eq!(kept("ours"), ours);
     let text = ctx.commanded(&forget);
-    assert!(text.contains("taken off 1 object, 3 looked at") && text.contains("left on 1 object"), "{text}");
+    assert!(text.contains("removed from 1 object, 3 objects checked") && text.contains("left on 1 object"), "{text}");
     assert_eq!((kept("ours"), kept("theirs")), (Value::Null, json!("a note of somebody's")));
     assert_eq!(ctx.get(new, "ours").ok()["metadata"]["annotations"]["mine"], "stays");
     for (name, writes) in [("ours", 2), ("theirs", 1), ("plain", 1)] {
         assert_eq!(ctx.test_cluster.etcd.writes(&ctx.key(name)), writes, "{name}");
     }
-    assert!(ctx.commanded(&forget).contains("taken off 0 objects"));
+    assert!(ctx.commanded(&forget).contains("removed from 0 objects"));
     assert_eq!(ctx.test_cluster.etcd.writes(&ctx.key("ours")), 2);
 }
 
@@ -330,7 +330,7 @@ fn served_again(ctx: &TestContext<'_>) {
     let code = process.end(SOON);
     let said = fs::read_to_string(&log).unwrap();
     assert_eq!(code, Some(1), "{said}");
-    assert!(said.contains("was changed, or made again, by somebody else"), "{said}");
+    assert!(said.contains("was changed or recreated by another client"), "{said}");
     let kept = |name: &&String| ctx.etcd(name)["metadata"]["annotations"][&key].is_string();
     // One was under way, and the CRD is looked at ten times a second.
     let left = names.iter().filter(kept).count();
@@ -343,7 +343,7 @@ fn killed(ctx: &TestContext<'_>) {
     let (names, key) = keeping(ctx, 120);
     let args = ctx.on_the_cluster(&["migrate", &name, "--forget", old, "--page=20", "--max-in-flight=1"]);
     let log = ctx.dir.join("forget.log");
-    let pages = || fs::read_to_string(&log).unwrap_or_default().matches(" as they should be").count();
+    let pages = || fs::read_to_string(&log).unwrap_or_default().matches(" already current").count();
     for killed in 0..3 {
         let mut process = Process::start("forget", env!("CARGO_BIN_EXE_pointsman").as_ref(), &args, &log);
         ctx.eventually(|| (pages() > killed).then_some(()));
@@ -371,12 +371,12 @@ fn mutated(ctx: &TestContext<'_>) {
     serve_alone(ctx, old);
     let forget = ["migrate", &name, "--forget", new];
     let (code, text, _) = ctx.command(&forget);
-    assert!(code == 1 && text.contains("an admission webhook puts it back"), "{text}");
+    assert!(code == 1 && text.contains("an admission webhook restores the annotation"), "{text}");
     assert_eq!(kept(), before);
     // What it says to do helps.
     let text = ctx.commanded(&["disable", &name, &ctx.server(), "--admission", "--settle=2s"]);
     assert!(text.contains(&format!("values of {new} in an annotation of 1")), "{text}");
-    assert!(ctx.commanded(&forget).contains("taken off 1 object"));
+    assert!(ctx.commanded(&forget).contains("removed from 1 object"));
     assert_eq!(kept(), Value::Null);
 }
 

@@ -43,7 +43,8 @@ fn input_is_converted_explained_validated() {
         converted.contains("pointsman.dev/kept-v1") && converted.ends_with("  host: a\n  port: 80\n"),
         "{converted}"
     );
-    let change = ["split", "spec.hostPort: \"a:080\"", "spec.host: \"a\", spec.port: 80", "kept for the way back"];
+    let change =
+        ["split", "spec.hostPort: \"a:080\"", "spec.host: \"a\", spec.port: 80", "kept for the conversion back"];
     assert_eq!(object["changes"], json!([change]));
     assert_eq!((&object["wayBack"], &object["validate"]), (&json!([]), &json!(["allowed"])));
 
@@ -61,7 +62,10 @@ fn invalid_input_is_reported() {
     for (question, said) in [
         (json!({"text": "a: b: c", "to": "v2"}), "input:1: document 1: "),
         (json!({"text": "{apiVersion: v1, kind: Pod}", "to": "v2"}), "no definition of v1 Pod"),
-        (json!({"text": WIDGET.replace("/v1", "/v7"), "to": "v2"}), "\"v7\" is no version of Widget; it has v1, v2"),
+        (
+            json!({"text": WIDGET.replace("/v1", "/v7"), "to": "v2"}),
+            "\"v7\" is no version of Widget; known versions: v1, v2",
+        ),
         (json!({"text": "just a text", "to": "v2"}), "not an object"),
         (json!([]), "not a question: "),
     ] {

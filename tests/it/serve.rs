@@ -63,7 +63,7 @@ fn wrong_flags_are_exit_code_2() {
 #[test]
 fn address_error_explains_the_format() {
     let error = fails(&["serve", "--dev", "--admin-listen", "localhost:8080"], 2);
-    assert!(error.contains("takes an IP address and a port, and no name, such as 127.0.0.1:8443"), "{error}");
+    assert!(error.contains("takes an IP address and a port instead of a name, such as 127.0.0.1:8443"), "{error}");
 }
 
 #[test]
@@ -306,7 +306,7 @@ fn misfit_registration_is_logged() {
     assert_eq!(started(&["--default-version", "--served-versions", "2.16.0,2.17.0"]), [serde_json::Value::Null; 0]);
     let told = started(&["--served-versions", "2.16.0,2.17.0"]);
     let changes: Vec<_> = told.iter().map(|line| &line["change"]).collect();
-    assert_eq!(changes, ["start it with --default-version"], "{told:?}");
+    assert_eq!(changes, ["start the server with --default-version"], "{told:?}");
     let error = fails(&["serve", "--dev", "--registered", "gone.yaml"], 1);
     assert!(error.contains("gone.yaml"), "{error}");
 }
@@ -432,7 +432,7 @@ fn odd_start_is_logged_sighup_ignored() {
     let dir = TempDir::new().unwrap();
     let ports = ["--listen", "0.0.0.0:0", "--admin-listen", "127.0.0.1:0"];
     let mut dev = Dev::spawn(pointsman(dir.path(), &["serve", "--dev"]).args(ports));
-    assert!(dev.said.contains("--dev is open to others than this machine"), "{}", dev.said);
+    assert!(dev.said.contains("--dev is reachable from other machines"), "{}", dev.said);
     assert!(!dev.said.contains("every user can read"), "{}", dev.said);
     dev.kill("-HUP");
     dev.says("SIGHUP");

@@ -35,7 +35,7 @@ fn advised(mut error: Error, command: &Command) -> Error {
     let given = given.clone();
     let takes = |is_it: &dyn Fn(&Arg) -> bool| command.get_arguments().any(is_it);
     let advice = if given == "--kinds" && takes(&|arg| arg.is_positional() && arg.get_id() == "files") {
-        "definitions are given here without a flag".to_owned()
+        "pass definitions as arguments, without a flag".to_owned()
     } else if given.starts_with('-') {
         return error;
     } else if Path::new(&given).exists() && takes(&|arg| arg.get_short() == Some('f')) {

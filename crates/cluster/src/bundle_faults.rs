@@ -15,46 +15,48 @@ use x509_cert::ext::pkix::{BasicConstraints, KeyUsage};
 #[non_exhaustive]
 pub enum BundleFault {
     /// A Service without bundle.
-    #[error("it has no caBundle: the API server trusts only certificates of public authorities")]
+    #[error("has no caBundle: the API server trusts only certificates of public authorities")]
     Missing,
     /// The API server refuses the document.
-    #[error("its caBundle is not base64")]
+    #[error("the caBundle is not base64")]
     NotBase64,
     /// A document is public, a key is not.
-    #[error("its caBundle holds a private key, which every reader of the document gets: replace that key")]
+    #[error("the caBundle holds a private key, visible to every reader of the document: replace the key pair")]
     PrivateKey,
     /// The bundle is empty.
-    #[error("its caBundle holds no PEM certificate: the API server trusts no server")]
+    #[error("the caBundle holds no PEM certificate: the API server trusts no server")]
     NoCertificate,
     /// A certificate is unreadable. Since Kubernetes 1.31, an API server refuses such a CRD.
-    #[error("certificate {number} of its caBundle is damaged")]
+    #[error("certificate {number} of the caBundle is damaged")]
     Damaged {
         /// Counted from 1.
         number: usize,
     },
     /// A marker is not on its own line. An API server refuses such a CRD.
-    #[error("a PEM marker of its caBundle does not stand on a line of its own: the API server cannot read it")]
+    #[error("a PEM marker of the caBundle shares its line with other text: the API server cannot read the caBundle")]
     Misplaced,
     /// No certificate may sign another one.
-    #[error("its caBundle holds no authority: {subject} may not sign certificates, and a renewed one is not trusted")]
+    #[error(
+        "the caBundle holds no authority: {subject} cannot sign certificates, so a renewed certificate is not trusted"
+    )]
     NoAuthority {
         /// The subject of the first certificate.
         subject: String,
     },
     /// Every authority has expired.
-    #[error("the authority in its caBundle has expired at {end}: the API server trusts no server")]
+    #[error("the authority in the caBundle has expired at {end}: the API server trusts no server")]
     Expired {
         /// The latest end.
         end: String,
     },
     /// No authority is valid yet.
-    #[error("the authority in its caBundle is not valid before {start}")]
+    #[error("the authority in the caBundle is not valid before {start}")]
     NotYetValid {
         /// The start of the authority that ends last.
         start: String,
     },
     /// A rotation must begin.
-    #[error("the authority in its caBundle expires in {days} days, at {end}")]
+    #[error("the authority in the caBundle expires in {days} days, at {end}")]
     Expires {
         /// Days left.
         days: u64,
@@ -271,7 +273,7 @@ mod tests {
 
     #[test]
     fn leaf_is_no_authority() {
-        let expected = "its caBundle holds no authority: CN=w may not sign certificates";
+        let expected = "the caBundle holds no authority: CN=w cannot sign certificates";
         let leaves = [
             pem(false, DAYS, |_| {}),
             pem(false, DAYS, |params| params.is_ca = IsCa::NoCa),
@@ -285,10 +287,10 @@ mod tests {
     #[test]
     fn authority_outside_its_time_is_found() {
         assert!(
-            words(&pem(true, [-20, -10], |_| {})).starts_with("the authority in its caBundle has expired at 2026-")
+            words(&pem(true, [-20, -10], |_| {})).starts_with("the authority in the caBundle has expired at 2026-")
         );
-        assert!(words(&pem(true, [-20, 20], |_| {})).starts_with("the authority in its caBundle expires in "));
+        assert!(words(&pem(true, [-20, 20], |_| {})).starts_with("the authority in the caBundle expires in "));
         let early = words(&pem(true, [10, 400], |_| {}));
-        assert!(early.starts_with("the authority in its caBundle is not valid before 2026-"), "{early}");
+        assert!(early.starts_with("the authority in the caBundle is not valid before 2026-"), "{early}");
     }
 }

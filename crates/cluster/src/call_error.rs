@@ -33,7 +33,7 @@ pub enum CallError {
         conflicts: Vec<String>,
     },
     /// The API server lacks the kind.
-    #[error("{address} has no {kind} in {version}: its Kubernetes is older than that")]
+    #[error("{address} has no {kind} in {version}: its Kubernetes is older")]
     NoKind {
         /// Address of the API server.
         address: String,
@@ -43,13 +43,13 @@ pub enum CallError {
         version: String,
     },
     /// The CRD does not exist.
-    #[error("there is no CRD {name} in this cluster")]
+    #[error("CRD {name} does not exist in this cluster")]
     NoCrd {
         /// `plural.group`.
         name: String,
     },
     /// A document is not a CRD of `apiextensions.k8s.io/v1`.
-    #[error("what the API server calls the CRD {name} has no {field}")]
+    #[error("CRD {name} has no {field}, according to the API server")]
     BadCrd {
         /// Its name.
         name: String,
@@ -57,7 +57,7 @@ pub enum CallError {
         field: &'static str,
     },
     /// The server is not an API server.
-    #[error("{operation}: {address} answers something that is not JSON; is it a Kubernetes API server?")]
+    #[error("{operation}: the response of {address} is not JSON; check that the address is a Kubernetes API server")]
     NotJson {
         /// Verb and path.
         operation: String,
@@ -82,7 +82,7 @@ impl CallError {
     pub fn reason(&self) -> String {
         match self {
             Self::NoAnswer { address, reason, .. } => format!("no answer from {address}: {reason}"),
-            Self::NotJson { address, .. } => format!("{address} answers something that is not JSON"),
+            Self::NotJson { address, .. } => format!("the response of {address} is not JSON"),
             Self::TooLarge { address, most, .. } => format!("{address} answers more than {most} bytes at once"),
             other => other.message(),
         }
@@ -209,11 +209,13 @@ impl CallError {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::NoAnswer { reason, .. } if reason.contains("certificate") => {
-                Some("the kubeconfig's certificate-authority is not the one that this server shows")
+                Some("the certificate-authority of the kubeconfig does not match the certificate of this server")
             }
-            Self::NoAnswer { .. } => Some("is the cluster there? kubectl get --raw /readyz asks the same server"),
-            Self::NoKind { .. } => Some("docs/install.md names the oldest Kubernetes that has what is needed"),
-            Self::Refused { code: 401, .. } => Some("these credentials are not valid here, or no longer"),
+            Self::NoAnswer { .. } => {
+                Some("check the cluster: kubectl get --raw /readyz sends a request to the same server")
+            }
+            Self::NoKind { .. } => Some("docs/install.md lists the oldest supported Kubernetes"),
+            Self::Refused { code: 401, .. } => Some("these credentials are invalid or expired"),
             error if error.is_of_missing_rights() => Some(RIGHTS),
             _ => None,
         }
@@ -241,7 +243,7 @@ const NO_ANSWER: [&str; 6] = [
 const OUR_REQUEST: &str = "the server rejected our request due to an error in our request";
 
 /// The remedy for missing permissions.
-pub(crate) const RIGHTS: &str = "docs/rights.md has the ClusterRole that it needs";
+pub(crate) const RIGHTS: &str = "docs/rights.md lists the ClusterRole of this command";
 
 #[cfg(test)]
 mod tests {

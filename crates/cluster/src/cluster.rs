@@ -239,7 +239,7 @@ impl Cluster {
             }
             Ok(())
         };
-        let late = |_| Err(self.no_answer(&format!("GET {path}"), format!("nothing ended it in {longest:?}")));
+        let late = |_| Err(self.no_answer(&format!("GET {path}"), format!("the call did not end within {longest:?}")));
         timeout(longest, read).await.unwrap_or_else(late)
     }
 

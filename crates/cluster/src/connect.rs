@@ -43,7 +43,7 @@ pub enum ConnectError {
         source: Box<KubeconfigError>,
     },
     /// The context does not exist in kubectl's configuration.
-    #[error("no context {context:?} in the kubeconfig{meant}; it has {known}")]
+    #[error("no context {context:?} in the kubeconfig{meant}; known contexts: {known}")]
     Context {
         /// Its name.
         context: String,
@@ -60,7 +60,8 @@ pub enum ConnectError {
     },
     /// Neither a kubeconfig nor a service account exists.
     #[error(
-        "no cluster to ask: KUBECONFIG is not set, there is no ~/.kube/config, and this is no Pod with a service account"
+        "no cluster is configured: KUBECONFIG is not set, ~/.kube/config does not exist, and this is no Pod \
+             with a service account"
     )]
     Nowhere,
     /// The certificates or credentials are invalid.
@@ -78,7 +79,7 @@ impl ConnectError {
         match self {
             Self::Unread { .. } => Some("check --kubeconfig, or KUBECONFIG"),
             Self::Kubeconfig { .. } => Some("check --kubeconfig and --context"),
-            Self::Context { .. } => Some("kubectl config get-contexts lists them"),
+            Self::Context { .. } => Some("list the contexts: kubectl config get-contexts"),
             Self::Nowhere => Some("give --kubeconfig, or set KUBECONFIG"),
             Self::Pod { .. } | Self::Credentials { .. } => None,
         }
@@ -100,7 +101,7 @@ pub async fn connect(options: &ConnectOptions) -> Result<Cluster, ConnectError> 
 /// The problem, as text.
 pub(crate) async fn connect_by_text(text: &str) -> Result<Cluster, String> {
     // The parser's error quotes the line, which may contain a token.
-    let kubeconfig = Kubeconfig::from_yaml(text).map_err(|_| "it is no kubeconfig".to_owned())?;
+    let kubeconfig = Kubeconfig::from_yaml(text).map_err(|_| "the file is no kubeconfig".to_owned())?;
     if let Some(why) = reaches_out(&kubeconfig) {
         return Err(why);
     }
@@ -113,18 +114,24 @@ fn reaches_out(kubeconfig: &Kubeconfig) -> Option<String> {
     for cluster in kubeconfig.clusters.iter().filter_map(|named| named.cluster.as_ref()) {
         if !cluster.server.as_ref().is_some_and(|server| is_guarded(server)) {
             return Some(
-                "its `server` is no https address: whoever stands in between would get its credentials".to_owned(),
+                "`server` is no https address: an attacker on the network could read the credentials".to_owned(),
             );
         }
         if cluster.proxy_url.is_some() {
-            return Some("it names a proxy, `proxy-url`, which is for whoever runs this to say".to_owned());
+            return Some(
+                "the kubeconfig contains a proxy, `proxy-url`: set the proxy in the environment of this command \
+                     instead"
+                    .to_owned(),
+            );
         }
         if cluster.certificate_authority.is_some() {
-            return Some(format!("it names a file, `certificate-authority`: {INSIDE}"));
+            return Some(format!("the kubeconfig names a file, `certificate-authority`: {INSIDE}"));
         }
         if cluster.insecure_skip_tls_verify.unwrap_or_default() {
             return Some(
-                "it says `insecure-skip-tls-verify`: whoever stands in between would get its credentials".to_owned(),
+                "the kubeconfig contains `insecure-skip-tls-verify`: an attacker on the network could read the \
+                     credentials"
+                    .to_owned(),
             );
         }
     }
@@ -135,11 +142,13 @@ fn reaches_out(kubeconfig: &Kubeconfig) -> Option<String> {
             ("client-key", user.client_key.is_some()),
         ];
         if let Some((name, _)) = files.iter().find(|(_, is_there)| *is_there) {
-            return Some(format!("it names a file, `{name}`: {INSIDE}"));
+            return Some(format!("the kubeconfig names a file, `{name}`: {INSIDE}"));
         }
         if user.exec.is_some() || user.auth_provider.is_some() {
             return Some(
-                "it wants a program run, `exec` or `auth-provider`: give it a token or a client certificate".to_owned(),
+                "the kubeconfig runs a program, `exec` or `auth-provider`: use a token or a client certificate \
+                     instead"
+                    .to_owned(),
             );
         }
     }
@@ -259,7 +268,7 @@ fn agent() -> (HeaderName, HeaderValue) {
 }
 
 /// The remedy for a kubeconfig in a Secret.
-const INSIDE: &str = "write what is in it into the kubeconfig, as `…-data` or `token`";
+const INSIDE: &str = "copy the content into the kubeconfig, as `…-data` or `token`";
 
 /// Shorter than kubectl's dial timeout, which is too long for interactive use when a host drops packets.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -296,11 +305,11 @@ mod tests {
             (fine, "tokenFile: /var/run/token", "`tokenFile`"),
             (fine, "client-certificate: /crt", "`client-certificate`"),
             (fine, "client-key: /key", "`client-key`"),
-            (fine, "exec: {command: sesame, apiVersion: v1}", "wants a program run, `exec`"),
+            (fine, "exec: {command: sesame, apiVersion: v1}", "the kubeconfig runs a program, `exec`"),
             (fine, "auth-provider: {name: gcp, config: {}}", "`auth-provider`"),
             // The parser would quote the line.
-            (fine, "token: [sesame]", "it is no kubeconfig"),
-            (fine, "token: 'sesame", "it is no kubeconfig"),
+            (fine, "token: [sesame]", "the file is no kubeconfig"),
+            (fine, "token: 'sesame", "the file is no kubeconfig"),
         ] {
             let message = with(cluster, user);
             assert!(message.contains(expected) && !message.contains("sesame"), "{cluster} {user}: {message}");

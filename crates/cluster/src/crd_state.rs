@@ -30,7 +30,7 @@ impl CrdState {
         let plural = field("/spec/names/plural", "spec.names.plural")?;
         let stored = versions(&document).find(|version| flag(version, "storage"));
         let storage = stored.and_then(|version| text(version, "/name"));
-        let storage = storage.ok_or_else(|| lacks("version that is stored"))?.to_owned();
+        let storage = storage.ok_or_else(|| lacks("storage version"))?.to_owned();
         Ok(Self { document, group, plural, storage })
     }
 
@@ -253,6 +253,6 @@ mod tests {
         let mut nothing_stored = document;
         nothing_stored["spec"]["versions"] = json!([]);
         let message = CrdState::new(nothing_stored).unwrap_err().to_string();
-        assert_eq!(message, "what the API server calls the CRD widgets.example.com has no version that is stored");
+        assert_eq!(message, "CRD widgets.example.com has no storage version, according to the API server");
     }
 }

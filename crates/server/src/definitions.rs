@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::metrics::Metrics;
-use super::throttled_warning::ThrottledWarning;
+use super::warning_throttle::ThrottledWarning;
 use pointsman_core::webhook::Conversions;
 
 /// Checks for changed definitions and applies them: usually by swapping the input of the function in a

@@ -58,7 +58,7 @@ impl DevPage {
         B: Body<Data = Bytes, Error: std::error::Error + Send + Sync + 'static>,
     {
         if !names_this_machine(request.headers()) {
-            return text_response(StatusCode::FORBIDDEN, "ask by an IP address, or as localhost\n");
+            return text_response(StatusCode::FORBIDDEN, "use an IP address or localhost\n");
         }
         let allowed =
             if request.uri().path() == TRY { [Method::POST].as_slice() } else { &[Method::GET, Method::HEAD] };
@@ -109,7 +109,7 @@ impl DevPage {
         }
         match receiver.await {
             Ok(answer) => with(StatusCode::OK, JSON, answer),
-            Err(_) => text_response(StatusCode::INTERNAL_SERVER_ERROR, "it failed: see the log\n"),
+            Err(_) => text_response(StatusCode::INTERNAL_SERVER_ERROR, "failed: see the log\n"),
         }
     }
 }
@@ -160,7 +160,7 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 
 /// Larger than usual pasted objects.
 const MOST: usize = 256 << 10;
 
-const TOO_LARGE: &str = "at most 256 KiB, sent whole\n";
+const TOO_LARGE: &str = "at most 256 KiB, sent completely\n";
 
 /// An eighth of the connections of this port.
 const SENDING: usize = 8;

@@ -98,7 +98,7 @@ impl LineLimits {
                 left_out.push((Line::Dependency.name(), of_dependencies));
             }
             for (kind, lines) in left_out {
-                tracing::warn!(kind, lines, "log lines left out, there were too many of a kind");
+                tracing::warn!(kind, lines, "log lines were dropped: too many of one kind");
             }
         }
     }

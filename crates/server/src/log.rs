@@ -84,12 +84,9 @@ impl Log {
     /// Logs a decision whose caller has left. For an API server, this is usually a timeout.
     pub(super) fn left(&self, webhook: &'static str, peer: SocketAddr, took: Duration) {
         let seconds = took.as_secs_f64();
-        self.last_errors.refused(
-            webhook,
-            "nobody waited for the decision any more: the caller closed its connection, or reset its stream",
-        );
+        self.last_errors.refused(webhook, "decision abandoned: the client closed its connection or reset its stream");
         if self.limits.allow(Line::Left) {
-            tracing::warn!(webhook, %peer, seconds, "decision given up, nobody waits for it any more");
+            tracing::warn!(webhook, %peer, seconds, "decision abandoned: the client has disconnected");
         }
     }
 
@@ -98,11 +95,12 @@ impl Log {
     pub(super) fn handshake(&self, peer: SocketAddr, error: &io::Error) {
         match error.get_ref().and_then(|error| error.downcast_ref()) {
             Some(rustls::Error::AlertReceived(alert)) => {
-                let reason =
-                    format!("a client refused the handshake ({alert:?}): does its caBundle match our certificate?");
+                let reason = format!(
+                    "a client refused the handshake ({alert:?}): check that its caBundle matches our certificate"
+                );
                 self.last_errors.refused(webhook_name(None), &reason);
                 if self.limits.allow(Line::Handshake) {
-                    tracing::warn!(%peer, ?alert, "client refused the handshake, does its caBundle match our certificate?");
+                    tracing::warn!(%peer, ?alert, "client refused the handshake: check that its caBundle matches our certificate");
                 }
             }
             _ => tracing::debug!(%peer, %error, "handshake failed"),

@@ -10,9 +10,9 @@ use pointsman_core::webhook::{self, BadReview};
 pub(super) enum Refusal {
     #[error(transparent)]
     BadReview(BadReview),
-    #[error("failed to read the request body: it ended early or its framing is broken")]
+    #[error("failed to read the request body: the body ended early or has broken framing")]
     BrokenBody,
-    #[error("the client certificate has expired, connect again with a new one")]
+    #[error("the client certificate has expired, connect again with a new certificate")]
     CertificateExpired,
     #[error("the server is shutting down, try again")]
     Draining,
@@ -24,13 +24,11 @@ pub(super) enum Refusal {
     MediaType,
     #[error("no such path: use /convert, /mutate or /validate")]
     NoSuchPath,
-    #[error(
-        "the client certificate is not one of those that admission reviews are taken from (see --client-allowed-names)"
-    )]
+    #[error("the client certificate has none of the names that admission accepts (see --client-allowed-names)")]
     Forbidden,
     #[error("the authorities of client certificates have changed, connect again")]
     OldAuthorities,
-    #[error("the server holds as many requests as it can, try again")]
+    #[error("the server has reached its limit of requests, try again")]
     Overload,
     #[error("internal error: the decision failed unexpectedly, see the server's log")]
     Panic { message: String },
@@ -38,7 +36,7 @@ pub(super) enum Refusal {
     SlowBody,
     #[error("the server is starting, try again")]
     Starting,
-    #[error("deciding the request takes {needed} bytes of memory, more than there is (see --memory-budget)")]
+    #[error("the decision needs {needed} bytes of memory, more than the limit (see --memory-budget)")]
     TooHeavy { needed: u64 },
     #[error("the request body is larger than {limit} bytes (see --max-body)")]
     TooLarge { limit: u64 },

@@ -15,7 +15,7 @@ use super::error_chain::chain;
 use super::metrics::Metrics;
 use super::options::Options;
 use super::serve_error::ServeError;
-use super::throttled_warning::ThrottledWarning;
+use super::warning_throttle::ThrottledWarning;
 use pointsman_transport::certificates::{
     CertPaths, CertificateError, CertificateFiles, ClientCa, ExpiryWarnings, FileEvents, FileReader, LoadedFiles,
     ServingKeyPair, server_config,
@@ -105,7 +105,7 @@ impl Reloader {
                         return;
                     }
                     Err(_) => {
-                        self.complain(&[format!("they could not be read within {DEADLINE:?}")]);
+                        self.complain(&[format!("the files could not be read within {DEADLINE:?}")]);
                         self.expiry.check(&self.pair.leaf, now());
                     }
                 }
@@ -182,7 +182,7 @@ impl Reloader {
                 error = complaint,
                 serving = self.pair.fingerprint,
                 expires = self.pair.leaf.expires,
-                "certificate files cannot be used, the last good certificate goes on"
+                "certificate files cannot be used; still serving the last good certificate"
             );
         }
     }

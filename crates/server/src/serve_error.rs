@@ -12,7 +12,7 @@ use pointsman_transport::certificates::CertificateError;
 #[non_exhaustive]
 pub enum ServeError {
     /// A second stop request interrupted the first one.
-    #[error("aborted by a second signal: requests under way were cut off")]
+    #[error("aborted by a second signal: pending requests were aborted")]
     Aborted,
     /// An address is unusable.
     #[error("failed to listen on {addr}")]
@@ -29,7 +29,7 @@ pub enum ServeError {
         source: CertificateError,
     },
     /// Requests were still in flight at the end of the grace period.
-    #[error("requests still under way after {grace:?} were cut off")]
+    #[error("pending requests after {grace:?} were aborted")]
     Grace {
         /// [`Options::shutdown_grace`](super::Options::shutdown_grace).
         grace: Duration,

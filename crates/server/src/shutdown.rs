@@ -45,11 +45,11 @@ impl Shutdown {
                     _ = terminate.recv() => "SIGTERM",
                     _ = interrupt.recv() => "SIGINT",
                     _ = hangup.recv() => {
-                        tracing::info!(signal = "SIGHUP", "nothing to do, files are followed by themselves");
+                        tracing::info!(signal = "SIGHUP", "ignored: files are watched already");
                         continue;
                     }
                 };
-                tracing::info!(signal = name, "asked to stop");
+                tracing::info!(signal = name, "shutdown requested");
                 trigger.stop();
             }
         });

@@ -28,7 +28,7 @@ impl Right {
             "*" => format!("cannot {verb} resource \""),
             _ => format!("cannot {verb} resource \"{plural}\" in API group \"{group}\""),
         };
-        [said, "docs/rights.md has the ClusterRole".to_owned()]
+        [said, "docs/rights.md lists the ClusterRole".to_owned()]
     }
 
     /// Whether something may be half done where it is missing in the middle.

@@ -20,8 +20,7 @@ fn unreachable_cluster_is_reported_once() {
         assert_eq!(output.status.code(), Some(1));
         String::from_utf8(output.stderr).unwrap()
     };
-    let nowhere = "error: no cluster to ask: KUBECONFIG is not set, there is no ~/.kube/config, and this is no Pod with \
-                   a service account\nhint: give --kubeconfig, or set KUBECONFIG\n";
+    let nowhere = "error: no cluster is configured: KUBECONFIG is not set, ~/.kube/config does not exist, and this is no Pod with a service account\nhint: give --kubeconfig, or set KUBECONFIG\n";
     assert_eq!(asks(&[], &[]), nowhere);
     assert_eq!(asks(&[("KUBECONFIG", "")], &[]), nowhere);
     let unread = format!("error: the kubeconfig {gone} cannot be read: No such file or directory (os error 2)\n");

@@ -107,10 +107,10 @@ fn explanations_name_operations() {
         assert!(answer.stderr.contains(row), "{}", answer.stderr);
     }
     let back = with_stdin(&["convert", "--to", "v1alpha1", "--explain"], answer.stdout.as_bytes());
-    assert!(back.stderr.contains("given back"), "{}", back.stderr);
+    assert!(back.stderr.contains("restored"), "{}", back.stderr);
     let file = "manifests/examples/v1alpha1.yaml";
     let both = pointsman(&["convert", "--to", "v1alpha2", "-f", file, "-f", file, "--explain"]).stderr;
-    assert!(both.ends_with("\n2 objects, 6 changes: 4 kept for the way back, 0 given back\n"), "{both}");
+    assert!(both.ends_with("\n2 objects, 6 changes: 4 kept for the conversion back, 0 restored\n"), "{both}");
     let same = pointsman(&["convert", "--to", "v1alpha1", "-f", "manifests/examples/v1alpha1.yaml", "--explain"]);
     assert!(same.stderr.ends_with("is materialize.cloud/v1alpha1 already\n"), "{}", same.stderr);
     assert_eq!(yaml(&same.stdout), yaml(&read("manifests/examples/v1alpha1.yaml")));
@@ -147,26 +147,29 @@ fn oversized_annotation_is_refused() {
     let object = format!("{head}spec: {{note: {}}}\n", "x".repeat(300_000));
     let refused =
         with_stdin(&[&["convert", "--to", "v2", "--explain"][..], &kinds].concat(), object.as_bytes()).refusal(1);
-    assert!(refused.contains("what only v1 can say is too large for an annotation, and would be lost"), "{refused}");
+    assert!(
+        refused.contains("values that exist only in v1 are too large for an annotation, and would be lost"),
+        "{refused}"
+    );
     // As it was read of a cluster.
     let marked = "apiVersion: example.com/v2\nkind: Thing\nmetadata:\n  name: a\n  annotations:\n    \
                   pointsman.dev/incomplete: pointsman.dev/kept-v1\nspec: {}\n";
     let answer = with_stdin(&[&["convert", "--to", "v1"][..], &kinds].concat(), marked.as_bytes());
     assert_eq!(answer.code, 0);
     assert!(
-        answer.stderr.contains("warning: stdin: Thing a: has the annotation pointsman.dev/incomplete"),
+        answer.stderr.contains("warning: stdin: Thing a: the annotation pointsman.dev/incomplete"),
         "{}",
         answer.stderr
     );
     let plan = with_stdin(&[&["plan"][..], &kinds].concat(), marked.as_bytes()).stdout;
-    assert!(plan.contains("tooLarge   has the annotation pointsman.dev/incomplete"), "{plan}");
+    assert!(plan.contains("tooLarge   the annotation pointsman.dev/incomplete"), "{plan}");
 }
 
 #[test]
 fn non_string_labels_are_refused() {
     let object = "apiVersion: materialize.cloud/v1alpha1\nkind: Materialize\nmetadata: {name: a, labels: {x: y}}\n";
     let refused = with_stdin(&["convert", "--to", "v1alpha2"], object.as_bytes()).refusal(1);
-    assert!(refused.contains("metadata.labels[\"x\"] is true, and must be a string: put it in quotes"), "{refused}");
+    assert!(refused.contains("metadata.labels[\"x\"] is true, and must be a string: quote the value"), "{refused}");
 }
 
 #[test]
@@ -178,8 +181,8 @@ fn other_kinds_pass_through_on_request() {
     assert_eq!(
         refused,
         "error: manifests/examples/review.json: ConversionReview (no name): no definition of apiextensions.k8s.io/v1 \
-         ConversionReview; known are Elasticsearch.elasticsearch.k8s.elastic.co, Materialize.materialize.cloud. Give the \
-         directory of its definition with --kinds, or have objects of other kinds stay as they are by --keep-unknown\n1 of 3 objects refused; nothing was written\n"
+         ConversionReview; known kinds: Elasticsearch.elasticsearch.k8s.elastic.co, Materialize.materialize.cloud. Add its \
+         directory with --kinds, or copy objects of other kinds unchanged with --keep-unknown\n1 of 3 objects refused; no output was written\n"
     );
 }
 
@@ -221,8 +224,8 @@ fn replaced_kind_converts_both_ways() {
     assert!(changes.iter().any(|change| change["before"][0]["field"] == "spec.database.secret"), "{changes:?}");
 
     let refusal = pointsman(&becoming("mattermosts", &["-f", file])).refusal(1);
-    assert!(refusal.contains("hangs on the fact externalDatabase"), "{refusal}");
-    assert!(refusal.contains("1 of 1 objects refused; nothing was written"), "{refusal}");
+    assert!(refusal.contains("the conversion needs the fact externalDatabase"), "{refusal}");
+    assert!(refusal.contains("1 of 1 objects refused; no output was written"), "{refusal}");
     let green = read(file).replace("spec:\n", "spec:\n  blueGreen: {enable: true}\n");
     let refusal = with_stdin(&becoming("mattermosts", &fact), green.as_bytes()).refusal(1);
     assert!(refusal.contains("blue/green deployments have no place in a Mattermost"), "{refusal}");

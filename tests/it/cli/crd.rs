@@ -141,14 +141,14 @@ fn only_authorities_are_published() {
         let command = [command, &["--ca-file", ca]].concat();
         fs::write(ca, format!("{key}password: hunter2\n{authority}")).unwrap();
         let printed = pointsman(&command);
-        assert!(printed.stderr.contains("holds a private key as well: it is left out"), "{}", printed.stderr);
+        assert!(printed.stderr.contains("also contains a private key. The key is ignored"), "{}", printed.stderr);
         let text = printed.stdout;
         assert!(text.contains(&format!("caBundle: {}", STANDARD.encode(&authority))), "{text}");
 
         fs::write(ca, &leaf).unwrap();
         let printed = pointsman(&command);
         assert!(
-            printed.stderr.contains("is no authority but one that a server shows as localhost"),
+            printed.stderr.contains("is no authority but a server certificate for localhost"),
             "{}",
             printed.stderr
         );
@@ -156,10 +156,10 @@ fn only_authorities_are_published() {
 
         fs::write(ca, key.replace("PRIVATE KEY", "CERTIFICATE")).unwrap();
         let error = pointsman(&command).refusal(1);
-        assert!(error.contains("certificate 1 in it is damaged, or something else"), "{error}");
+        assert!(error.contains("certificate 1 is damaged, or is no certificate"), "{error}");
 
         fs::write(ca, &key).unwrap();
-        assert!(pointsman(&command).refusal(1).contains("no certificate in it"));
+        assert!(pointsman(&command).refusal(1).contains("the file contains no certificate"));
     }
 }
 
@@ -210,11 +210,10 @@ fn wrong_flags_get_corrections() {
     let error = pointsman(&["crd"]).refusal(2);
     assert_eq!(
         error,
-        "error: Materialize has v1alpha1 and v1alpha2: say where the API server finds the webhook that converts \
-         them, with --service NAMESPACE/NAME:PORT or --url, or leave the conversion out with --no-conversion\n"
+        "error: Materialize has v1alpha1 and v1alpha2: name the conversion webhook with --service NAMESPACE/NAME:PORT or --url, or omit the conversion with --no-conversion\n"
     );
     for (args, part) in [
-        (vec!["--kind", "materialise"], "known are elasticsearch, materialize"),
+        (vec!["--kind", "materialise"], "known kinds: elasticsearch, materialize"),
         (vec!["--no-conversion", "--storage", "v1"], "--storage v1: Materialize has v1alpha1, v1alpha2"),
         (vec!["--url", "http://a"], "https://"),
         (vec!["--service", "pointsman"], "namespace/name"),
@@ -226,7 +225,7 @@ fn wrong_flags_get_corrections() {
     let error = pointsman(&[&SERVICE[..], &["--ca-file", "README"]].concat()).refusal(1);
     assert!(error.contains("failed to read README"), "{error}");
     let error = pointsman(&[&SERVICE[..], &["--ca-file", "Cargo.toml"]].concat()).refusal(1);
-    assert!(error.contains("Cargo.toml: no certificate in it"), "{error}");
+    assert!(error.contains("Cargo.toml: the file contains no certificate"), "{error}");
 }
 
 #[test]

@@ -48,7 +48,7 @@ fn hash_diff_names_each_field() {
     assert_eq!(
         rows,
         [
-            vec!["(annotation that forces a rollout)", "-", "\"now\""],
+            vec!["(annotation to force a rollout)", "-", "\"now\""],
             vec![
                 "environmentdImageRef",
                 "\"materialize/environmentd:v26.12.0\"",
@@ -70,7 +70,7 @@ fn hash_diff_errors_have_exit_code() {
     assert!(two.contains("README.md"), "{two}");
     let both = format!("{}---\n{}", read(OLDER), read(NEWER));
     let answer = with_stdin(&["hash", "diff", OLDER, "-"], both.as_bytes()).refusal(2);
-    assert_eq!(answer, "error: stdin: one object can be compared, not 2\n");
+    assert_eq!(answer, "error: stdin: expected one object, found 2\n");
 }
 
 #[test]
@@ -89,7 +89,10 @@ fn stale_stamps_are_listed() {
         plain.replacen("metadata:\n", &annotations, 1)
     };
     let right = stamped(&hash);
-    assert_eq!(with_stdin(&["hash", "--stale"], right.as_bytes()).data(), "every stamp is the hash of its object\n");
+    assert_eq!(
+        with_stdin(&["hash", "--stale"], right.as_bytes()).data(),
+        "every stamp matches the hash of its object\n"
+    );
     let all = [right, stamped("0123abcd"), plain.clone()].join("---\n");
     let answer = with_stdin(&["hash", "--stale"], all.as_bytes());
     assert_eq!((answer.code, answer.stderr.as_str()), (1, ""));

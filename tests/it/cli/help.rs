@@ -309,7 +309,7 @@ fn shell_says(shell: &str, here: &Path, args: &[&str]) -> Option<String> {
 #[test]
 fn definitions_need_no_flag() {
     let refusal = pointsman(&["kinds", "check", "--kinds", "tests/data/kinds"]).refusal(2);
-    assert!(refusal.contains("hint: definitions are given here without a flag"), "{refusal}");
+    assert!(refusal.contains("hint: pass definitions as arguments, without a flag"), "{refusal}");
     assert!(!refusal.contains("-- --kinds"), "{refusal}");
 }
 

@@ -12,9 +12,9 @@ fn refused(stdin: &[u8], expected: &str) {
 
 #[test]
 fn empty_input_names_its_source() {
-    refused(b"", "error: stdin: no object in it");
-    refused(b"---\n# nothing\n---\n", "error: stdin: no object in it");
-    refused(b"null\n", "error: stdin: no object in it");
+    refused(b"", "error: stdin: contains no object");
+    refused(b"---\n# nothing\n---\n", "error: stdin: contains no object");
+    refused(b"null\n", "error: stdin: contains no object");
     refused(b"hello\n", "error: stdin: not an object: a Kubernetes object is a map with apiVersion and kind");
     refused(b"a: \xff\n", "error: stdin:1: not UTF-8: save the file as UTF-8 text");
     refused(b"a: 1\n---\n# two\nb: [\n", "error: stdin:4: document 2: unclosed bracket '['");
@@ -23,13 +23,10 @@ fn empty_input_names_its_source() {
         "error: stdin: document 2: not JSON: EOF while parsing a value at line 1 column 15",
     );
     // What is no JSON, and was not meant as such, is told as YAML.
-    refused(
-        b"{apiVersion: v1, kind: A, kind: B}",
-        "error: stdin:1: document 1: the key \"kind\" stands twice: say it once",
-    );
+    refused(b"{apiVersion: v1, kind: A, kind: B}", "error: stdin:1: document 1: the key \"kind\" occurs twice");
     refused(
         b"{apiVersion: v1, kind: List, items: 5}",
-        "error: stdin: items of a List is no list: each object begins with `- ` there",
+        "error: stdin: items of a List must be a list: begin each object with `- `",
     );
     refused(
         b"kind: A\nmetadata: {name: x}\n",
@@ -41,7 +38,7 @@ fn empty_input_names_its_source() {
     );
     refused(
         b"apiVersion: materialize.cloud/v3\nkind: Materialize\nmetadata: {namespace: a, name: b}\n",
-        "error: stdin: Materialize a/b: apiVersion: \"materialize.cloud/v3\" is no version of Materialize; it has \
+        "error: stdin: Materialize a/b: apiVersion: \"materialize.cloud/v3\" is no version of Materialize; known versions: \
          materialize.cloud/v1alpha1, materialize.cloud/v1alpha2",
     );
     refused(
@@ -55,11 +52,11 @@ fn empty_input_differs_from_refusal() {
     for command in [&["convert", "--to", "v1alpha2"][..], &["hash"]] {
         assert_eq!(
             with_stdin(command, b"---\n").refusal(1),
-            "error: stdin: no object in it\nnothing was written: an input holds no object\n"
+            "error: stdin: contains no object\nno output was written: the input contains no object\n"
         );
     }
     for command in ["mutate", "validate"] {
-        assert_eq!(with_stdin(&[command], b"").refusal(1), "error: stdin: no object in it\n");
+        assert_eq!(with_stdin(&[command], b"").refusal(1), "error: stdin: contains no object\n");
     }
 }
 
@@ -69,7 +66,7 @@ fn every_refused_object_is_named() {
     let answer = with_stdin(&["convert", "--to", "v1alpha2"], objects).refusal(1);
     assert!(answer.contains("stdin: document 1: A (no name): no definition of v1 A;"), "{answer}");
     assert!(answer.contains("stdin: document 2: B b: no definition of v1 B;"), "{answer}");
-    assert!(answer.ends_with("2 of 2 objects refused; nothing was written\n"), "{answer}");
+    assert!(answer.ends_with("2 of 2 objects refused; no output was written\n"), "{answer}");
 }
 
 #[test]
@@ -101,7 +98,7 @@ fn unknown_context_differs_from_file() {
         assert_eq!(output.status.code(), Some(1));
         String::from_utf8(output.stderr).unwrap()
     };
-    let meant = "error: no context \"prodcution\" in the kubeconfig, did you mean \"production\"?; it has staging, production\n";
+    let meant = "error: no context \"prodcution\" in the kubeconfig, did you mean \"production\"?; known contexts: staging, production\n";
     for told in [said(&["--context=prodcution"], path), said(&["--context=prodcution", "--kubeconfig", path], "")] {
         assert!(told.starts_with(meant), "{told}");
     }
@@ -201,9 +198,9 @@ fn broken_pipe_is_no_error() {
 #[test]
 fn ambiguous_yaml_name_is_refused() {
     for (text, told) in [
-        ("{name: a, namespace: n}", "metadata.namespace is false, and must be a string"),
-        ("{name: 7}", "metadata.name is 7, and must be a string"),
-        ("{generateName: yes}", "metadata.generateName is true, and must be a string"),
+        ("{name: a, namespace: n}", "metadata.namespace is false and must be a string"),
+        ("{name: 7}", "metadata.name is 7 and must be a string"),
+        ("{generateName: yes}", "metadata.generateName is true and must be a string"),
     ] {
         let object =
             format!("apiVersion: materialize.cloud/v1alpha2\nkind: Materialize\nmetadata: {text}\nspec: {{}}\n");

@@ -40,7 +40,7 @@ fn definitions_print_unchanged() {
     assert_eq!(pointsman(&["kinds", "show", "materialize"]).data(), text);
     assert_eq!(pointsman(&["kinds", "show", "Materialize"]).data(), text);
     let error = pointsman(&["kinds", "show", "materialise"]).refusal(2);
-    assert!(error.contains("known are elasticsearch, materialize"), "{error}");
+    assert!(error.contains("known kinds: elasticsearch, materialize"), "{error}");
 }
 
 /// A server holds what its directory holds, so that has bounds; lists of lists of aliases are a million values in 200
@@ -60,7 +60,7 @@ fn definition_size_and_aliases_are_limited() {
         let alias = format!("*x{}", level - 1);
         bomb += &format!("x{level}: &x{level} [{}]\n", [&*alias; 10].join(","));
     }
-    let aliases = "aliases stand for more than 100000 values here: write out what they stand for";
+    let aliases = "aliases expand to more than 100000 values: write the values out";
     let refused = refusal("bomb.yaml", &bomb);
     assert!(refused.starts_with("error: DIR/bomb.yaml:") && refused.contains(aliases), "{refused}");
     let crd = format!("{bomb}---\n{}", read("tests/data/kinds/widgets.crd.yaml"));
@@ -159,9 +159,9 @@ fn unusable_kinds_directories_are_refused() {
     let crd = crd.replace("name: materializes.materialize.cloud", "name: materializes.example.com");
     fs::write(both.path().join("others.crd.yaml"), crd).unwrap();
     let error = pointsman(&["kinds", "--kinds", both.path().to_str().unwrap()]).refusal(1);
-    let expected = "other.yaml: Materialize.example.com is called \"balloon\" here, and so is \
+    let expected = "other.yaml: Materialize.example.com has the name \"balloon\", and so has \
                     Materialize.materialize.cloud in";
-    assert!(error.contains(expected) && error.contains("give one of them another `name:`"), "{error}");
+    assert!(error.contains(expected) && error.contains("give one of the two another `name:`"), "{error}");
 
     let broken = directory(|text| text.replace("steps:", "setps:"));
     let path = broken.path().to_str().unwrap();
@@ -174,7 +174,7 @@ fn unusable_kinds_directories_are_refused() {
 
     let crowded = directory(|text| format!("{text}---\nkind: Other\n"));
     let error = pointsman(&["kinds", "--kinds", crowded.path().to_str().unwrap()]).refusal(1);
-    assert!(error.contains("materialize.yaml: a definition stands alone in its file"), "{error}");
+    assert!(error.contains("materialize.yaml: a file holds exactly one definition"), "{error}");
 }
 
 #[test]
@@ -184,7 +184,7 @@ fn built_in_kinds_can_be_excluded() {
     assert!(listed.stdout.contains("Widget") && !listed.stdout.contains("built in"), "{}", listed.stdout);
     let object = read("manifests/examples/v1alpha2.yaml");
     let answer = with_stdin(&[&["hash"][..], &own].concat(), object.as_bytes()).refusal(1);
-    assert!(answer.contains("no definition of materialize.cloud/v1alpha2 Materialize; known are"), "{answer}");
+    assert!(answer.contains("no definition of materialize.cloud/v1alpha2 Materialize; known kinds:"), "{answer}");
     assert_eq!(pointsman(&["kinds", "--no-built-in"]).code, 2);
 }
 
@@ -198,12 +198,12 @@ fn kinds_use_kubectl_names() {
     }
     let answer = pointsman(&["kinds", "show", "materialise"]).refusal(2);
     assert!(
-        answer.starts_with("error: no kind \"materialise\", did you mean \"materialize\"?; known are "),
+        answer.starts_with("error: unknown kind \"materialise\", did you mean \"materialize\"?; known kinds: "),
         "{answer}"
     );
     // Of three letters, two are not a slip of the fingers.
     let answer = pointsman(&["kinds", "show", "mat"]).refusal(2);
-    assert!(answer.starts_with("error: no kind \"mat\"; known are "), "{answer}");
+    assert!(answer.starts_with("error: unknown kind \"mat\"; known kinds: "), "{answer}");
 }
 
 /// What becomes another kind is checked, shown and tried like what happens between versions.
@@ -216,7 +216,7 @@ fn replacing_kind_is_checked_and_tried() {
     let said = answer.stdout;
     assert!(said.contains("clusterinstallations.v1alpha1 becomes mattermosts.v1beta1"), "{said}");
     assert!(said.contains("move spec.minio.externalURL <-> spec.fileStore.external.url"), "{said}");
-    assert!(said.contains(" laws held in "), "{said}");
+    assert!(said.contains(" laws passed in "), "{said}");
     let listed = json(&pointsman(&["kinds", "-o", "json", "--kinds", "crates/core/kinds/mattermost"]).data());
     let mattermost = listed.as_array().unwrap().iter().find(|kind| kind["name"] == "mattermost").unwrap();
     assert_eq!(mattermost["replaces"]["kind"], "ClusterInstallation");

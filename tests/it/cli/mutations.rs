@@ -13,11 +13,11 @@ fn mutate(args: &[&str]) -> Answer {
 fn offline_mutate_takes_facts() {
     let error = mutate(&[]).refusal(1);
     assert!(error.contains("Deployment shoot--garden--aws/kube-scheduler: whether annotation"), "{error}");
-    assert!(error.contains("mutation csi hangs on it: say --fact csi=true or --fact csi=false"), "{error}");
-    assert!(mutate(&["--fact", "cis=true"]).refusal(2).contains("no mutation is called so, did you mean \"csi\"?"));
+    assert!(error.contains("mutation csi needs this fact: set --fact csi=true or --fact csi=false"), "{error}");
+    assert!(mutate(&["--fact", "cis=true"]).refusal(2).contains("no mutation has this name, did you mean \"csi\"?"));
     for second in ["csi=false", "csi=true"] {
         let error = mutate(&["--fact", "csi=true", "--fact", second]).refusal(2);
-        assert!(error.contains("--fact csi: is given twice: say it once"), "{error}");
+        assert!(error.contains("--fact csi: is given twice"), "{error}");
     }
     assert!(mutate(&["--fact", "csi=yes"]).refusal(2).contains("=true or =false"));
     let lines = mutate(&["--fact", "csi=false"]).data();
@@ -40,7 +40,11 @@ fn mutate_prints_the_whole_object() {
     }
     let args = ["-f", "manifests/examples/gardener/kube-apiserver.yaml", "--fact", "csi=true", "--whole"];
     let answer = pointsman(&[&["mutate"], &KINDS[..], &args].concat());
-    assert!(answer.stderr.contains("mutation csi replaces or removes what was sent: /spec"), "{}", answer.stderr);
+    assert!(
+        answer.stderr.contains("mutation csi replaces or removes values of the request: /spec"),
+        "{}",
+        answer.stderr
+    );
     let whole = yaml(&answer.stdout);
     let pod = &whole["spec"]["template"]["spec"];
     assert!(pod["containers"][0].get("env").is_none());
@@ -82,7 +86,10 @@ fn each_mutation_prints_a_webhook() {
         "has(object.metadata.name) && object.metadata.name in [\"kube-apiserver\", \"kube-controller-manager\", \"kube-scheduler\"]"
     );
     let error = pointsman(&[&args[..], &["--kind", "daemonsets"]].concat()).refusal(2);
-    assert!(error.contains("no definition of mutations is called \"daemonsets\"; known are control-plane"), "{error}");
+    assert!(
+        error.contains("no definition of mutations has the name \"daemonsets\"; known definitions: control-plane"),
+        "{error}"
+    );
     let error = pointsman(&[
         "webhooks",
         "mutations",
@@ -112,8 +119,8 @@ fn mutation_comments_match_webhooks() {
     let args = ["webhooks", "mutations", "--kinds", KINDS[1], "--kind", "Deployment", "--service", "ns/pointsman"];
     let printed = pointsman(&args).data();
     let comments: Vec<&str> = printed.lines().filter_map(|line| line.trim_start().strip_prefix("# ")).collect();
-    assert!(comments.iter().any(|comment| comment.contains("what the mutation has made so")), "{printed}");
-    for of_ours in ["hash", "unjudged", "named below", "label"] {
+    assert!(comments.iter().any(|comment| comment.contains("the field later, after the mutation")), "{printed}");
+    for of_ours in ["hash", "writes of this kind", "are listed", "label"] {
         assert!(!comments.iter().any(|comment| comment.contains(of_ours)), "{of_ours}: {printed}");
     }
 }

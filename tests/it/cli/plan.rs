@@ -34,7 +34,7 @@ fn plan_counts_round_trips_and_losses() {
     // On a terminal none of it is broken in two.
     let counts: Vec<&str> = answer.stdout.lines().filter(|line| line.starts_with("      ")).collect();
     assert!(counts.len() > 4 && counts.iter().all(|line| line.len() <= 80), "{counts:#?}");
-    let lost = "\nw        v2   lost      spec/hostPort: 7 comes home as absent\n";
+    let lost = "\nw        v2   lost      spec/hostPort: 7 returns as absent\n";
     assert!(answer.stdout.contains(lost), "{}", answer.stdout);
     assert!(answer.stdout.contains("\nw        -    invalid   spec.hostPort "), "{}", answer.stdout);
 
@@ -118,7 +118,7 @@ fn html_plan_searches_in_browser() {
 fn unrelated_plan_is_reported() {
     let other = br#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c"}}"#;
     let error = with_stdin(&["plan"], other).refusal(1);
-    assert!(error.contains("no definition of v1 ConfigMap; known are"), "{error}");
+    assert!(error.contains("no definition of v1 ConfigMap; known kinds:"), "{error}");
     let mixed = pointsman(&["plan", "-f", "manifests/examples"]);
     assert_eq!((mixed.code, mixed.stderr.as_str()), (0, "1 object of other kinds passed over\n"));
     let error = pointsman(&["plan", "materialize", "--to", "v1alpah2", "--kubeconfig", "gone"]).refusal(2);

@@ -12,7 +12,7 @@ fn controller_lease_uses_version() {
         assert_eq!(told, serde_json::json!({"namespace": "elastic-system", "name": name}));
     }
     let error = pointsman(&["rollout", "lease", "materialize", "26.12.0"]).refusal(1);
-    assert_eq!(error, "error: the definition of materialize names no Lease: give it `lease` under `admission`\n");
+    assert_eq!(error, "error: the definition of materialize names no Lease: add `lease` under `admission`\n");
     pointsman(&["rollout", "lease", "elasticsearch", "a b"]).refusal(2);
     let error = pointsman(&["rollout", "lease", "elasticsearhc", "1"]).refusal(2);
     assert!(error.contains("did you mean \"elasticsearch\"?"), "{error}");
@@ -99,7 +99,7 @@ fn frozen_resources_print_as_policies() {
     let list = json(&with(freeze, &["-o", "json", "--service-account", "flux/rollouts"]).data());
     assert!(list["items"][0].to_string().contains("system:serviceaccount:flux:rollouts"), "{list}");
     let error = with("", &[]).refusal(1);
-    assert!(error.contains("rollout eck-2-17 freezes nothing: give it `freeze`"), "{error}");
+    assert!(error.contains("rollout eck-2-17 freezes no resource: add `freeze`"), "{error}");
     let error = with("  freeze: [{resources: [\"*\"]}]\n", &[]).refusal(1);
     assert!(error.contains("stdin:10: freeze: \"*\" would freeze"), "{error}");
     // Neither a name nor a file, both, or no service account.
@@ -131,7 +131,7 @@ fn file_versions_print_every_format() {
     assert!(told(&["v1.17.1", "-o", "yaml"]).data().contains("state: partial\n"));
     let error = told(&["v1.19.0"]).refusal(1);
     assert!(
-        error.contains("nothing is known of version \"v1.19.0\" of host; known: v1.16.4, v1.17.1, v1.18.1"),
+        error.contains("version \"v1.19.0\" of host is unknown; known versions: v1.16.4, v1.17.1, v1.18.1"),
         "{error}"
     );
 }
@@ -145,7 +145,7 @@ fn unversioned_objects_are_counted() {
     let answer = with_stdin(&args, two.as_bytes());
     assert_eq!(answer.code, 0, "{}", answer.stderr);
     assert!(answer.stdout.contains("v1.16.4   False    partial\n"), "{}", answer.stdout);
-    let said = "warning: nobody knows which version runs of 1 of 2 objects, so that none is active: site/a: status.kubelet is not set\n";
+    let said = "warning: the running version of 1 of 2 objects is unknown, so no version is active: site/a: status.kubelet is not set\n";
     assert_eq!(answer.stderr, said);
     // An object that cannot be read in the newest version, and what is no object.
     for (text, said) in [("[1]", "not an object"), ("kind: Host\n", "no apiVersion")] {
@@ -158,9 +158,9 @@ fn unversioned_objects_are_counted() {
 #[test]
 fn invalid_prometheus_address_is_redacted() {
     for (address, said) in [
-        ("http://amy:secret@prometheus:9090", "--prometheus: an address with a user or a password in it"),
-        ("prometheus:9090/secret", "--prometheus: an address begins with http:// or https://"),
-        ("http://prometheus/?token=secret", "--prometheus: the address ends with a path"),
+        ("http://amy:secret@prometheus:9090", "--prometheus: an address must not contain a user or a password"),
+        ("prometheus:9090/secret", "--prometheus: an address must begin with http:// or https://"),
+        ("http://prometheus/?token=secret", "--prometheus: the address must end with a path"),
     ] {
         for command in [
             &["run", "eck-2-17"][..],

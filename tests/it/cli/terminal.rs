@@ -109,7 +109,7 @@ fn every_format_escapes_control_characters() {
 fn long_work_shows_progress() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/core/kinds/materialize/materialize.yaml");
     let args = ["kinds", "check", file.to_str().unwrap(), "--try=1000000", "--time=2s"];
-    let said = "trying it, ";
+    let said = "trial, ";
     assert!(!pointsman(&args).stderr.contains(said));
     // A terminal of its own, from util-linux.
     let command = [&[env!("CARGO_BIN_EXE_pointsman")], &args[..]].concat().join(" ");

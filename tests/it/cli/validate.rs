@@ -16,7 +16,7 @@ fn schema_violation_is_denied() {
     }
     let spec = good.find("spec:").unwrap();
     let answer = with_stdin(&["validate"], &good.as_bytes()[..spec]);
-    assert!(answer.stderr.ends_with(": the API server refuses it by the schema: spec has to be there\n"));
+    assert!(answer.stderr.ends_with(": the API server refuses it by the schema: spec is required\n"));
     assert_eq!(answer.code, 1);
 }
 
@@ -31,10 +31,13 @@ fn impossible_names_are_denied() {
     assert_eq!(judged("{name: front}").code, 0);
     let long = format!("{{name: {}}}", "a".repeat(254));
     for (metadata, field) in [
-        ("{name: Front}", "metadata.name cannot be \"Front\": it is of small letters, digits"),
+        ("{name: Front}", "metadata.name cannot be \"Front\": must have lower-case letters, digits"),
         (&long, "metadata.name cannot be \"aaa"),
-        ("{namespace: x}", "metadata.name has to be there, or generateName"),
-        ("{name: front, labels: {a: 1}}", "metadata.labels.a has a wrong type: 1: it has to be a string, in quotes"),
+        ("{namespace: x}", "metadata.name is missing, and so is generateName"),
+        (
+            "{name: front, labels: {a: 1}}",
+            "metadata.labels.a has a wrong type: 1: the value must be a string, in quotes",
+        ),
     ] {
         let answer = judged(metadata);
         let said = format!(": the API server refuses it: {field}");
@@ -57,7 +60,9 @@ fn unknown_fields_warn() {
         with_stdin(&args, object(spec).as_bytes())
     };
     let unknown = |field: &str| {
-        format!("warning: stdin: Widget a: unknown field {field} API server takes it away, and kubectl refuses it\n")
+        format!(
+            "warning: stdin: Widget a: unknown field {field} API server prunes the field, and kubectl refuses the object\n"
+        )
     };
     let answer = judged("spec: {host: a, prot: 80}", &[]);
     assert_eq!(answer.stderr, unknown("\"spec.prot\", did you mean \"port\"? The"));
@@ -110,7 +115,7 @@ fn old_violation_hides_no_new() {
 fn stdin_is_read_once() {
     for args in [&["validate", "--old", "-"][..], &["mutate", "--old", "-", "-f", "-"]] {
         let refusal = with_stdin(args, read("manifests/examples/v1alpha2.yaml").as_bytes()).refusal(2);
-        assert_eq!(refusal, "error: --old -: stdin can be read once only, and the objects come from it\n");
+        assert_eq!(refusal, "error: --old -: stdin is already used for the objects\n");
     }
 }
 
@@ -139,7 +144,10 @@ fn unjudged_is_not_allowed() {
     let b = ["validate", "--controller-version", "2.17.0", "--served-versions", "2.16.0,2.17.0"];
     let answer = with_stdin(&b, of_a.as_bytes());
     let label = "stdin: Materialize materialize-environment/production";
-    assert_eq!(answer.stdout, format!("{label}: create not judged: it is not an object of this controller version\n"));
+    assert_eq!(
+        answer.stdout,
+        format!("{label}: create not judged: the object belongs to another controller version\n")
+    );
     assert_eq!((answer.code, answer.stderr.as_str()), (3, ""));
     // What it would say if the object came.
     let as_flip = [&b[..], &["--as-flip"]].concat();

@@ -18,10 +18,10 @@ fn file(text: &str) -> (tempfile::TempDir, String) {
 #[test]
 fn the_guard_never_shrinks_by_accident() {
     let error = webhooks(&["--controller-version", "2.17.0"]).refusal(2);
-    assert!(error.contains("--served must name all controller versions that are served"), "{error}");
-    assert!(error.contains("Say --served 2.17.0 if there is no other, or --guard none"), "{error}");
+    assert!(error.contains("--served must name all served controller versions"), "{error}");
+    assert!(error.contains("Add --served 2.17.0 if this is the only version, or --guard none"), "{error}");
     let error = webhooks(&["--controller-version", "2.17.0", "--served", "2.16.0"]).refusal(2);
-    assert!(error.contains("--served leaves 2.17.0 out, which is registered here"), "{error}");
+    assert!(error.contains("--served does not include 2.17.0, registered in this command"), "{error}");
     let printed = webhooks(&["--controller-version", "2.17.0", "--guard", "none"]).data();
     assert!(!printed.contains("ValidatingAdmissionPolicy"));
     let printed = webhooks(&["--controller-version", "2.17.0", "--served", "2.16.0,2.17.0"]).data();
@@ -37,7 +37,7 @@ fn unassigned_label_warns() {
         answer.stderr
     };
     let told = said(&["--served", "2.17.0"]);
-    assert!(told.starts_with("warning: no --default: ") && told.contains("Say --default 2.17.0,"), "{told}");
+    assert!(told.starts_with("warning: no --default: ") && told.contains("Add --default 2.17.0,"), "{told}");
     for more in
         [&["--served", "2.17.0", "--default", "2.17.0"][..], &["--guard", "none"], &["--served", "2.16.0,2.17.0"]]
     {
@@ -53,10 +53,7 @@ fn two_versions_never_share_a_server() {
         [&["--side-by-side", "2.16.0,2.17.0"][..], &["--controller-version", "2.17.0", "--served", "2.16.0,2.17.0"]]
     {
         let error = pointsman(&[&base, versions, &one].concat()).refusal(2);
-        assert!(
-            error.contains("each controller version has a server of its own: put {version} into --service"),
-            "{error}"
-        );
+        assert!(error.contains("each controller version has its own server: put {version} into --service"), "{error}");
     }
     let alone = ["--controller-version", "2.17.0", "--served", "2.17.0", "--default", "2.17.0"];
     pointsman(&[&base, &alone[..], &one].concat()).data();
@@ -70,10 +67,10 @@ fn documents_are_unique_and_consistent() {
     let shadow = |more: &[&str]| webhooks(&[&["--controller-version", "2.17.0", "--shadow"], more].concat());
     assert_eq!(shadow(&["2.16.0,2.16.0", "--guard", "none"]).data(), shadow(&["2.16.0", "--guard", "none"]).data());
     let error = shadow(&["2.17.0", "--guard", "none"]).refusal(2);
-    assert!(error.contains("--shadow 2.17.0: the server judges these objects"), "{error}");
+    assert!(error.contains("--shadow 2.17.0: this server enforces its rules for these objects"), "{error}");
     let error = shadow(&["2.16.0", "--served", "2.17.0"]).refusal(2);
     assert!(
-        error.contains("--served leaves 2.16.0 out, which is looked at here: the guard would refuse it"),
+        error.contains("--served does not include 2.16.0, audited in this command: the guard would refuse the label"),
         "{error}"
     );
 }
@@ -84,9 +81,13 @@ fn comments_stand_where_they_belong() {
     for document in printed.split("---\n") {
         let is_webhook =
             document.contains("kind: ValidatingWebhookConfiguration") || document.contains("kind: Mutating");
-        assert_eq!(document.contains("# Nothing of this kind is written unjudged"), is_webhook, "{document}");
+        assert_eq!(
+            document.contains("# While no replica answers, writes of this kind are refused"),
+            is_webhook,
+            "{document}"
+        );
         let is_policy = document.contains("kind: ValidatingAdmissionPolicy\n");
-        assert_eq!(document.contains("# The API server evaluates it by itself"), is_policy, "{document}");
+        assert_eq!(document.contains("# The API server evaluates the policy"), is_policy, "{document}");
     }
 }
 
@@ -110,7 +111,7 @@ fn printed_documents_pass_edited_fail() {
     let all = json(&answer.stdout);
     let changes: Vec<&str> =
         all["items"].as_array().unwrap().iter().map(|one| one["change"].as_str().unwrap()).collect();
-    assert_eq!(changes, ["webhooks[0].failurePolicy: Fail", "start it with --default-version"]);
+    assert_eq!(changes, ["webhooks[0].failurePolicy: Fail", "start the server with --default-version"]);
 }
 
 #[test]
@@ -130,24 +131,27 @@ fn unused_version_can_retire() {
         still.contains("materialize-environment/production: materialize.cloud/controller-version is still 2.16.0"),
         "{still}"
     );
-    assert!(still.ends_with("1 of 1 objects are labelled 2.16.0; nothing was written\n"), "{still}");
+    assert!(still.ends_with("1 of 1 objects have the label 2.16.0; no webhook was printed\n"), "{still}");
     let good = retire(&label("2.17.0"), &[]);
-    assert_eq!((good.code, good.stderr.as_str()), (0, "none of 1 objects is labelled 2.16.0\n"));
+    assert_eq!((good.code, good.stderr.as_str()), (0, "none of 1 objects has the label 2.16.0\n"));
     let steps: Vec<&str> = good.stdout.lines().filter(|line| line.starts_with("# Step")).collect();
     assert_eq!(steps.len(), 3, "{steps:?}");
-    assert!(steps[0].starts_with("# Step 1 of 3: kubectl apply. From there on objects without a label are 2.17.0's"));
+    assert!(
+        steps[0]
+            .starts_with("# Step 1 of 3: kubectl apply. After this step, objects without a label belong to 2.17.0;")
+    );
     assert!(steps[2].starts_with("# Step 3 of 3: kubectl delete. "), "{steps:?}");
     let last = retire(&label("2.17.0"), &["--step", "3"]).data();
     assert!(last.contains("name: pointsman-v2-16-0.materializes.materialize.cloud") && !last.contains('#'), "{last}");
-    assert!(retire(&label("2.17.0"), &["--step", "4"]).refusal(2).contains("there are steps 1 to 3"));
+    assert!(retire(&label("2.17.0"), &["--step", "4"]).refusal(2).contains("valid steps are 1 to 3"));
     // What was not looked at is not what is not there.
     for nothing in ["", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n"] {
         assert!(retire(nothing, &[]).refusal(1).starts_with("error: "), "{nothing}");
     }
     let none = retire("apiVersion: v1\nkind: List\nitems: []\n", &[]);
-    assert_eq!((none.code, none.stderr.as_str()), (0, "none of 0 objects is labelled 2.16.0\n"));
+    assert_eq!((none.code, none.stderr.as_str()), (0, "none of 0 objects has the label 2.16.0\n"));
     let warned = retire(&label("2.17.0"), &["--guard", "warn"]).stdout;
-    assert!(warned.contains("is warned, and is not kept from it") && warned.contains("judged by nobody"), "{warned}");
+    assert!(warned.contains("are warned, but not refused") && warned.contains("not validated"), "{warned}");
 }
 
 #[test]
@@ -157,10 +161,10 @@ fn an_operators_webhook_is_laid_over() {
                - {apiGroups: [elasticsearch.k8s.elastic.co], apiVersions: [v1], operations: [CREATE], resources: [elasticsearches]}\n";
     let args = ["webhooks", "overlay", "-", "--kind", "elasticsearch", "--side-by-side", "2.16.0,2.17.0"];
     let error = with_stdin(&args, own.as_bytes()).refusal(2);
-    assert!(error.contains("each version of the operator has a webhook of its own"), "{error}");
+    assert!(error.contains("each version of the operator has its own webhook"), "{error}");
     let laid = with_stdin(&[&args[..], &["--service", "elastic/webhook-{version}"]].concat(), own.as_bytes());
     assert_eq!(laid.code, 0, "{}", laid.stderr);
-    assert_eq!(laid.stderr, "elastic: delete it when what is printed is applied, and not before\n");
+    assert_eq!(laid.stderr, "elastic: delete this after you apply the printed configuration\n");
     for told in ["name: elastic-v2-16-0", "name: elastic-v2-17-0", "name: webhook-2-17-0", "path: /es"] {
         assert!(laid.stdout.contains(told), "{told}: {}", laid.stdout);
     }
@@ -181,7 +185,7 @@ fn invalid_service_names_are_refused() {
     let long = format!("2.17.0-{}", "x".repeat(50));
     let error = printed("ns/pointsman-{version}", &format!("2.16.0,{long}")).refusal(2);
     assert!(error.contains(&format!("--service, for {long}: ")) && error.contains("(68 characters)"), "{error}");
-    assert!(printed("n.s/p-{version}", "2.16.0").refusal(2).contains("write it as namespace/name"));
+    assert!(printed("n.s/p-{version}", "2.16.0").refusal(2).contains("write namespace/name"));
     printed("ns/p-{version}", &format!("2.16.0,{long}")).data();
     let args = ["crd", "--kind", "materialize", "--cert-manager", "a/b.c", "--service"];
     assert!(pointsman(&[&args[..], &["ns/p.q"]].concat()).refusal(2).contains("is no name of a Service"));
@@ -214,9 +218,9 @@ fn registration_names_default_owner() {
         let text = answer.stdout;
         let begins = text.lines().next().unwrap().to_owned();
         begins
-            .split("From there on objects without a label are ")
+            .split("After this step, objects without a label belong to ")
             .nth(1)
-            .map(|rest| rest.split('\'').next().unwrap().to_owned())
+            .map(|rest| rest.split(';').next().unwrap().to_owned())
     };
     let both = registered("2.16.0,2.17.0", &["--default", "2.16.0"]);
     // It goes, and one stays.
@@ -226,31 +230,31 @@ fn registration_names_default_owner() {
     let three = registered("2.16.0,2.17.0,2.18.0", &["--default", "2.16.0"]);
     let error = retire(&three, &["--served", "2.17.0,2.18.0"]).refusal(2);
     assert!(
-        error.contains("objects without a label are 2.16.0's: say with --default which version takes them"),
+        error.contains("objects without a label belong to 2.16.0: name their new version with --default"),
         "{error}"
     );
     let said = retire(&three, &["--served", "2.17.0,2.18.0", "--default", "2.18.0"]);
     assert_eq!(default_of(said).as_deref(), Some("2.18.0"));
     let error = retire(&three, &["--served", "2.17.0", "--default", "2.17.0"]).refusal(2);
-    assert!(error.contains("--served leaves 2.18.0 out, which is registered"), "{error}");
+    assert!(error.contains("--served does not include the registered version 2.18.0"), "{error}");
     // One that stays has them.
     let stays = registered("2.16.0,2.17.0,2.18.0", &["--default", "2.17.0"]);
     let error = retire(&stays, &["--served", "2.17.0,2.18.0", "--default", "2.18.0"]).refusal(2);
-    assert!(error.contains("--default 2.18.0: by what is registered objects without a label are 2.17.0's"), "{error}");
+    assert!(error.contains("--default 2.18.0: objects without a label belong to 2.17.0, which stays"), "{error}");
     assert_eq!(default_of(retire(&stays, &["--served", "2.17.0,2.18.0"])).as_deref(), Some("2.17.0"));
     // Nobody has.
     let nobody = registered("2.16.0,2.17.0", &[]);
     let error = retire(&nobody, &["--served", "2.17.0", "--default", "2.17.0"]).refusal(2);
-    assert!(error.contains("nothing that is registered sends objects without a label to anybody"), "{error}");
+    assert!(error.contains("no registered webhook receives objects without a label"), "{error}");
     assert_eq!(default_of(retire(&nobody, &["--served", "2.17.0"])), None);
     // Nobody can tell whose that server is.
     let unclear = both.replacen("name: pointsman-2-16-0\n", "name: another\n", 2);
     let error = retire(&unclear, &["--served", "2.17.0"]).refusal(2);
-    assert!(error.contains("cannot be told from what is registered"), "{error}");
+    assert!(error.contains("is not clear from the registered webhooks"), "{error}");
     // What is registered says nothing of objects.
     let args = ["webhooks", "retire", "2.16.0", "--kind", "materialize", "--served", "2.17.0"];
     let error = with_stdin(&[&args, &SERVER[..]].concat(), both.as_bytes()).refusal(1);
-    assert!(error.contains("so none of them says who has the label"), "{error}");
+    assert!(error.contains("so the label cannot be checked"), "{error}");
 }
 
 #[test]
@@ -275,7 +279,7 @@ fn unreadable_label_is_not_absent() {
 #[test]
 fn doctor_needs_input_for_success() {
     let doctor = |text: &str, more: &[&str]| with_stdin(&[&["webhooks", "doctor"], more].concat(), text.as_bytes());
-    assert!(doctor("", &[]).refusal(1).contains("no object in it"));
+    assert!(doctor("", &[]).refusal(1).contains("contains no object"));
     assert!(doctor("Error from server (Forbidden)\n", &[]).refusal(1).contains("not an object"));
     assert!(doctor("items: []\n", &[]).refusal(1).contains("no apiVersion"));
     let nothing = "apiVersion: v1\nkind: List\nitems: []\n";
@@ -294,7 +298,7 @@ fn doctor_needs_input_for_success() {
     assert!(!answer.stdout.contains('\u{1b}'), "{}", answer.stdout);
     // What is meant for now.
     let warns = webhooks(&["--side-by-side", "2.16.0,2.17.0", "--guard", "warn"]).data();
-    assert!(doctor(&warns, &[]).stdout.contains("it does Warn only"));
+    assert!(doctor(&warns, &[]).stdout.contains("the policy does Warn only"));
     assert_eq!(doctor(&warns, &["--enforcement", "warn"]).data(), "everything fits\n");
 }
 
@@ -312,9 +316,19 @@ fn server_is_compared_with_own_operator() {
     assert_eq!(doctor("8.1.0", "8.1.0,9.0.0", &["--default-version"]).data(), "everything fits\n");
     // One that is nobody's, or has a version in common with both, is compared with all.
     let nobody = doctor("2.18.0", "2.16.0,2.17.0", &[]);
-    assert_eq!((nobody.code, nobody.stdout.matches("nobody asks it").count()), (1, 2), "{}", nobody.stdout);
+    assert_eq!(
+        (nobody.code, nobody.stdout.matches("the server gets no requests").count()),
+        (1, 2),
+        "{}",
+        nobody.stdout
+    );
     let common = doctor("2.17.0", "2.16.0,2.17.0,9.0.0", &[]);
-    assert_eq!((common.code, common.stdout.matches("nobody asks it").count()), (1, 1), "{}", common.stdout);
+    assert_eq!(
+        (common.code, common.stdout.matches("the server gets no requests").count()),
+        (1, 1),
+        "{}",
+        common.stdout
+    );
 }
 
 #[test]
@@ -322,7 +336,7 @@ fn policy_keeps_promotion_state() {
     let policy = |more: &[&str]| pointsman(&[&["webhooks", "policy", "--kind"], more].concat());
     let printed = policy(&["materialize"]).data();
     assert_eq!(printed.matches("name: pointsman-promoting.materializes.materialize.cloud\n").count(), 2, "{printed}");
-    assert!(printed.contains("# Whoever writes in an older version need not know"), "{printed}");
+    assert!(printed.contains("# A client of an older version may not have"), "{printed}");
     let others = webhooks(&["--controller-version", "2.17.0", "--served", "2.17.0", "--default", "2.17.0"]).data();
     let (_directory, path) = file(&format!("{others}---\n{printed}"));
     assert_eq!(pointsman(&["webhooks", "doctor", "-f", &path]).data(), "everything fits\n");
@@ -333,7 +347,7 @@ fn policy_keeps_promotion_state() {
     let warns = json(&policy(&["materialize", "--guard", "warn", "-o", "json"]).data());
     assert_eq!(warns["items"][1]["spec"]["validationActions"], serde_json::json!(["Warn"]));
     let error = policy(&["elasticsearch"]).refusal(1);
-    assert!(error.contains("the definition of elasticsearch does not say how a status speaks of rollouts"), "{error}");
-    assert!(policy(&["materialize", "--guard", "none"]).refusal(2).contains("nothing to print"));
+    assert!(error.contains("the definition of elasticsearch has no rollout status"), "{error}");
+    assert!(policy(&["materialize", "--guard", "none"]).refusal(2).contains("there is no policy to print"));
     policy(&["materialise"]).refusal(2);
 }

@@ -28,7 +28,7 @@ pub(super) fn trust(
     }
     if String::from_utf8_lossy(&pem).contains("PRIVATE KEY--") {
         warn(&format!(
-            "{} holds a private key as well: it is left out, but nobody who prints this needs to read it",
+            "{} also contains a private key. The key is ignored; remove the key from this file",
             file.display()
         ));
     }

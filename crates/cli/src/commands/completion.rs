@@ -166,18 +166,18 @@ fi
 ";
 
 const EXAMPLES: &str = "\
-The shell asks the pointsman of its path, so that kinds and versions are those
-that are known where you are: the built-in ones, and those of --kinds.
+The shell calls pointsman from your PATH to complete the names of kinds and
+versions: the built-in ones, and those of --kinds.
 
 Examples:
   In this shell:
     source <(pointsman completion bash)
 
-  In every zsh from now on, with a directory that is in your fpath:
+  In every new zsh, in a directory of your fpath:
     pointsman completion zsh > _pointsman
 
-  In every fish:
+  In every new fish:
     pointsman completion fish > ~/.config/fish/completions/pointsman.fish
 
-  For `kubectl pointsman`, beside the program, in a directory of your PATH:
+  For `kubectl pointsman`, in the directory of pointsman in your PATH:
     ln -s pointsman kubectl_complete-pointsman";

@@ -80,7 +80,9 @@ pub(crate) fn run(args: &CrdArgs, remarks: AuthorityRemarks) -> anyhow::Result<E
     for (flag, given) in [("--storage", args.storage.is_some()), ("--served", !args.served.is_empty())] {
         if given && chosen.len() > 1 {
             let names: Vec<&str> = chosen.iter().map(|known| known.kind.name()).collect();
-            return Err(Usage(format!("{flag} is about one kind: choose with --kind {}", names.join("|"))).into());
+            return Err(
+                Usage(format!("{flag} applies to one kind: select the kind with --kind {}", names.join("|"))).into()
+            );
         }
     }
     let trust = trust(args.ca_file.as_deref(), args.cert_manager.as_ref(), remarks)?;
@@ -96,7 +98,7 @@ pub(crate) fn run(args: &CrdArgs, remarks: AuthorityRemarks) -> anyhow::Result<E
     for known in chosen {
         if options.rules == SchemaRules::Included {
             for field in rules_left_out(&known.kind) {
-                warn(&format!("the CRD has no rule for `immutable: {field}`: pointsman checks it, at /validate"));
+                warn(&format!("the CRD has no rule for `immutable: {field}`: pointsman checks the field in /validate"));
             }
         }
         values.extend(documents(&known.kind, &options, args)?);
@@ -121,8 +123,8 @@ fn documents(kind: &Kind, options: &CrdOptions, args: &CrdArgs) -> anyhow::Resul
     if options.conversion.is_none() && converts(kind) && !args.no_conversion {
         let versions: Vec<&str> = kind.versions().collect();
         return Err(Usage(format!(
-            "{} has {}: say where the API server finds the webhook that converts them, with --service \
-             NAMESPACE/NAME:PORT or --url, or leave the conversion out with --no-conversion",
+            "{} has {}: name the conversion webhook with --service NAMESPACE/NAME:PORT or --url, or omit the \
+                 conversion with --no-conversion",
             kind.kind(),
             versions.join(" and "),
         ))
@@ -155,19 +157,19 @@ fn serve_only(crd: &mut serde_json::Value, kind: &Kind, served: &[String]) -> Re
 
 const EXAMPLES: &str = "\
 Examples:
-  For a cluster where cert-manager looks after the certificate:
+  For a cluster where cert-manager issues the certificate:
     pointsman crd --service pointsman-system/pointsman:443 \\
       --cert-manager pointsman-system/pointsman
 
-  The same with an authority of your own, straight into the cluster:
+  The same with your own certificate authority, applied to the cluster:
     pointsman crd --service pointsman-system/pointsman --ca-file certs/ca.crt |
       kubectl apply -f -
 
-  Store the older version, so that the older controller can come back:
+  Store the older version, so that you can roll back to the older controller:
     pointsman crd --service pointsman-system/pointsman --ca-file certs/ca.crt \\
       --storage v1alpha1
 
-  Just the schemas, for a test or an editor:
+  Only the schemas, for a test or an editor:
     pointsman crd --no-conversion -o json
 
 Exit codes:

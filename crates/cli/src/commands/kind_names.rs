@@ -13,7 +13,8 @@ pub(crate) fn find<'k>(all: &'k [LoadedKind], name: &str) -> anyhow::Result<&'k 
         let known: Vec<&str> = all.iter().map(|known| known.kind.name()).collect();
         let every: Vec<String> = all.iter().flat_map(|known| known.kind.names()).collect();
         let meant = did_you_mean(&lower, every.iter().map(String::as_str));
-        Usage(format!("no kind {name:?}{meant}; known are {}. Others come from --kinds DIR", known.join(", "))).into()
+        Usage(format!("unknown kind {name:?}{meant}; known kinds: {}. Add others with --kinds DIR", known.join(", ")))
+            .into()
     })
 }
 

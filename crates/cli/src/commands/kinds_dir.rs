@@ -152,14 +152,14 @@ fn own(directories: &[PathBuf]) -> anyhow::Result<KnownDefinitions> {
             let (file, kind) = (file.display(), &known.kind);
             if is_same(other) {
                 anyhow::bail!(
-                    "{file}: {}.{} is defined in {} as well: remove one",
+                    "{file}: {}.{} is defined in {} as well: remove one file",
                     kind.kind(),
                     kind.group(),
                     other.source()
                 );
             }
             anyhow::bail!(
-                "{file}: {}.{} is called {:?} here, and so is {}.{} in {}: give one of them another `name:`",
+                "{file}: {}.{} has the name {:?}, and so has {}.{} in {}: give one of the two another `name:`",
                 kind.kind(),
                 kind.group(),
                 kind.name(),
@@ -181,7 +181,7 @@ pub(crate) fn kind_of<'w>(webhook: &'w Webhook, object: &InputObject) -> Result<
         let known: Vec<String> = kinds.iter().map(|kind| format!("{}.{}", kind.kind(), kind.group())).collect();
         let wanted_kind = format!("{}.{}", object.kind, object.group());
         format!(
-            "{}: no definition of {} {}{}; known are {}. Give the directory of its definition with --kinds",
+            "{}: no definition of {} {}{}; known kinds: {}. Add its directory with --kinds",
             object.label(),
             object.api_version,
             object.kind,
@@ -199,7 +199,7 @@ fn definition_in(file: &Path) -> anyhow::Result<Option<KnownDefinition>> {
     let ours = documents.iter().filter(|json| is_ours(json)).count();
     anyhow::ensure!(
         ours == 0 || documents.len() == 1,
-        "{}: a definition stands alone in its file: split this one",
+        "{}: a file holds exactly one definition: split this file",
         source.name
     );
     if ours == 0 {

@@ -56,5 +56,5 @@ Examples:
   Read a page:
     pointsman man convert | man -l -
 
-  Install them all, where `man` looks:
+  Install all pages in the path of `man`:
     pointsman man --directory ~/.local/share/man/man1";

@@ -79,10 +79,12 @@ fn known(given: &[(String, FactValue)], webhook: &Webhook) -> Result<KnownFacts,
         if !mutations.contains(&mutation.as_str()) {
             let meant = did_you_mean(mutation, mutations.iter().copied());
             let known = if mutations.is_empty() { "none".to_owned() } else { mutations.join(", ") };
-            return Err(Usage(format!("--fact {mutation}: no mutation is called so{meant}; known are {known}")));
+            return Err(Usage(format!(
+                "--fact {mutation}: no mutation has this name{meant}; known mutations: {known}"
+            )));
         }
         if given.iter().take(at).any(|(other, _)| other == mutation) {
-            return Err(Usage(format!("--fact {mutation}: is given twice: say it once")));
+            return Err(Usage(format!("--fact {mutation}: is given twice")));
         }
         facts.set(mutation, *is);
     }
@@ -101,7 +103,7 @@ fn patch(
         Ok(Some(Ok(mutated))) => Ok(mutated),
         Ok(Some(Err(unknown))) => {
             let mutation = &unknown.mutation;
-            Err(format!("{label}: {unknown}: say --fact {mutation}=true or --fact {mutation}=false"))
+            Err(format!("{label}: {unknown}: set --fact {mutation}=true or --fact {mutation}=false"))
         }
         Ok(None) => webhook.stamp(&object.text, old).map_err(|error| format!("{label}: {error}")),
         Err(error) => Err(format!("{label}: {error}")),
@@ -154,7 +156,7 @@ const EXAMPLE: &str = "pointsman mutate -f manifests/examples/v1alpha2.yaml";
 
 const EXAMPLES: &str = "\
 Examples:
-  What a new object is stamped with:
+  Stamp a new object:
     pointsman mutate -f manifests/examples/v1alpha2.yaml \\
       --controller-version 2.17.0 --default-version
 
@@ -162,11 +164,11 @@ Examples:
     pointsman mutate -f manifests/examples/v1alpha1.yaml \\
       --old manifests/examples/v1alpha1.yaml -o json
 
-  What a mutation makes of an object once its fact is true:
+  Apply a mutation whose fact is true:
     pointsman mutate --kinds manifests/examples/gardener --fact csi=true \\
       -f manifests/examples/gardener/kube-controller-manager.yaml
 
 Exit codes:
   0  printed
-  1  an object could not be read, or a fact was not said
+  1  an object could not be read, or the value of a fact is missing
   2  the flags are wrong";

@@ -47,7 +47,7 @@ impl RequestArgs {
     /// Reads all objects. `None` if some cannot be read, which is already reported.
     pub(crate) fn read(&self, example: &str) -> anyhow::Result<Option<Vec<OfflineRequest>>> {
         if self.old.as_deref() == Some(Path::new("-")) && self.files.read_stdin() {
-            let message = "--old -: stdin can be read once only, and the objects come from it";
+            let message = "--old -: stdin is already used for the objects";
             return Err(Usage(message.to_owned()).into());
         }
         let sources = self.files.read(example)?;
@@ -63,7 +63,7 @@ impl RequestArgs {
         });
         let requests: Vec<OfflineRequest> = requests.collect();
         if let Some(old) = old.first() {
-            let message = format!("--old: {} has no counterpart in what is written", old.label());
+            let message = format!("--old: {} has no matching new object", old.label());
             return Err(Usage(message).into());
         }
         Ok(Some(requests))

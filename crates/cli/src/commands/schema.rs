@@ -35,7 +35,7 @@ pub(crate) fn unknown(kind: &Kind, object: &InputObject) -> Vec<String> {
     let Some(schema) = schema_of(kind, object.version()) else { return Vec::new() };
     let fields = Value::read(&object.text).map(|value| unknown_fields(schema, &value));
     let fields = fields.unwrap_or_default().into_iter();
-    let removal = "API server takes it away, and kubectl refuses it";
+    let removal = "API server prunes the field, and kubectl refuses the object";
     fields
         .map(|UnknownField { path, meant }| match meant.is_empty() {
             true => format!("unknown field {path:?}: the {removal}"),

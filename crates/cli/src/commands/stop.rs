@@ -75,5 +75,5 @@ pub(crate) const INTERRUPTED: u8 = 130;
 
 /// The work was stopped by Ctrl-C or SIGTERM.
 #[derive(Debug, thiserror::Error)]
-#[error("stopped. Run the same command again to continue; what was done stays")]
+#[error("Stopped. Run the same command again to continue; completed steps stay")]
 pub(crate) struct Stopped;

@@ -87,7 +87,7 @@ impl Judged {
     fn verdict(&self) -> &'static str {
         match (&self.denial, self.judgement.unjudged) {
             (Some(_), _) => "denied",
-            (None, true) => "not judged: it is not an object of this controller version",
+            (None, true) => "not judged: the object belongs to another controller version",
             (None, false) => "allowed",
         }
     }
@@ -187,30 +187,30 @@ fn json(name: &str, operation: &str, judged: &Judged) -> JsonTree {
 const NOT_JUDGED: u8 = 3;
 
 /// An empty input is an error.
-const EMPTY: &str = "cannot check the input: it is a list without an object";
+const EMPTY: &str = "cannot check the input: the list contains no object";
 
 const EXAMPLE: &str = "pointsman validate -f manifests/examples/v1alpha2.yaml";
 
 const EXAMPLES: &str = "\
 Examples:
-  A creation, by the rules of every controller version:
+  Validate a new object with the rules of every controller version:
     pointsman validate -f manifests/examples/v1alpha2.yaml
 
-  An update, by the rules of one controller version:
+  Validate an update with the rules of one controller version:
     pointsman validate -f manifests/examples/v1alpha1.yaml \\
       --old manifests/examples/v1alpha1.yaml \\
       --controller-version 2.17.0 --default-version
 
-  What a stricter version would have said, without saying no:
+  Try a stricter version, and only report its denials:
     pointsman validate -f manifests/examples/v1alpha2.yaml \\
       --controller-version 2.18.0 --default-version --enforcement audit
 
-  What a version would say if objects of another one came to it:
+  Validate objects of another version, as if they moved to this version:
     pointsman validate -f manifests/examples/v1alpha2.yaml \\
       --controller-version 2.18.0 --served-versions 2.17.0,2.18.0 --as-flip
 
 Exit codes:
   0  all writes are allowed
-  1  one is denied, or could not be read
+  1  a write is denied, or could not be read
   2  the flags are wrong
-  3  none is denied, but one was not judged: another controller version's";
+  3  no write is denied, but one belongs to another controller version";

@@ -44,7 +44,7 @@ pub(crate) async fn replicas(cluster: &Cluster, place: &WebhookPlace) -> Result<
         Ok(service) => service,
         Err(CallError::Refused { code: 404, .. }) => {
             return Err(NoEndpoints::Missing(format!(
-                "there is no Service {namespace}/{name}: install pointsman first"
+                "Service {namespace}/{name} does not exist: install pointsman first"
             )));
         }
         Err(error) => return Err(error.into()),
@@ -62,7 +62,7 @@ pub(crate) async fn replicas(cluster: &Cluster, place: &WebhookPlace) -> Result<
     let slices = cluster.get(&format!("{path}?labelSelector=kubernetes.io%2Fservice-name%3D{name}")).await?;
     let found = ready(&slices, entry.get("name").and_then(Value::as_str).unwrap_or_default());
     if found.is_empty() {
-        return Err(NoEndpoints::Missing(format!("Service {namespace}/{name} has no endpoint that is ready")));
+        return Err(NoEndpoints::Missing(format!("Service {namespace}/{name} has no ready endpoint")));
     }
     Ok(found)
 }

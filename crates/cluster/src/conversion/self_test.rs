@@ -93,7 +93,8 @@ fn judge(probe: &Probe, answer: &Value) -> Result<(), String> {
     }
     if answer.pointer("/response/convertedObjects") != Some(&probe.converted) {
         return Err(format!(
-            "converts to {} otherwise than the definition here: compare its --kinds and pointsman --version with those here",
+            "converts to {} differently from the local definition: compare its --kinds and its pointsman \
+                 --version with the local ones",
             probe.to
         ));
     }
@@ -130,7 +131,7 @@ mod tests {
         assert_eq!(with("/response/uid", json!("w")), "answers w in /response/uid, not u");
         assert!(with("/kind", json!("AdmissionReview")).contains("in /kind"));
         assert!(with("/response/result/status", json!("Failure")).contains("no reason given"));
-        assert!(with("/response/convertedObjects", json!([])).contains("otherwise than the definition here"));
+        assert!(with("/response/convertedObjects", json!([])).contains("differently from the local definition"));
         assert!(judge(&probe, &json!("half")).unwrap_err().contains("nothing in /apiVersion"));
     }
 }

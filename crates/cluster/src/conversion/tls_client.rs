@@ -29,7 +29,7 @@ impl TlsClient {
     /// A client for this stanza.
     pub(crate) fn new(stanza: &ClientStanza) -> Result<Self, String> {
         let Some(pem) = &stanza.authorities else {
-            return Err("there is no authority yet to judge its certificate by: give --ca-file".to_owned());
+            return Err("cannot verify the certificate without an authority: add --ca-file".to_owned());
         };
         let (mut roots, mut left_out) = (RootCertStore::empty(), None);
         for certificate in CertificateDer::pem_slice_iter(pem) {
@@ -83,10 +83,10 @@ fn out_of_date(certificate: &CertificateDer<'_>) -> Option<String> {
 #[derive(Clone, Debug, thiserror::Error)]
 pub(crate) enum Unconnected {
     /// The host is up, and the port is closed.
-    #[error("cannot be reached from here: {0}. {ELSEWHERE}")]
+    #[error("unreachable from here: {0}. {ELSEWHERE}")]
     Refused(String),
     /// No route, or none from this machine.
-    #[error("cannot be reached from here: {0}. {ELSEWHERE}")]
+    #[error("unreachable from here: {0}. {ELSEWHERE}")]
     Unreached(String),
     /// The API server would not trust the server.
     #[error("TLS as {name}: {problem}")]

@@ -66,7 +66,8 @@ impl fmt::Display for DisableStep {
             Self::FinalCheck { version } => {
                 write!(
                     f,
-                    "point the conversion at an unreachable webhook and list all objects at {version}; restore it if the list fails"
+                    "point the conversion at an unreachable webhook and list all objects at {version}; restore \
+                         the conversion if the list fails"
                 )
             }
             Self::RemoveConversion => write!(f, "remove the conversion (strategy None)"),
@@ -134,15 +135,16 @@ pub enum DisableError {
     #[error(transparent)]
     Call(#[from] CallError),
     /// Data would be lost, or the conversion is foreign.
-    #[error("nothing was changed: {0}")]
+    #[error("the cluster is unchanged: {0}")]
     Refused(String),
     /// A change was made without taking effect.
-    #[error("{0}. What was done stays. Run the same command again to continue")]
+    #[error("{0}. Completed steps stay. Run the same command again to continue")]
     Stuck(String),
     /// Field managers would lose ownership that is recorded in a version to be removed.
     #[error(
-        "the conversion was left unchanged: field managers of {count} objects own fields in another version than {version}, \
-         and these entries cannot be translated. The first is {first}. What was done stays. Run the same command again to continue"
+        "the conversion is unchanged: field managers of {count} objects own fields in another version than \
+             {version}, and these entries cannot be translated. The first is {first}. Completed steps stay. Run the \
+             same command again to continue"
     )]
     Owned {
         /// The number of objects.

@@ -52,10 +52,10 @@ fn foreign_conversion(crd: &CrdState, ours: Option<&ClientStanza>) -> Option<Str
     let theirs = ClientStanza::of(crd.document()).filter(|_| crd.is_converted() && !leads_nowhere(crd))?;
     let same = ours.is_some_and(|ours| (&ours.place, &ours.path) == (&theirs.place, &theirs.path));
     (!same).then(|| {
-        let named = ours.map_or_else(|| "what was named".to_owned(), |ours| format!("{}{}", ours.place, ours.path));
+        let named = ours.map_or_else(|| "the given address".to_owned(), |ours| format!("{}{}", ours.place, ours.path));
         format!(
-            "{} is converted by {}{}, not by {named}: whoever runs that needs it. If it is the one that goes, name it with \
-             --service or --url",
+            "{} is converted by {}{}, not by {named}: another operator depends on this webhook. To remove the \
+                 webhook anyway, name it with --service or --url",
             crd.name(),
             theirs.place,
             theirs.path
@@ -71,15 +71,15 @@ fn remaining(crd: &CrdState, served: Option<&str>) -> Result<String, String> {
             true => Ok(served.to_owned()),
             false => {
                 let meant = did_you_mean(served, known.iter().copied());
-                Err(format!("{name} has no version {served}; it has {}{meant}", known.join(", ")))
+                Err(format!("{name} has no version {served}; known versions: {}{meant}", known.join(", ")))
             }
         };
     }
     match crd.served().as_slice() {
         [one] => Ok((*one).to_owned()),
         several => Err(format!(
-            "{name} serves {}: without a conversion they would be one another's objects with another label, and lose \
-             fields. --served {} serves that version alone; look first who uses the others",
+            "{name} serves {}: without a conversion, only apiVersion would change, and fields would be lost. \
+                 --served {} keeps only this version; first find the clients of the other versions",
             several.join(" and "),
             crd.storage()
         )),
@@ -96,7 +96,9 @@ fn other_than(crd: &CrdState, version: &str) -> Option<String> {
         true => format!("{name} may have objects stored as {}", stored.join(" and ")),
         false => format!("{name} stores {storage}, not {version}"),
     };
-    Some(format!("{what}: they would lose fields without a conversion. First: pointsman migrate {name} --to {version}"))
+    Some(format!(
+        "{what}: these objects would lose fields without a conversion. First: pointsman migrate {name} --to {version}"
+    ))
 }
 
 #[cfg(test)]
@@ -135,7 +137,7 @@ mod tests {
         let both = crd(&["v1", "v2"], "v1", &["v1"], us);
         assert!(refused(&both, None).contains("serves v1 and v2") && refused(&both, None).contains("--served v1"));
         assert!(refused(&both, Some("v2")).contains("stores v1, not v2"), "{}", refused(&both, Some("v2")));
-        assert!(refused(&both, Some("v3")).contains("has no version v3; it has v1, v2"));
+        assert!(refused(&both, Some("v3")).contains("has no version v3; known versions: v1, v2"));
         let mixed = crd(&["v1"], "v1", &["v2", "v1"], us);
         let message = refused(&mixed, None);
         assert!(

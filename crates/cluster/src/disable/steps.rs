@@ -87,10 +87,11 @@ async fn emergency(
     let storage = crd.storage();
     let Some(unread) = unreadable(cluster, crd, options.page, report).await else { return reason };
     format!(
-        "{reason}. Now that cannot be done, since nobody converts: {unread}. Nothing is lost yet. What is stored as {storage} \
-         can be read and written at {storage}; the rest needs its server: install pointsman again, in the same namespace \
-         and under the same name, and begin anew. Do not take the conversion away by hand: objects in another version \
-         would be relabelled, and lose fields. docs/uninstall.md has more (It is gone already)"
+        "{reason}. The conversion webhook is unreachable now, so this cannot be checked: {unread}. No data is lost. Objects \
+         stored as {storage} stay readable and writable at {storage}; the others need their server: install pointsman again, \
+         in the same namespace and under the same name, and run the command again. Do not remove the conversion by hand: \
+         only apiVersion of objects in another version would change, and fields would be lost. docs/uninstall.md has more \
+         (The server is removed already)"
     )
 }
 
@@ -222,7 +223,7 @@ impl DisableRun<'_> {
                 Err(error) => return Err(error.into()),
             }
         }
-        Err(DisableError::Stuck(format!("{} is changed by somebody else again and again", self.options.name)))
+        Err(DisableError::Stuck(format!("{} is being overwritten by another client continuously", self.options.name)))
     }
 
     fn leading_nowhere(&self, crd: &CrdState) -> Result<Vec<Value>, DisableError> {
@@ -252,7 +253,7 @@ impl DisableRun<'_> {
     }
 
     fn changed(&self) -> DisableError {
-        DisableError::Stuck(format!("{} was changed by somebody else meanwhile", self.options.name))
+        DisableError::Stuck(format!("{} was changed by another client in the meantime", self.options.name))
     }
 
     async fn delete(&self, document: &str, query: &str) -> Result<(), DisableError> {
@@ -298,8 +299,8 @@ impl DisableRun<'_> {
     async fn put_back(&self, error: CallError) -> DisableError {
         let reason = match error.code() {
             Some(500) => format!(
-                "an object is stored in another version, whatever storedVersions says: {}. Have all of them written, by \
-                 adding its version to status.storedVersions and pointsman migrate {} --to {}",
+                "an object is stored in another version than storedVersions lists: {}. Rewrite all objects: add \
+                     its version to status.storedVersions, then run pointsman migrate {} --to {}",
                 error.message(),
                 self.options.name,
                 self.planned.version
@@ -314,8 +315,10 @@ impl DisableRun<'_> {
         };
         let put = self.change("", &back).await;
         let after = match put {
-            Ok(_) => "the conversion is again what it was".to_owned(),
-            Err(error) => format!("and the conversion could not be put back ({error}): pointsman enable sets it"),
+            Ok(_) => "the original conversion is restored".to_owned(),
+            Err(error) => {
+                format!("and the conversion could not be restored ({error}): restore it with pointsman enable")
+            }
         };
         DisableError::Needed { reason, after }
     }

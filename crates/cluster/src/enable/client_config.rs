@@ -115,7 +115,7 @@ fn theirs(found: &Value, webhook: &Value) -> Option<String> {
     match owners.as_slice() {
         [MANAGER] => None,
         [] => Some(format!("webhook {name} leads to {place}")),
-        owners => Some(format!("webhook {name} leads to {place}, says {}", owners.join(" and "))),
+        owners => Some(format!("webhook {name} points to {place}, according to {}", owners.join(" and "))),
     }
 }
 
@@ -208,8 +208,11 @@ mod tests {
             found["metadata"]["managedFields"] = managers.iter().map(entry).collect();
             ClientConfigChange::of(&found, &service).unwrap().theirs
         };
-        assert_eq!(owned(&["flux", "helm"]), ["webhook a leads to https://h, says flux and helm"]);
-        assert_eq!(owned(&[MANAGER, "flux"]), [format!("webhook a leads to https://h, says {MANAGER} and flux")]);
+        assert_eq!(owned(&["flux", "helm"]), ["webhook a points to https://h, according to flux and helm"]);
+        assert_eq!(
+            owned(&[MANAGER, "flux"]),
+            [format!("webhook a points to https://h, according to {MANAGER} and flux")]
+        );
         assert_eq!(owned(&[]), ["webhook a leads to https://h"]);
         assert_eq!(owned(&[MANAGER]), [""; 0], "what we applied and patched is ours");
         assert_eq!(owned(&[MANAGER, MANAGER]), [""; 0]);

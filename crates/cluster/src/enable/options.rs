@@ -73,7 +73,7 @@ impl fmt::Display for EnableStep {
                 write!(f, "test every endpoint of {place} with the calls of an API server")
             }
             Self::Apply { document } => write!(f, "apply {document}"),
-            Self::Try { version } => write!(f, "read {version} and create a sample object there (dry run)"),
+            Self::Try { version } => write!(f, "read {version} and create a sample object in this version (dry run)"),
         }
     }
 }
@@ -168,12 +168,12 @@ pub enum EnableError {
     #[error("{0}")]
     Refused(String),
     /// An endpoint failed the test.
-    #[error("nothing was changed: {0}")]
+    #[error("the cluster is unchanged: {0}")]
     Untested(String),
     /// Another field manager owns these fields.
     #[error(
-        "nothing was changed: another field manager owns fields of {document} ({conflicts}). --force-conflicts takes ownership; \
-         applying the old manifest again undoes this"
+        "the cluster is unchanged: another field manager owns fields of {document} ({conflicts}). \
+             --force-conflicts takes ownership; to undo this, apply the old manifest again"
     )]
     Conflict {
         /// Kind and name.
@@ -183,7 +183,8 @@ pub enum EnableError {
     },
     /// Repeated conflicts with other writers of the CRD.
     #[error(
-        "{crd} was changed by another client {times} times during enable. Find the client with kubectl get --show-managed-fields, stop it, and run enable again"
+        "{crd} was changed by another client {times} times during enable. Find the client with kubectl get \
+             --show-managed-fields, stop the client, and run enable again"
     )]
     Changing {
         /// The CRD.

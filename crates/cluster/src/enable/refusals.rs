@@ -12,16 +12,16 @@ pub(super) fn refusal(found: &CrdState, wanted: &CrdState, repoint: bool) -> Opt
     let stored = missing(&found.stored_versions());
     if !stored.is_empty() {
         return Some(format!(
-            "{name} may have objects stored as {}, which the definition does not know: they could not be read any more. \
-             Add it to the definition, or migrate them first",
+            "{name} may have objects stored as {}, a version without definition: these objects would become \
+                 unreadable. Add the version to the definition, or migrate the objects first",
             stored.join(", ")
         ));
     }
     let served = missing(&found.served());
     if !served.is_empty() {
         return Some(format!(
-            "{name} serves {}, which the definition does not know: whoever uses it would be cut off. Add it to the \
-             definition, or stop serving it first",
+            "{name} serves {}, a version without definition: its clients would fail. Add the version to the \
+                 definition, or stop serving this version first",
             served.join(", ")
         ));
     }
@@ -30,8 +30,8 @@ pub(super) fn refusal(found: &CrdState, wanted: &CrdState, repoint: bool) -> Opt
     let same = (&theirs.place, &theirs.path) == (&ours.place, &ours.path);
     if found.is_converted() && !same && !repoint {
         return Some(format!(
-            "{name} is converted by {}{}: objects that it wrote may hold what only it understands. If that is meant, \
-             --repoint",
+            "{name} is converted by {}{}: its objects may contain data that only this webhook understands. To \
+                 replace the webhook anyway, use --repoint",
             theirs.place, theirs.path
         ));
     }

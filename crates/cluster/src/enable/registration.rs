@@ -93,14 +93,14 @@ impl Registering {
             match undone {
                 Ok(true) => {}
                 Ok(false) => {
-                    stays.push_str(&format!("; {} was changed by somebody else since, and stays", title(&one.ours)));
+                    stays.push_str(&format!("; {} was changed by another client since, and stays", title(&one.ours)));
                 }
-                Err(error) => stays.push_str(&format!("; {} could not be put back: {error}", title(&one.ours))),
+                Err(error) => stays.push_str(&format!("; {} could not be restored: {error}", title(&one.ours))),
             }
         }
         match (self.0.is_empty(), stays.is_empty()) {
             (true, _) => String::new(),
-            (false, true) => "; so is what was registered".to_owned(),
+            (false, true) => "; the webhook configurations are restored as well".to_owned(),
             (false, false) => stays,
         }
     }

@@ -44,7 +44,7 @@ pub async fn enable(
         if let Some(found) = &found
             && let Some(reason) = refusal(found, &target, options.repoint)
         {
-            return Err(EnableError::Refused(format!("nothing was changed: {reason}")));
+            return Err(EnableError::Refused(format!("the cluster is unchanged: {reason}")));
         }
         let steps = plan(&target, wanted, options);
         if planned != steps {
@@ -160,8 +160,8 @@ fn chosen<'o>(options: &'o EnableOptions, found: Option<&CrdState>) -> Result<&'
     let wanted = options.wanted.iter().find(|wanted| storage.is_none_or(|storage| wanted.storage == storage));
     wanted.ok_or_else(|| {
         EnableError::Refused(format!(
-            "nothing was changed: {} stores {}, which the definition does not know: its objects could not be read any \
-             more. Add it to the definition, or store another version first",
+            "the cluster is unchanged: {} stores {}, a version without definition: its objects would become \
+                 unreadable. Add the version to the definition, or store another version first",
             options.name,
             storage.unwrap_or_default()
         ))
@@ -295,7 +295,7 @@ async fn test(
     report: &mut dyn FnMut(EnableEvent),
 ) -> Result<Vec<String>, EnableError> {
     let Some(mut stanza) = ClientStanza::of(target.document()) else {
-        return Err(EnableError::Untested("the CRD says nothing of a webhook".to_owned()));
+        return Err(EnableError::Untested("the CRD has no webhook conversion".to_owned()));
     };
     if stanza.authorities.is_none() {
         // The authorities that cert-manager injected into the existing CRD.
@@ -350,19 +350,19 @@ async fn put_back(
     report: &mut dyn FnMut(EnableEvent),
 ) -> String {
     let Some(found) = found else {
-        return "the CRD was not there before, and stays: delete it, if nobody has made objects of it".to_owned();
+        return "the CRD is new and stays: delete the CRD if no object exists".to_owned();
     };
     if found.generation() == applied.generation() {
-        return "the CRD said so before, and stays as it is".to_owned();
+        return "the CRD had this conversion before, and stays unchanged".to_owned();
     }
     match undo(cluster, &found.path(), found.document(), applied.document(), &wanted.crd, MANAGER).await {
         Ok(true) => {
             report(EnableEvent::PutBack);
             let policies: Vec<String> = wanted.before.iter().map(title).collect();
             let also = if policies.is_empty() { String::new() } else { format!("; {} stay", policies.join(" and ")) };
-            format!("the CRD is again what it was{also}")
+            format!("the CRD is restored{also}")
         }
-        Ok(false) => "somebody else has changed the CRD since, so that it was not put back".to_owned(),
-        Err(error) => format!("and it could not be put back: {error}"),
+        Ok(false) => "another client has changed the CRD since, so the CRD was not restored".to_owned(),
+        Err(error) => format!("and the CRD could not be restored: {error}"),
     }
 }

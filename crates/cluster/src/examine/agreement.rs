@@ -30,10 +30,11 @@ pub(super) fn disagreements(all: &[TrustedServer]) -> Vec<RegisteredFinding> {
         let finding = RegisteredFinding {
             document: one.title.clone(),
             problem: format!(
-                "its caBundle has another authority than {}, and both lead to {}: one of them trusts no server",
+                "the caBundle has another authority than {}, and both lead to {}: one of the two trusts no server",
                 first.title, one.stanza.place
             ),
-            mend: "pointsman rotate-ca --ca-file FILE …, or webhooks --ca-file FILE, with one authority".to_owned(),
+            mend: "pointsman rotate-ca --ca-file FILE …, or webhooks --ca-file FILE, with the same authority"
+                .to_owned(),
         };
         if !findings.contains(&finding) {
             findings.push(finding);
@@ -95,7 +96,7 @@ mod tests {
             let problems = found(&[("s", &one), ("t", other), ("s", other)]);
             assert_eq!(problems.len(), 1, "{problems:?}");
             assert!(
-                problems[0].starts_with("Kind d2: its caBundle has another authority than Kind d0"),
+                problems[0].starts_with("Kind d2: the caBundle has another authority than Kind d0"),
                 "{problems:?}"
             );
             assert!(problems[0].contains("Service n/s:443"), "{problems:?}");

@@ -182,8 +182,12 @@ mod tests {
     fn file_with_bad_bundle_is_found() {
         let good = authority();
         assert_eq!(problems(&[converted(&good), configuration("pointsman-v", &good)]), [""; 0]);
-        for (bundle, words) in [("Cg==", "no PEM certificate"), ("", "no caBundle"), ("*", "not base64")] {
-            one(&[converted(bundle)], "CustomResourceDefinition ws.e.com: it");
+        for (bundle, words) in [
+            ("Cg==", "the caBundle holds no PEM certificate"),
+            ("", "has no caBundle"),
+            ("*", "the caBundle is not base64"),
+        ] {
+            one(&[converted(bundle)], &format!("CustomResourceDefinition ws.e.com: {words}"));
             one(&[converted(bundle)], words);
             one(&[configuration("pointsman-v", bundle)], words);
             // Another configuration for the same server.
@@ -203,7 +207,7 @@ mod tests {
 
     #[test]
     fn two_authorities_in_files_are_found() {
-        let words = "ValidatingWebhookConfiguration pointsman-v: its caBundle has another authority";
+        let words = "ValidatingWebhookConfiguration pointsman-v: the caBundle has another authority";
         one(&[converted(&authority()), configuration("pointsman-v", &authority())], words);
     }
 
@@ -229,6 +233,6 @@ mod tests {
         assert_eq!((examined.findings, examined.examined), (Vec::new(), 0));
         let mut broken = converted("");
         broken["spec"]["versions"] = json!([]);
-        one(&[broken], "no version that is stored");
+        one(&[broken], "no storage version");
     }
 }

@@ -96,17 +96,20 @@ async fn trusted(
     let found = match endpoints(cluster, &stanza.place).await {
         Ok(found) => found,
         Err(NoEndpoints::Missing(reason)) => {
-            return find(format!("{reason}: what it is for cannot be written"), "docs/running.md, First checks");
+            return find(
+                format!("{reason}: the objects of this webhook cannot be written"),
+                "docs/running.md, First checks",
+            );
         }
         Err(NoEndpoints::Call(error)) => {
-            unknown.insert(format!("who is behind {}: {error}", stanza.place));
+            unknown.insert(format!("cannot find the endpoints of {}: {error}", stanza.place));
             return;
         }
     };
     if stanza.authorities.is_none() {
         // The certificate may be from a public authority.
         unknown.insert(format!(
-            "what {} shows: without a caBundle the trust of the API server is not known here",
+            "cannot verify the certificate of {}: without a caBundle, the trust of the API server is unknown",
             stanza.place
         ));
         return;
@@ -119,16 +122,17 @@ async fn trusted(
         match client.connect(&endpoint).await {
             Ok(_) => {}
             Err(Unconnected::Unreached(reason)) => {
-                unknown.insert(format!("what {endpoint} shows: it cannot be reached from here ({reason})"));
+                unknown
+                    .insert(format!("cannot verify the certificate of {endpoint}: unreachable from here ({reason})"));
             }
             Err(error @ Unconnected::Refused(_)) => {
                 find(format!("{endpoint}: {error}"), "docs/running.md, First checks")
             }
             Err(error @ Unconnected::Untrusted { .. }) => {
-                find(format!("{endpoint}: the API server would not trust it: {error}"), ROTATE);
+                find(format!("{endpoint}: the API server would not trust the certificate: {error}"), ROTATE);
             }
         }
     }
 }
 
-const ROTATE: &str = "pointsman rotate-ca --ca-file FILE …, with the authority that it shows: docs/rotate.md";
+const ROTATE: &str = "pointsman rotate-ca --ca-file FILE …, with the authority of the certificate: docs/rotate.md";

@@ -122,8 +122,8 @@ mod tests {
         assert!(error_of(&crd(&["v3"], "v2", &["v2"]), "v2").contains("stored as v2"));
         assert!(error_of(&crd(&["v3"], "v3", &["v1", "v3"]), "v1").contains("stored as v1"));
         let around = crd(&["v1", "v3"], "v3", &["v3"]);
-        assert!(error_of(&around, "v2").contains("the way from v3 to v1 leads through v2"));
+        assert!(error_of(&around, "v2").contains("the path from v3 to v1 includes v2"));
         assert_eq!(error_of(&crd(&["v2", "v3"], "v3", &["v3"]), "v1"), "");
-        assert!(error_of(&crd(&["v3"], "v1", &["v1"]), "v2").contains("the way from v1 to v3 leads through v2"));
+        assert!(error_of(&crd(&["v3"], "v1", &["v1"]), "v2").contains("the path from v1 to v3 includes v2"));
     }
 }

@@ -220,7 +220,7 @@ pub enum MigrateError {
     #[error(transparent)]
     Call(#[from] CallError),
     /// The version does not exist.
-    #[error("{crd} has no version {version}; it has {known}")]
+    #[error("{crd} has no version {version}; known versions: {known}")]
     NoVersion {
         /// The CRD.
         crd: String,
@@ -230,7 +230,7 @@ pub enum MigrateError {
         known: String,
     },
     /// The version is not served, so objects cannot be read and written in it.
-    #[error("{crd} does not serve {version}: serve it while objects are rewritten")]
+    #[error("{crd} does not serve {version}: serve this version during the migration")]
     NotServed {
         /// The CRD.
         crd: String,
@@ -239,8 +239,8 @@ pub enum MigrateError {
     },
     /// No conversion webhook is set.
     #[error(
-        "{crd} has {stored} stored and no webhook that converts: rewriting would only put another version on objects, \
-         and fields would be lost. Enable the conversion first: pointsman enable"
+        "{crd} has {stored} stored and no conversion webhook: a rewrite would only change apiVersion, and \
+             fields would be lost. Enable the conversion first: pointsman enable"
     )]
     NotConverted {
         /// The CRD.
@@ -258,8 +258,7 @@ pub enum MigrateError {
     },
     /// The version to forget is still served.
     #[error(
-        "nothing was changed: {crd} serves {version}: whoever reads it there would miss what is kept for it. First: \
-         pointsman disable, or pointsman crd --served"
+        "the cluster is unchanged: {crd} serves {version}: its clients would lose the kept values of this version. First run pointsman disable, or pointsman crd --served"
     )]
     Served {
         /// The CRD.
@@ -269,8 +268,8 @@ pub enum MigrateError {
     },
     /// The version to forget may still be stored.
     #[error(
-        "nothing was changed: {crd} may have objects stored as {version}, and going back to it takes what is kept for it. \
-         First: pointsman migrate {crd}"
+        "the cluster is unchanged: {crd} may have objects stored as {version}, and a downgrade needs the kept \
+             values of this version. First run pointsman migrate {crd}"
     )]
     Stored {
         /// The CRD.
@@ -280,8 +279,8 @@ pub enum MigrateError {
     },
     /// Another used version is converted through the one to forget.
     #[error(
-        "nothing was changed: the way from {storage} to {behind} leads through {version}, and {behind} is still served or \
-         stored. First let go of {behind} as well"
+        "the cluster is unchanged: the path from {storage} to {behind} includes {version}, and {behind} is \
+             still served or stored. First remove {behind} as well"
     )]
     OnTheWay {
         /// The version.
@@ -293,9 +292,9 @@ pub enum MigrateError {
     },
     /// A required policy differs.
     #[error(
-        "nothing is stored in another version yet: somebody else says otherwise of {document} ({conflicts}). It is to be \
-         as pointsman crd prints it: delete it, or apply what is printed with kubectl apply --server-side \
-         --force-conflicts"
+        "no object is stored in another version yet: another field manager owns fields of {document} \
+             ({conflicts}). Delete the document, or run kubectl apply --server-side --force-conflicts with the \
+             output of pointsman crd"
     )]
     Policy {
         /// Kind and name.
@@ -305,8 +304,8 @@ pub enum MigrateError {
     },
     /// The CRD was changed during the migration.
     #[error(
-        "{crd} was changed, or made again, by somebody else while objects were rewritten: nothing was written after that, \
-         and storedVersions was left as it is. Look at what it is now, and run this again"
+        "{crd} was changed or recreated by another client during the migration: the migration stopped, and \
+             storedVersions is unchanged. Check the CRD, then run this command again"
     )]
     Changed {
         /// The CRD.
@@ -314,7 +313,8 @@ pub enum MigrateError {
     },
     /// Consecutive writes fail.
     #[error(
-        "the last {count} writes failed, the last one with: {last}. Nothing is lost; mend that, and run this again"
+        "the last {count} writes failed, the last one with: {last}. No data is lost. Fix the cause, then run \
+             this command again"
     )]
     AllFail {
         /// The number of consecutive failures.
@@ -324,8 +324,8 @@ pub enum MigrateError {
     },
     /// Other clients write objects faster than the migration.
     #[error(
-        "objects of {crd} were not as they should be after all were looked at {rounds} times: who writes them, and through \
-         which API server?"
+        "objects of {crd} still had the wrong version after {rounds} rounds: find the client and the API server \
+             that write these objects"
     )]
     NeverEnds {
         /// The CRD.

@@ -119,7 +119,9 @@ impl Delegation<'_> {
             }
             if began.elapsed() > BEGINS_WITHIN && !self.is_running().await {
                 let seconds = BEGINS_WITHIN.as_secs();
-                return Ok(Some(format!("it was not begun within {seconds} s: does its controller run?")));
+                return Ok(Some(format!(
+                    "the migration was not started within {seconds} s: check that the migration controller runs"
+                )));
             }
             sleep(OFTEN).await;
         }
@@ -138,7 +140,9 @@ impl Delegation<'_> {
         }
         let now = match self.cluster.get(&self.path).await {
             Ok(now) => now,
-            Err(error) if error.code() == Some(404) => return Ok(Some(Some("somebody has deleted it".to_owned()))),
+            Err(error) if error.code() == Some(404) => {
+                return Ok(Some(Some("another client deleted the migration".to_owned())));
+            }
             Err(error) => return Err(error.into()),
         };
         Ok(match (has(&now, "Succeeded"), has(&now, "Failed")) {
@@ -182,7 +186,7 @@ fn has(migration: &Value, kind: &str) -> bool {
 fn message(migration: &Value) -> String {
     let failed = conditions(migration).find(|condition| is(condition, "Failed"));
     let message = failed.and_then(|condition| condition.get("message")?.as_str());
-    message.filter(|text| !text.is_empty()).unwrap_or("it failed, and says no more").to_owned()
+    message.filter(|text| !text.is_empty()).unwrap_or("the migration failed without a reason").to_owned()
 }
 
 const GROUP: &str = "storagemigration.k8s.io";
@@ -209,6 +213,6 @@ mod tests {
         assert!(has(&with("Succeeded", "True", ""), "Succeeded"));
         assert!(!has(&with("Succeeded", "False", ""), "Succeeded") && !has(&json!({}), "Running"));
         assert_eq!(message(&with("Failed", "True", "ws \"a\" is frozen")), "ws \"a\" is frozen");
-        assert_eq!(message(&json!({})), "it failed, and says no more");
+        assert_eq!(message(&json!({})), "the migration failed without a reason");
     }
 }

@@ -159,4 +159,4 @@ fn seen_as(uid: &str, version: &str) -> String {
 
 /// `/mutate` restores an annotation for clients that cannot see its content.
 const PUT_BACK: &str =
-    "an admission webhook puts it back: take /mutate away first, as pointsman disable --admission does";
+    "an admission webhook restores the annotation: first remove /mutate with pointsman disable --admission";

@@ -47,7 +47,7 @@ impl ControllerLeases {
             let path = format!("/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases/{name}");
             let why = match cluster.find(&path).await? {
                 Some(lease) => self.not_held(&path, &lease, clock),
-                None => Some("is not there".to_owned()),
+                None => Some("does not exist".to_owned()),
             };
             if let Some(why) = why.filter(|_| shut.is_none()) {
                 shut = Some(format!("controller {version} does not run: Lease {namespace}/{name} {why}"));
@@ -62,7 +62,7 @@ impl ControllerLeases {
     fn not_held(&mut self, path: &str, lease: &Value, clock: RolloutClock) -> Option<String> {
         let text = |path: &str| lease.pointer(path).and_then(Value::as_str).unwrap_or_default();
         if text("/spec/holderIdentity").is_empty() {
-            return Some("is held by nobody".to_owned());
+            return Some("has no holder".to_owned());
         }
         let version = text("/metadata/resourceVersion");
         let duration = lease.pointer("/spec/leaseDurationSeconds").and_then(Value::as_u64).unwrap_or(DURATION);

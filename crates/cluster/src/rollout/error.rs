@@ -12,7 +12,7 @@ pub enum RolloutError {
     #[error(transparent)]
     Call(#[from] CallError),
     /// The fleet is not served in the version that the definition requires.
-    #[error("{crd} does not serve {version}, by which the definition looks at objects: it serves {}", served.join(", "))]
+    #[error("{crd} does not serve {version}, the version of the definition; served versions: {}", served.join(", "))]
     NotServed {
         /// The CRD.
         crd: String,
@@ -25,7 +25,7 @@ pub enum RolloutError {
     #[error(transparent)]
     Bad(#[from] BadRollout),
     /// The StagedRollout does not exist.
-    #[error("there is no rollout {name} in this cluster{meant}")]
+    #[error("rollout {name} does not exist in this cluster{meant}")]
     NoRollout {
         /// The requested name.
         name: String,
@@ -33,7 +33,7 @@ pub enum RolloutError {
         meant: String,
     },
     /// The CRD of StagedRollouts is not installed.
-    #[error("this cluster does not know StagedRollouts")]
+    #[error("this cluster has no CRD of StagedRollouts")]
     NoRollouts,
     /// Another process runs it.
     #[error("rollout {name} is run by {by}")]
@@ -44,7 +44,7 @@ pub enum RolloutError {
         by: String,
     },
     /// Another process has taken over.
-    #[error("lost rollout {name} to {to}: nothing more was written here")]
+    #[error("lost rollout {name} to {to}: this runner wrote no more objects")]
     Lost {
         /// The StagedRollout.
         name: String,
@@ -52,10 +52,10 @@ pub enum RolloutError {
         to: String,
     },
     /// Conflicts with other writers in every attempt.
-    #[error("rollout {0} was changed by others each time it was to be written: try again")]
+    #[error("rollout {0} was changed by other clients at each attempt to write: try again")]
     Raced(String),
     /// It has not finished.
-    #[error("rollout {name} is {phase}: what it has left on objects is needed until it is over")]
+    #[error("rollout {name} is {phase}: its annotations are needed until its end")]
     NotOver {
         /// The StagedRollout.
         name: String,
@@ -82,7 +82,7 @@ impl RolloutError {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::NoRollouts => Some("pointsman rollout crd | kubectl apply -f -"),
-            Self::NoRollout { .. } => Some("pointsman rollout list shows those that there are"),
+            Self::NoRollout { .. } => Some("list the rollouts: pointsman rollout list"),
             Self::Call(error) => error.hint(),
             _ => None,
         }

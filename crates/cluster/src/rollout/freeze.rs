@@ -42,7 +42,7 @@ fn unmatched(rollout: &Rollout, served: &[ServedResource]) -> Vec<String> {
                 Some(format!("freeze: this cluster has no {name}{hint}"))
             }
             Some((_, false)) if frozen.in_namespaces => {
-                Some(format!("freeze: {name} are in no namespace: leave out `namespaces` to freeze them"))
+                Some(format!("freeze: {name} are cluster-scoped: remove `namespaces` to freeze this resource"))
             }
             Some(_) => None,
         }
@@ -146,7 +146,7 @@ mod tests {
                 "this cluster has no deploymets.apps, did you mean \"deployments.apps\"?",
             ),
             ("{resources: [helmreleases.example.com]}", "freeze: this cluster has no helmreleases.example.com"),
-            ("{resources: [nodes], namespaces: [a]}", "freeze: nodes are in no namespace: leave out `namespaces`"),
+            ("{resources: [nodes], namespaces: [a]}", "freeze: nodes are cluster-scoped: remove `namespaces`"),
         ] {
             let message = unmatched(&rollout(freeze), &served).join("; ");
             assert!(

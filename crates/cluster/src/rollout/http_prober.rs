@@ -51,4 +51,4 @@ async fn probe(client: &WebClient, prometheus: Option<&HttpAddress>, kind: &Prob
 }
 
 /// The hint for the operator.
-const UNKNOWN: &str = "nobody says where Prometheus is: give --prometheus URL, or set POINTSMAN_PROMETHEUS";
+const UNKNOWN: &str = "no Prometheus is configured: use --prometheus URL, or set POINTSMAN_PROMETHEUS";

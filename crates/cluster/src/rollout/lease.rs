@@ -84,7 +84,7 @@ impl RolloutLease {
         let found = match cluster.get(&one).await {
             Ok(found) => found,
             Err(error) if error.code() == Some(404) => {
-                self.was_lost("whoever has deleted its Lease")?;
+                self.was_lost("the client that deleted its Lease")?;
                 return self.make(cluster, before).await;
             }
             Err(error) => return Err(error.into()),
@@ -95,7 +95,7 @@ impl RolloutLease {
         let is_alive = self.seen.as_ref().is_some_and(|(seen, _)| *seen != version);
         if by != self.holder {
             // Even if it was released since: earlier plans are stale.
-            self.was_lost(if by.is_empty() { "somebody else, who is through" } else { &by })?;
+            self.was_lost(if by.is_empty() { "another runner, which has finished" } else { &by })?;
         }
         if by != self.holder && !by.is_empty() && !self.has_expired(version, lasts) {
             return Ok(LeaseState::By { holder: by, is_alive });
@@ -159,7 +159,7 @@ impl RolloutLease {
             }
             // A conflict: the next read shows the holder.
             Err(error) if error.code() == Some(409) => {
-                Ok(LeaseState::By { holder: "somebody else".to_owned(), is_alive: false })
+                Ok(LeaseState::By { holder: "another runner".to_owned(), is_alive: false })
             }
             Err(error) => Err(error.into()),
         }
@@ -264,7 +264,7 @@ mod tests {
         let mut lease = RolloutLease::new("a", "default", "me", RolloutClock::start());
         lease.renewed = Some(Since::now());
         let again = against(&server, async |cluster| lease.hold(cluster).await);
-        assert!(matches!(again, Err(RolloutError::Lost { .. })), "somebody has deleted it");
+        assert!(matches!(again, Err(RolloutError::Lost { .. })), "deleted by another client");
     }
 
     #[test]

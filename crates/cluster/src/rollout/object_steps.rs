@@ -33,7 +33,7 @@ pub(super) async fn write_object(
             Ok(elsewhere.write(of, write, &options).await)
         }
         // Steps only delete there.
-        _ => Ok(WriteOutcome::Refused(format!("nothing is {} elsewhere", write.message()))),
+        _ => Ok(WriteOutcome::Refused(format!("{}: a step can only delete objects of another cluster", write.title()))),
     }
 }
 
@@ -96,7 +96,7 @@ fn kept(write: &ObjectWrite, patch: &Value, now: &Value) -> WriteOutcome {
     let is_seen = patch.as_array().is_some_and(|all| all.iter().all(is_of_metadata));
     match is_patched(patch, now) {
         Some(false) if is_seen => WriteOutcome::NotYet(format!(
-            "{} was written, and is not as it was to be: a policy or a webhook undoes it in the same write",
+            "{} was written with another result than expected: a policy or a webhook changes the same write",
             write.title()
         )),
         _ => WriteOutcome::Written(Box::default()),
@@ -117,7 +117,7 @@ pub(super) async fn try_made(cluster: &Cluster, write: &ObjectWrite) -> Result<O
     let Ok(all) = place_of(cluster, write).await else { return Ok(None) };
     match cluster.post(&format!("{all}?fieldManager={ROLLOUT_MANAGER}&dryRun=All"), object).await {
         Ok(now) => {
-            let refused = |why| WriteOutcome::Refused(format!("{} {why}: nothing was made", write.title()));
+            let refused = |why| WriteOutcome::Refused(format!("{} {why}: no object was created", write.title()));
             Ok(write.call.unkept(&now).map(refused))
         }
         Err(error) if is_of_no_dry_run(&error.message()) => Ok(None),
@@ -148,8 +148,8 @@ async fn made(
 async fn taken_away(cluster: &Cluster, one: &str, now: &Value) -> String {
     let uid = now.pointer("/metadata/uid").and_then(Value::as_str).unwrap_or_default();
     match cluster.delete_with(one, &delete_options(uid, None, Propagation::Background)).await {
-        Ok(()) => "it was deleted again".to_owned(),
-        Err(error) => format!("it is there, and has to be deleted: {error}"),
+        Ok(()) => "the object was deleted again".to_owned(),
+        Err(error) => format!("cannot delete the object: {error}"),
     }
 }
 
@@ -253,7 +253,7 @@ pub(super) async fn replaces(
     let source = cluster.find(&format!("{}/{name}", lookup_path(cluster, lookup).await?)).await?;
     let is_it = |source: &Value| source.pointer("/metadata/uid").and_then(Value::as_str) == Some(uid);
     let Some(source) = source.filter(is_it) else {
-        answers.became(lookup, ConversionOutcome::Waits(format!("{} {name} is gone", lookup.plural)));
+        answers.became(lookup, ConversionOutcome::Waits(format!("{} {name} is deleted", lookup.plural)));
         return Ok(());
     };
     let mut known = Vec::new();
@@ -263,7 +263,7 @@ pub(super) async fn replaces(
             None => {
                 let secret = fact.secret.as_deref().unwrap_or_default();
                 let place = lookup.namespace.as_deref().unwrap_or_default();
-                let why = format!("there is no secret {place}/{secret}, which has to say what {} is", fact.name);
+                let why = format!("secret {place}/{secret} with the value of {} does not exist", fact.name);
                 answers.became(lookup, ConversionOutcome::Waits(why));
                 return Ok(());
             }
@@ -359,7 +359,7 @@ async fn namespaced(cluster: &Cluster) -> Result<Result<Vec<(String, String)>, S
                 // A version of an unavailable server may be listed without resources. Source: `k8s.io/api
                 // apidiscovery/v2/types.go`, `DiscoveryFreshness`.
                 if version.get("freshness").and_then(Value::as_str).is_some_and(|fresh| fresh != "Current") {
-                    return Ok(Err(format!("{name}/{of} is not served now: what belongs to it there is not known")));
+                    return Ok(Err(format!("{name}/{of} is not served now: its dependents are unknown")));
                 }
                 let place = if name.is_empty() { format!("/api/{of}") } else { format!("/apis/{name}/{of}") };
                 for resource in version.get("resources").and_then(Value::as_array).into_iter().flatten() {

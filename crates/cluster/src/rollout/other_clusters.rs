@@ -40,7 +40,7 @@ impl OtherClusters {
         let path = format!("/api/v1/namespaces/{}/secrets/{}", of.namespace, of.secret);
         let Some(secret) = in_time(own.find(&path)).await? else {
             return Err(format!(
-                "there is no secret {}/{}, which has to say how it is reached",
+                "secret {}/{} with the kubeconfig of the other cluster does not exist",
                 of.namespace, of.secret
             ));
         };
@@ -51,9 +51,9 @@ impl OtherClusters {
         }
         let data = secret.get("data").and_then(|data| data.get(&of.key)).and_then(Value::as_str);
         let wrong = |why: &str| format!("secret {}/{}: {}: {why}", of.namespace, of.secret, of.key);
-        let data = data.ok_or_else(|| wrong("there is no such key"))?;
+        let data = data.ok_or_else(|| wrong("the Secret has no such key"))?;
         let text = STANDARD.decode(data).ok().and_then(|bytes| String::from_utf8(bytes).ok());
-        let text = text.ok_or_else(|| wrong("it is no text"))?;
+        let text = text.ok_or_else(|| wrong("the value is not UTF-8 text"))?;
         let cluster = connect_by_text(&text).await.map_err(|why| wrong(&why))?.heeding();
         self.lock().insert(of.clone(), (version.to_owned(), cluster.clone()));
         Ok(cluster)
@@ -81,7 +81,7 @@ pub(super) fn late() -> String {
 /// The error, with a remedy for missing permissions.
 pub(super) fn error_text(error: &CallError) -> String {
     match error.code() {
-        Some(401) => format!("{error}: its credentials are dead: put others into the Secret"),
+        Some(401) => format!("{error}: its credentials have expired: put new credentials into the Secret"),
         _ if error.is_of_missing_rights() => format!("{error}: {RIGHTS}"),
         _ => error.to_string(),
     }

@@ -95,14 +95,17 @@ impl UnacknowledgedWrite {
 
     /// The message about it.
     pub(super) fn message(&self) -> String {
-        let (outcome, landed) = match self.effect {
-            Effect::Made(_) => ("was asked for, and nobody has said whether it is made", "it is there"),
-            Effect::Changed { .. } => ("was to be changed, and nobody has said whether it is", "that is seen"),
-            Effect::Deleted { .. } => ("was to be deleted, and nobody has said whether it is", "it is gone"),
-            Effect::Unseen => ("was to be written, and nobody has said whether it is", "that is over"),
-        };
         let (title, sure) = (&self.title, &self.sure);
-        format!("{title} {outcome}: nothing is done before {landed}, or cannot come any more, at {sure}")
+        let (write, landed) = match self.effect {
+            Effect::Made(_) => ("creation", format!("{title} exists")),
+            Effect::Changed { .. } => ("change", "the change is observed".to_owned()),
+            Effect::Deleted { .. } => ("deletion", format!("{title} is deleted")),
+            Effect::Unseen => ("write", "the write is over".to_owned()),
+        };
+        format!(
+            "{title}: the {write} was requested, and its result is unknown; the rollout waits until {landed}, or until \
+             the request cannot succeed any more, at {sure}"
+        )
     }
 
     /// True if no API server processes it any more.

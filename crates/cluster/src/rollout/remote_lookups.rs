@@ -87,7 +87,7 @@ impl RemoteLookups {
         for (lookup, id) in lookups.iter().zip(&ids) {
             match self.results_by_id.get(id) {
                 Some(results_by_id) => answers.again(lookup, &results_by_id.answers),
-                None => answers.cannot_read(lookup, "there is no answer yet".to_owned()),
+                None => answers.cannot_read(lookup, "no response yet".to_owned()),
             }
         }
     }
@@ -122,7 +122,7 @@ impl RemoteLookups {
             let _place = room.acquire().await;
             let mut answers = LookupResults::default();
             let finished = timeout(WHOLE, perform(&own, &clusters, &lookup, &mut answers)).await;
-            let late = || Err(format!("not all of it was read within {} s", WHOLE.as_secs()));
+            let late = || Err(format!("the read was incomplete after {} s", WHOLE.as_secs()));
             if let Err(why) = finished.unwrap_or_else(|_| late()) {
                 answers = LookupResults::default();
                 answers.cannot_read(&lookup, why);

@@ -145,7 +145,7 @@ pub(super) async fn try_successor(
 }
 
 fn nothing_deleted(why: &str) -> String {
-    format!("what is to be made in its place is refused, so that nothing was deleted: {why}")
+    format!("the replacement is refused, so the old object was not deleted: {why}")
 }
 
 /// True for a quota error that disappears with the deletion of the old object. Source: `kubernetes

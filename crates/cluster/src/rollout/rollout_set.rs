@@ -219,7 +219,7 @@ mod tests {
             rollouts.forget("b");
             assert_eq!(rollouts.is_to_run(&rollout), again, "{rollout}");
             rollouts.forget("a");
-            assert!(rollouts.is_to_run(&rollout), "somebody else had it");
+            assert!(rollouts.is_to_run(&rollout), "another runner had it");
         }
     }
 }

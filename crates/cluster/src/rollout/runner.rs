@@ -938,7 +938,7 @@ impl<'r> RolloutRunner<'r> {
             }
             Some(why) => {
                 self.keeps_annotations = Some(false);
-                let then = "`pointsman rollout undo` will not know that it was moved";
+                let then = "`pointsman rollout undo` cannot detect the move";
                 (self.report)(RolloutEvent::Noted(format!("{}: {why}: {then}", one.title())));
             }
             None if one.notes() => self.keeps_annotations = self.keeps_annotations.or(Some(true)),
@@ -981,8 +981,8 @@ impl<'r> RolloutRunner<'r> {
         if let WriteOutcome::Written(answer) = write(self.cluster, fleet, &one, WriteMode::Try).await? {
             self.hold_protection_checked = true;
             if FleetObject::of(&answer, rollout).is_some_and(|object| object.version() == Some(rollout.to())) {
-                let why = "is held, and others can move it all the same: /mutate of pointsman serve is not registered for \
-                           it, or a server answers that is older than holds";
+                let why = "is held, but other clients can still move the object: /mutate is not registered for the \
+                     object, or an older server without holds responds";
                 (self.report)(RolloutEvent::Noted(format!("{} {why}", one.title())));
             }
         }

@@ -146,13 +146,13 @@ pub(super) fn refused_alone(error: CallError) -> Result<WriteOutcome, CallError>
 /// plugin/pkg/admission/gc/gc_admission.go`, `Validate`.
 fn guarded(message: String) -> String {
     let takes = if message.contains("cannot set an ownerRef on a resource you can't delete") {
-        "`delete` of what is handed over"
+        "`delete` of a transferred dependent"
     } else if message.contains("a resource you can't set finalizers on") {
         "`update` of `finalizers` of its owners"
     } else {
         return message;
     };
-    format!("{message}: that takes {takes}; pointsman rollout rights --guarded-owners prints the role")
+    format!("{message}: this needs {takes}; pointsman rollout rights --guarded-owners prints the role")
 }
 
 #[cfg(test)]

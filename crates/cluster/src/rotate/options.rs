@@ -51,10 +51,10 @@ pub enum RotateStep {
 impl fmt::Display for RotateStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Publish(one) => write!(f, "trust the new authority beside the old one in {}", one.document),
+            Self::Publish(one) => write!(f, "trust the new authority in addition to the old one in {}", one.document),
             Self::Prove(wait) => {
-                write!(f, "ask every endpoint for a certificate of the new authority")?;
-                if wait.is_zero() { Ok(()) } else { write!(f, ", and wait for it for up to {wait:?}") }
+                write!(f, "check that every endpoint has a certificate of the new authority")?;
+                if wait.is_zero() { Ok(()) } else { write!(f, ", and wait up to {wait:?}") }
             }
             Self::Drop(one) => write!(f, "trust the new authority alone in {}", one.document),
             Self::Restore(one) => write!(f, "trust the old authority again in {}", one.document),
@@ -112,7 +112,7 @@ pub enum RotateError {
         done: Vec<RotateStep>,
     },
     /// The rotation would cause failures, or the bundle belongs to another client.
-    #[error("nothing was changed: {0}")]
+    #[error("the cluster is unchanged: {0}")]
     Refused(String),
     /// An endpoint lacks a certificate of the new authority.
     #[error("{reason}. {}. {next}, and run the same command again", trusted(*.both))]
@@ -137,9 +137,9 @@ pub enum RotateError {
 /// The consequence for a server without a certificate of the new authority.
 fn trusted(both: bool) -> &'static str {
     if both {
-        "Both authorities are trusted, so that no call fails"
+        "Both authorities are trusted, so all calls succeed"
     } else {
-        "Nothing else is trusted: calls to it fail"
+        "Other authorities are not trusted: calls with their certificates fail"
     }
 }
 
@@ -148,7 +148,7 @@ fn after(done: &[RotateStep]) -> String {
     let done: Vec<String> = done.iter().map(ToString::to_string).collect();
     match done.is_empty() {
         true => String::new(),
-        false => format!(". Done until then: {}. The same command goes on", done.join("; ")),
+        false => format!(". Completed: {}. Run the same command again to continue", done.join("; ")),
     }
 }
 

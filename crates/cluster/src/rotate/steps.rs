@@ -32,7 +32,7 @@ pub async fn rotate(
     let refused = |reason: &str| RotateError::Refused(reason.to_owned());
     let stanza = ClientStanza::of_config(&options.client).ok_or_else(|| refused("no server was named"))?;
     let wanted = stanza.authorities.as_deref().and_then(Authorities::of);
-    let wanted = wanted.ok_or_else(|| refused("no authority was named that is to be trusted"))?;
+    let wanted = wanted.ok_or_else(|| refused("no authority to trust was given"))?;
     TlsClient::new(&stanza).map_err(RotateError::Refused)?;
     let found = trusting(cluster, &stanza.place).await?;
     if let Some(reason) = refusal(&found, &stanza.place, options.take_over) {
@@ -67,8 +67,9 @@ fn refusal(found: &[TrustingDocument], to: &WebhookPlace, take_over: bool) -> Op
     }
     found.iter().find_map(|one| match one.injected {
         Some(annotation) if !take_over => Some(format!(
-            "cert-manager writes the caBundle of {}, by the annotation {annotation}, and would replace it at once by the \
-             new authority alone. --take-over takes the annotation away; it has to go from what is applied, too",
+            "cert-manager writes the caBundle of {}, by the annotation {annotation}, and would write only the \
+                 new authority. --take-over removes the annotation; remove the annotation from your manifests as \
+                 well",
             one.named.document
         )),
         _ => one.problem(),
@@ -233,7 +234,7 @@ impl RotateRun<'_> {
             let replaces = |now: &TrustingDocument| (!now.trusts(&old)).then(|| now.with(&old));
             match self.change(&one, "", &replaces).await {
                 Ok(changed) => self.note(changed, &one, RotateStep::Restore(one.named.clone()), report),
-                Err(error) => return format!("and {} could not be put back: {error}", one.named.document),
+                Err(error) => return format!("and {} could not be restored: {error}", one.named.document),
             }
         }
         "both authorities are trusted again".to_owned()

@@ -80,8 +80,8 @@ impl TrustingDocument {
     pub(super) fn problem(&self) -> Option<String> {
         self.stanzas().any(|stanza| stanza.authorities.is_none()).then(|| {
             format!(
-                "{} has no caBundle, so that public authorities are trusted, which one would end: set it first, with the \
-                 authority that signs what is served now",
+                "{} has no caBundle, so the API server trusts public authorities. A caBundle would end this: \
+                     first set the caBundle to the authority of the current certificate",
                 self.named.document
             )
         })

@@ -12,7 +12,7 @@ pub(crate) fn findings(seen: &KindStatus, kind: &str, now: u64) -> Vec<StatusFin
     found.extend(named(seen, kind));
     found.extend(seen.unread.iter().map(|(version, message)| StatusFinding {
         problem: format!("{version} cannot be read: {message}"),
-        mend: rights_or(message, "docs/running.md, What the API server says"),
+        mend: rights_or(message, "docs/running.md, API server messages"),
     }));
     found.extend(trust(seen, kind));
     found.extend(answers(seen, kind, now));
@@ -21,7 +21,7 @@ pub(crate) fn findings(seen: &KindStatus, kind: &str, now: u64) -> Vec<StatusFin
         let more = seen.drift.len().saturating_sub(SHOWN);
         let more = if more > 0 { format!("; and {more} more") } else { String::new() };
         found.push(StatusFinding {
-            problem: format!("the CRD is not the one that the definition was checked against: {first}{more}"),
+            problem: format!("the CRD differs from the CRD of the definition: {first}{more}"),
             mend: format!("pointsman enable {kind} …, or a definition for this CRD: pointsman kinds check"),
         });
     }
@@ -32,8 +32,10 @@ fn conversion(seen: &KindStatus, kind: &str) -> Option<StatusFinding> {
     let crd = &seen.crd;
     if seen.disabling {
         return Some(StatusFinding {
-            problem: "its conversion is being taken away, and that was not ended: it leads to nobody".to_owned(),
-            mend: format!("pointsman disable {kind} … again, or pointsman enable {kind} --repoint … to go back"),
+            problem: "pointsman disable was interrupted: the conversion points to an unreachable webhook".to_owned(),
+            mend: format!(
+                "run pointsman disable {kind} … again, or restore the conversion with pointsman enable {kind} --repoint …"
+            ),
         });
     }
     if seen.converted_by.is_none() && !seen.one_schema && (seen.served.len() > 1 || seen.stored.len() > 1) {
@@ -47,9 +49,7 @@ fn conversion(seen: &KindStatus, kind: &str) -> Option<StatusFinding> {
         });
     }
     seen.released.then(|| StatusFinding {
-        problem: format!(
-            "the guard of the CRD lets everything through, because of its annotation {RELEASED_ANNOTATION}"
-        ),
+        problem: format!("the guard of the CRD allows every change, because of its annotation {RELEASED_ANNOTATION}"),
         mend: format!("kubectl annotate crd {crd} {RELEASED_ANNOTATION}-"),
     })
 }
@@ -69,8 +69,8 @@ fn named(seen: &KindStatus, kind: &str) -> Vec<StatusFinding> {
     let mut found: Vec<StatusFinding> = managed
         .map(|(version, count)| StatusFinding {
             problem: format!(
-                "managedFields of {count} objects name {version}, which is not served: server-side apply of them fails, and \
-                 other writes may drop field ownership"
+                "managedFields of {count} objects name {version}, which is not served: server-side apply of \
+                     these objects fails, and other writes may drop field ownership"
             ),
             mend: format!("pointsman migrate {kind} --forget {version}"),
         })
@@ -119,8 +119,8 @@ fn answers(seen: &KindStatus, kind: &str, now: u64) -> Vec<StatusFinding> {
             Err(reason) => reason.clone(),
             Ok(end) => match end.days_left(now) {
                 Some(days) if days >= LEAF => continue,
-                Some(days) => format!("its certificate expires in {days} days, at {}", end.text),
-                None => format!("its certificate has expired at {}", end.text),
+                Some(days) => format!("the certificate expires in {days} days, at {}", end.text),
+                None => format!("the certificate has expired at {}", end.text),
             },
         };
         let problem = format!("{}: {problem}", one.endpoint);
@@ -210,17 +210,17 @@ mod tests {
             seen.one_schema = true;
             seen.stored.push("v1".to_owned());
         });
-        one(["that was not ended", "pointsman disable w"], |seen| {
+        one(["pointsman disable was interrupted", "run pointsman disable w"], |seen| {
             (seen.disabling, seen.endpoints, seen.authorities) = (true, Vec::new(), Vec::new());
         });
-        one(["lets everything through", "kubectl annotate crd ws.e.com pointsman.dev/released-"], |seen| {
+        one(["allows every change", "kubectl annotate crd ws.e.com pointsman.dev/released-"], |seen| {
             seen.released = true
         });
         one(["still be stored as v1", "pointsman migrate w"], |seen| seen.stored.push("v1".to_owned()));
-        one(["v1 cannot be read: x509", "What the API server says"], |seen| {
+        one(["v1 cannot be read: x509", "API server messages"], |seen| {
             seen.unread = [("v1".to_owned(), "x509".to_owned())].into();
         });
-        one(["v1 cannot be read: ws is forbidden: User", "has the ClusterRole"], |seen| {
+        one(["v1 cannot be read: ws is forbidden: User", "lists the ClusterRole"], |seen| {
             let problems = "ws is forbidden: User \"u\" cannot list resource \"ws\"";
             seen.unread = [("v1".to_owned(), problems.to_owned())].into();
         });
@@ -230,10 +230,10 @@ mod tests {
         one(["has no caBundle", "pointsman enable w --ca-file"], |seen| {
             (seen.authorities, seen.bundle) = (Vec::new(), vec![BundleFault::Missing]);
         });
-        one(["no endpoint that is ready", "First checks"], |seen| {
-            seen.no_endpoints = Some("no endpoint that is ready".to_owned());
+        one(["no ready endpoint", "First checks"], |seen| {
+            seen.no_endpoints = Some("no ready endpoint".to_owned());
         });
-        one(["h:1: its certificate expires in 6 days", "docs/rotate.md"], |seen| {
+        one(["h:1: the certificate expires in 6 days", "docs/rotate.md"], |seen| {
             seen.endpoints[0].certificate = Ok(end(6));
         });
         one(["h:1: TLS as s: UnknownIssuer", "pointsman enable w --dry-run"], |seen| {

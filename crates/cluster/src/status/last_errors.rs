@@ -89,11 +89,11 @@ pub(super) async fn last_errors(
     let mut seen = ReportedErrors::default();
     let endpoints = reports.endpoints(replicas);
     if endpoints.is_empty() && reports.ports != AdminPorts::Disabled {
-        seen.unknown.push("no Pod is named that answers; --admin HOST:PORT says whom to ask".to_owned());
+        seen.unknown.push("no Pod responds; name a Pod with --admin HOST:PORT".to_owned());
     }
     if !endpoints.is_empty() && matches!(reports.ports, AdminPorts::OfPods(_)) {
         let nameless = replicas.iter().filter(|one| one.pod.is_none());
-        seen.unknown.extend(nameless.map(|one| format!("{}: no Pod is named there", one.address)));
+        seen.unknown.extend(nameless.map(|one| format!("{}: the endpoint names no Pod", one.address)));
     }
     reports.read(cluster, &endpoints).await;
     let response = reports.responses.borrow();
@@ -149,7 +149,7 @@ async fn fetch(address: &str) -> Result<Value, String> {
 /// Ten times the memory of a server.
 const LARGEST: usize = 1 << 20;
 
-const OLDER: &str = "it tells no errors: its pointsman is older than this one, or the Pod has just gone";
+const OLDER: &str = "the Pod has no list of errors: its pointsman is older, or the Pod was just deleted";
 
 /// Short, since the command is interactive and the result optional.
 const PATIENCE: Duration = Duration::from_secs(3);

@@ -93,7 +93,7 @@ pub(super) fn plain(text: &str) -> String {
 }
 
 /// The error of an unusable response.
-pub(super) const NO_LIST: &str = "what answers tells no list of errors; is that the admin port?";
+pub(super) const NO_LIST: &str = "the response has no list of errors; check that this is the admin port";
 
 /// A server's name for an unknown kind.
 const UNKNOWN: &str = "unknown";

@@ -75,7 +75,8 @@ async fn check_endpoints(cluster: &Cluster, stanza: &ClientStanza, options: &Sta
         let certificate = connected.map_err(|error| error.to_string()).and_then(|stream| {
             let (_, connection) = stream.get_ref();
             let leaf = connection.peer_certificates().and_then(|chain| chain.first());
-            leaf.and_then(|leaf| CertificateEnd::of(leaf)).ok_or_else(|| "it shows no certificate".to_owned())
+            leaf.and_then(|leaf| CertificateEnd::of(leaf))
+                .ok_or_else(|| "the endpoint presents no certificate".to_owned())
         });
         seen.endpoints.push(EndpointStatus { endpoint, certificate, reached });
     }

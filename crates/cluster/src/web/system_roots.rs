@@ -12,5 +12,5 @@ pub(super) fn system_roots() -> Result<RootCertStore, String> {
         return Ok(roots);
     }
     let why = found.errors.first().map(|error| format!(" ({error})")).unwrap_or_default();
-    Err(format!("there is no authority here to judge its certificate by{why}: SSL_CERT_FILE names a file of them"))
+    Err(format!("no system authority can verify the certificate{why}: set SSL_CERT_FILE to a file of authorities"))
 }

@@ -53,12 +53,12 @@ impl WebClient {
 
     async fn connect_and_send(&self, address: &HttpAddress, wanted: BodyWanted) -> Result<ProbeResult, String> {
         let stream = TcpStream::connect((address.host(), address.port())).await;
-        let stream = stream.map_err(|error| format!("it cannot be reached: {error}"))?;
+        let stream = stream.map_err(|error| format!("unreachable: {error}"))?;
         if !address.is_https() {
             return send(stream, address, wanted).await;
         }
         let name = ServerName::try_from(address.host().to_owned());
-        let name = name.map_err(|_| "no certificate can be for a host of that name".to_owned())?;
+        let name = name.map_err(|_| "the host name is invalid for a certificate".to_owned())?;
         let stream = self.tls()?.connect(name, stream).await;
         send(stream.map_err(|error| format!("TLS: {}", chain(&error)))?, address, wanted).await
     }
@@ -77,7 +77,7 @@ async fn send<S>(stream: S, address: &HttpAddress, wanted: BodyWanted) -> Result
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
-    let text = |error: hyper::Error| format!("what answers does not speak HTTP as it should: {}", chain(&error));
+    let text = |error: hyper::Error| format!("invalid HTTP response: {}", chain(&error));
     let (mut sender, connection) = handshake(TokioIo::new(stream)).await.map_err(text)?;
     // Dropped at the end in any case.
     let mut connections = JoinSet::new();
@@ -96,7 +96,7 @@ where
     match Limited::new(response.into_body(), LARGEST).collect().await {
         Ok(body) => Ok(ProbeResult { code, body: body.to_bytes().into() }),
         Err(error) if error.is::<LengthLimitError>() => {
-            Err(format!("the answer has more than {} KiB, and one number is wanted", LARGEST >> 10))
+            Err(format!("the response has more than {} KiB, but must be one number", LARGEST >> 10))
         }
         Err(error) => Err(format!("the answer ends early: {}", chain(&*error))),
     }

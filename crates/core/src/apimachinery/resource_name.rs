@@ -18,7 +18,7 @@ impl ResourceName {
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let (plural, group) = text.split_once('.').unwrap_or((text, ""));
         if !is_dns_label(plural) || !(group.is_empty() || is_dns_subdomain(group)) || text.ends_with('.') {
-            return Err(format!("{text:?} is no resource: write its plural and its group, such as deployments.apps"));
+            return Err(format!("{text:?} is no resource: write the plural and the group, such as deployments.apps"));
         }
         Ok(Self { plural: plural.to_owned(), group: group.to_owned() })
     }

@@ -57,10 +57,10 @@ pub(super) fn check(steps: &[Step], problems: &mut Problems) {
 fn message(step: &Step, to: Side, object: &ObjectPath, (keeper, kept): (&Step, &str)) -> String {
     let object = shown(object);
     format!(
-        "{object}: somebody who removes it in {} removes all of it, but it is made anew for what is put into it in {}, \
-         and {kept}, kept between {} and {}, would come back: in an item, and where it is renamed in between, nobody \
-         knows that it was away: no operation can express both. Put both into one step, or let one of the two stand \
-         elsewhere",
+        "{object}: a client that removes the object in {} removes its fields too, but a later field in {} creates the object \
+         again, and {kept}, kept between {} and {}, would return. In a list item, or with a rename in between, the removal \
+         leaves no trace, so that no operation can express both. Put both into one step, or move one of the two to another \
+         object",
         step.versions.of(to.other()),
         step.versions.of(to),
         keeper.versions.older,

@@ -49,10 +49,9 @@ impl Crd {
         let (Some(document), true) = (documents.pop(), documents.is_empty()) else {
             problem(match names.is_empty() {
                 true => format!("{file} is not a CustomResourceDefinition"),
-                false => format!(
-                    "{file} has several ({}): put the one of this kind into a file of its own",
-                    names.join(", ")
-                ),
+                false => {
+                    format!("{file} has several CRDs ({}): move the CRD of this kind to its own file", names.join(", "))
+                }
             });
             return None;
         };
@@ -95,7 +94,7 @@ impl Crd {
         let mut versions = self.unordered(at_line, problems)?;
         let known: Vec<String> = versions.iter().map(|version| version.name.to_string()).collect();
         let Some(at) = versions.iter().position(|version| *version.name == *name) else {
-            problems.add(at_line, format!("the CRD has no version {name:?}; it has {}", known.join(", ")));
+            problems.add(at_line, format!("the CRD has no version {name:?}; known versions: {}", known.join(", ")));
             return None;
         };
         Some(versions.swap_remove(at))
@@ -138,7 +137,7 @@ impl Crd {
         let mut names: Vec<&str> = versions.iter().map(|version| version.name.as_ref()).collect();
         names.sort_unstable();
         if let Some((twice, _)) = names.iter().zip(names.iter().skip(1)).find(|(one, two)| one == two) {
-            problems.add(at_line, format!("crd: version {twice} stands twice"));
+            problems.add(at_line, format!("crd: version {twice} occurs twice"));
             return None;
         }
         if versions.iter().filter(|version| version.storage).count() != 1 {
@@ -185,7 +184,7 @@ fn order(mut versions: Vec<Version>, steps: &[Spanned<StepSpec>], problems: &mut
         let before = ordered.last().filter(|last| index > 0 && *last.name != *from.value);
         if let Some(Version { name: last, .. }) = before {
             let (at_line, from) = (line(from), &from.value);
-            problems.add(at_line, format!("this step starts at {from:?}, the one before ends at {last:?}"));
+            problems.add(at_line, format!("this step starts at {from:?}, but the previous step ends at {last:?}"));
             return None;
         }
         for name in Some(from).filter(|_| index == 0).into_iter().chain([to]) {
@@ -200,9 +199,9 @@ fn order(mut versions: Vec<Version>, steps: &[Spanned<StepSpec>], problems: &mut
                 at_line,
                 match ordered.iter().any(is_it) {
                     true => {
-                        format!("version {name:?} is reached twice: steps go from oldest to newest")
+                        format!("version {name:?} occurs twice: list steps from oldest to newest")
                     }
-                    false => format!("the CRD has no version {name:?}; it has {known}"),
+                    false => format!("the CRD has no version {name:?}; known versions: {known}"),
                 },
             );
         }
@@ -216,7 +215,10 @@ fn order(mut versions: Vec<Version>, steps: &[Spanned<StepSpec>], problems: &mut
     if let Some(Version { name, .. }) = versions.first() {
         problems.add(
             0,
-            format!("no step leads to version {name:?} of the CRD: write one, with no operations if nothing changed"),
+            format!(
+                "no step leads to version {name:?} of the CRD: add a step, without operations if the schemas \
+                     are equal"
+            ),
         );
         return None;
     }

@@ -77,7 +77,7 @@ impl DefinitionSpec {
             Ok((Some(spec), 0)) => spec,
             Ok((Some(second), _)) => {
                 let at_line = line(&second.api_version);
-                problems.add(at_line, "another document begins here: a definition stands alone in its file");
+                problems.add(at_line, "the file has another document here, but may hold only one definition");
                 return None;
             }
             Ok((None, _)) => {
@@ -126,5 +126,5 @@ fn no_definition(text: &str) -> Option<(u64, String)> {
 }
 
 fn empty() -> String {
-    format!("is empty: a definition begins with `apiVersion: {API_VERSION}` and `kind: {KIND}`")
+    format!("is empty: begin with `apiVersion: {API_VERSION}` and `kind: {KIND}`")
 }

@@ -48,10 +48,10 @@ impl Definition {
     }
 }
 
-/// The two sorts as they are written.
+/// A definition of a kind with versions, or of mutations.
 #[derive(JsonSchema)]
 #[schemars(untagged, rename = "KindDefinition")]
-#[expect(dead_code, reason = "it is the schema of what is read as the one or as the other")]
+#[expect(dead_code, reason = "only for the JSON Schema; a custom parser selects the variant")]
 enum EitherSpec {
     Kind(Box<DefinitionSpec>),
     Mutations(Box<MutationsFileSpec>),

@@ -77,13 +77,15 @@ pub(crate) fn held_write(key: &str, old: HeldMetadata<'_>, new: HeldMetadata<'_>
     let wanted = if changes { new.label } else { new.wanted.or(old.wanted) };
     let warning = match (changes, new.label) {
         (true, label) => Some(format!(
-            "label {key} stays {}: rollout {} holds this object until its turn{}. To change it now, set annotation {HELD} to \"\"",
+            "label {key} stays {}: rollout {} holds this object until its turn{}. To change the label now, set \
+                 annotation {HELD} to \"\"",
             old.label.map_or_else(|| "unset".to_owned(), |label| format!("{label:?}")),
             mark.name,
             label.map(|label| format!("; {label:?} is noted in {WANTED}")).unwrap_or_default(),
         )),
         (false, _) if new.held != old.held => Some(format!(
-            "annotation {HELD} was put back: rollout {} holds this object; to let it go, set it to \"\"",
+            "annotation {HELD} was restored: rollout {} holds this object; to release the object, set the \
+                 annotation to \"\"",
             mark.name
         )),
         (false, _) => None,
@@ -134,7 +136,7 @@ mod tests {
         }
         let left_out = held_write("v", old, object(None, Some(HOLD))).unwrap();
         assert_eq!((left_out.label, left_out.wanted), (Some(Some("1".to_owned())), None));
-        assert!(left_out.warning.unwrap().contains("until its turn. To change it now"));
+        assert!(left_out.warning.unwrap().contains("until its turn. To change the label now"));
         let none = held_write("v", object(None, Some(HOLD)), object(Some("2"), Some(HOLD))).unwrap();
         assert_eq!(none.label, Some(None), "an object without a label has none until its turn");
     }
@@ -144,7 +146,7 @@ mod tests {
         let old = HeldMetadata { wanted: Some("2"), ..object(Some("1"), Some(HOLD)) };
         let write = held_write("v", old, object(Some("1"), None)).unwrap();
         assert_eq!((write.label, write.wanted.as_deref()), (None, Some("2")));
-        assert!(write.warning.unwrap().contains("was put back"));
+        assert!(write.warning.unwrap().contains("was restored"));
         let quiet = held_write("v", old, old).unwrap();
         assert_eq!((quiet.label, quiet.warning), (None, None));
     }

@@ -390,7 +390,7 @@ fn steps(
     }
     chain::check(&steps, problems);
     if let Some((_, at_line)) = status.filter(|_| hashed.and_then(VersionIndex::step).is_none()) {
-        problems.add(at_line, "rolloutStatus: no step leads to the version that is hashed");
+        problems.add(at_line, "rolloutStatus: no step leads to the hashed version");
     }
     steps
 }

@@ -30,8 +30,8 @@ fn unwritable_fields(path: &str, schema: &Schema, found: &mut Vec<String>) {
     let pruned = schema.required.iter().filter(|name| schema.is("object") && !is_kept(name));
     found.extend(pruned.map(|name| {
         format!(
-            "{} is required, and no property: the API server takes it out of every object, and then misses it. Make it \
-             a property, or require it no more",
+            "{} is required but not defined: the API server prunes the field from every object, and then \
+                 refuses the object. Define the property, or remove the requirement",
             inside(name)
         )
     }));
@@ -47,29 +47,32 @@ fn check_node(path: &str, schema: &Schema, found: &mut Vec<String>) {
     if let Some(kind) = schema.kind.as_deref().filter(|kind| !TYPES.contains(kind) && *kind != "int-or-string") {
         let (at, meant) = (if path.is_empty() { "." } else { path }, meant_within(kind, TYPES, kind.len().max(3) / 2));
         let meant = if meant.is_empty() { "." } else { &meant };
-        found.push(format!("{at} is of type {kind:?}, which is none{meant} Known are {}", TYPES.join(", ")));
+        found.push(format!("{at} is of type {kind:?}, which does not exist{meant} Known types: {}", TYPES.join(", ")));
     }
     if let Some(default) = schema.default_value().filter(|default| !schema.takes(default)) {
         let reason = match lacking(schema, &default, "") {
             Some(field) => {
-                format!("{field} is required there: say it in the default, give it a `default`, or require it no more")
+                format!(
+                    "{field} is required there: set the field in the default, give the field a `default`, or \
+                         remove the requirement"
+                )
             }
-            None => "the schema does not take that: change the default, or what the schema says of it".to_owned(),
+            None => "the schema refuses this value: change the default or the schema".to_owned(),
         };
         found.push(format!("{path} cannot be {} by `default`: {reason}", default.to_text()));
     } else if let Some((default, field)) =
         schema.default_value().and_then(|default| Some((default.to_text(), unknown(schema, &default, "")?)))
     {
         found.push(format!(
-            "{path} cannot be {default} by `default`: {field} is no property there: take it out of the default, or make \
-             it one"
+            "{path} cannot be {default} by `default`: {field} is not defined there: remove the field from the \
+                 default, or define the property"
         ));
     }
     let is_there = |key: &str| schema.each.as_ref().is_some_and(|item| item.properties.contains_key(key));
     if let Some(key) = schema.list_keys.iter().find(|key| !is_there(key)) {
         found.push(format!(
-            "{path} has {key:?} among its `x-kubernetes-list-map-keys`, which is no property of its items: name those \
-             that tell them apart"
+            "{path} has {key:?} among its `x-kubernetes-list-map-keys`, but its items define no such property: \
+                 name properties that identify items"
         ));
     }
     let is_sure = |key: &str| {
@@ -79,8 +82,8 @@ fn check_node(path: &str, schema: &Schema, found: &mut Vec<String>) {
     };
     if let Some(key) = schema.list_keys.iter().find(|key| is_there(key) && !is_sure(key)) {
         found.push(format!(
-            "{path} has {key:?} among its `x-kubernetes-list-map-keys`, which an item need not have: require it, or give \
-             it a `default`"
+            "{path} has {key:?} among its `x-kubernetes-list-map-keys`, but the property is optional: require \
+                 the property, or add a `default`"
         ));
     }
     let inside = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };

@@ -103,7 +103,7 @@ pub(crate) fn unknown_word(text: &str) -> Option<String> {
 
 /// The error message for an unknown placeholder.
 pub(crate) fn unknown_placeholder_error(word: &str) -> String {
-    format!("{{{word}}} stands for nothing here{}. {KNOWN}", near_version(word))
+    format!("unknown placeholder {{{word}}}{}. {KNOWN}", near_version(word))
 }
 
 /// A suggestion for an unknown placeholder.
@@ -112,7 +112,7 @@ pub(crate) fn near_version(word: &str) -> String {
 }
 
 /// The list of known placeholders, for messages.
-pub(crate) const KNOWN: &str = "Known are {from} and {to}, the versions of the rollout";
+pub(crate) const KNOWN: &str = "Known variables: {from} and {to}, the versions of the rollout";
 
 /// The placeholder for the version before the rollout.
 pub(crate) const FROM: &str = "from";
@@ -157,11 +157,11 @@ mod tests {
     #[test]
     fn unknown_placeholder_gets_a_suggestion() {
         assert_eq!(unknown_word("{to}{from}{1}"), None);
-        let known = "Known are {from} and {to}, the versions of the rollout";
+        let known = "Known variables: {from} and {to}, the versions of the rollout";
         assert_eq!(
             unknown_word("{to}{form}").unwrap(),
-            format!("{{form}} stands for nothing here, did you mean \"from\"?. {known}")
+            format!("unknown placeholder {{form}}, did you mean \"from\"?. {known}")
         );
-        assert_eq!(unknown_word("{version}").unwrap(), format!("{{version}} stands for nothing here. {known}"));
+        assert_eq!(unknown_word("{version}").unwrap(), format!("unknown placeholder {{version}}. {known}"));
     }
 }

@@ -61,26 +61,26 @@ fn message(error: &Error) -> String {
         Error::AliasError { error, .. } => message(error.without_snippet()),
         Error::DuplicateMappingKey { key, .. } => {
             let key = key.as_ref().map_or_else(String::new, |key| format!(" {key:?}"));
-            format!("the key{key} stands twice: say it once")
+            format!("the key{key} occurs twice")
         }
         Error::Unexpected { expected, .. } => match *expected {
-            "sequence start" => "a list belongs here: begin each entry with `- `".to_owned(),
-            "mapping start" => "keys with values belong here: `key: value`".to_owned(),
+            "sequence start" => "expected a list: begin each entry with `- `".to_owned(),
+            "mapping start" => "expected a map: `key: value`".to_owned(),
             other => format!("expected {other}"),
         },
         Error::SerdeMissingField { field, .. } => format!("the key {field:?} is missing"),
-        Error::InvalidBooleanStrict { .. } => "true or false belongs here".to_owned(),
+        Error::InvalidBooleanStrict { .. } => "expected true or false".to_owned(),
         Error::InvalidScalar { ty, .. } => match ty.chars().next() {
-            Some('u' | 'i') => "a whole number belongs here".to_owned(),
-            Some('f') => "a number belongs here".to_owned(),
-            _ => "true or false belongs here".to_owned(),
+            Some('u' | 'i') => "expected an integer".to_owned(),
+            Some('f') => "expected a number".to_owned(),
+            _ => "expected true or false".to_owned(),
         },
-        Error::Eof { .. } => "ends where something is still to come".to_owned(),
+        Error::Eof { .. } => "ends too early".to_owned(),
         Error::AliasReplayLimitExceeded { .. } => {
-            format!("aliases stand for more than {MOST_ALIASED} values here: write out what they stand for")
+            format!("aliases expand to more than {MOST_ALIASED} values: write the values out")
         }
         Error::Budget { breach, .. } => too_much(breach),
-        Error::RecursiveReferencesRequireWeakTypes { .. } => "an alias stands inside of what it stands for".to_owned(),
+        Error::RecursiveReferencesRequireWeakTypes { .. } => "an alias contains itself".to_owned(),
         error => error.render_with_formatter(&DefaultMessageFormatter.with_localizer(&WithoutPlace)),
     }
 }
@@ -89,15 +89,15 @@ fn message(error: &Error) -> String {
 fn too_much(breach: &BudgetBreach) -> String {
     match breach {
         BudgetBreach::Depth { depth } => {
-            format!("{depth} lists and objects stand inside each other here, and {} may", depth.saturating_sub(1))
+            format!("{depth} nested lists and objects, more than the limit of {}", depth.saturating_sub(1))
         }
         BudgetBreach::Nodes { .. } | BudgetBreach::Events { .. } | BudgetBreach::ScalarBytes { .. } => {
-            "there is more in this file than is read of one: divide it".to_owned()
+            "the file exceeds the size limit: divide the file".to_owned()
         }
         BudgetBreach::Anchors { .. } | BudgetBreach::Aliases { .. } | BudgetBreach::MergeKeys { .. } => {
-            "there are too many anchors and aliases here: write out what they stand for".to_owned()
+            "too many anchors and aliases: write the values out".to_owned()
         }
-        other => format!("more than is read of one file: {other:?}"),
+        other => format!("a limit of the YAML reader is exceeded: {other:?}"),
     }
 }
 
@@ -108,9 +108,9 @@ pub(super) fn plain(error: &serde_json::Error) -> String {
     match (names.as_slice(), text.strip_prefix("invalid type: ").and_then(|types| types.split_once(", expected "))) {
         ([name], _) if text.starts_with("missing field") => format!("the key {name:?} is missing"),
         ([name, known @ ..], _) if text.starts_with("unknown field") => unknown("key", name, known),
-        (_, Some((found, "f64"))) => format!("a number belongs here, and no {}", type_of(found)),
-        (_, Some((found, "a string"))) => format!("a text belongs here, and no {}", type_of(found)),
-        (_, Some((found, _))) => format!("keys with values belong here, and no {}", type_of(found)),
+        (_, Some((found, "f64"))) => format!("expected a number, found {}", type_of(found)),
+        (_, Some((found, "a string"))) => format!("expected a string, found {}", type_of(found)),
+        (_, Some((found, _))) => format!("expected a map, found {}", type_of(found)),
         _ => text,
     }
 }
@@ -134,5 +134,5 @@ impl Localizer for WithoutPlace {
 fn unknown(what: &str, name: &str, known: &[&str]) -> String {
     let hint = meant_within(name, known.iter().copied(), name.len().max(3) / 2);
     let hint = if hint.is_empty() { "." } else { &hint };
-    format!("unknown {what} {name:?}{hint} Known here: {}", known.join(", "))
+    format!("unknown {what} {name:?}{hint} Known names: {}", known.join(", "))
 }

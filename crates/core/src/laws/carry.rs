@@ -35,7 +35,7 @@ pub(super) fn no_stranger_stays(trip: &Trip<'_>, object: &Value, _: u64, _: &mut
         {
             way.insert(0, Segment::Name(name.to_owned()));
             let shown = super::value::shown(&way);
-            return Err(Breach::new(format!("{shown} is known to {} only", trip.from.version))
+            return Err(Breach::new(format!("only {} has the field {shown}", trip.from.version))
                 .at(way)
                 .after("there", &there));
         }
@@ -88,12 +88,12 @@ pub(super) fn identity_is_carried(trip: &Trip<'_>, object: &Value, _: u64, _: &m
         let members = object.get("metadata").map(|metadata| ("metadata".to_owned(), metadata.clone()));
         Value::Object(members.into_iter().collect())
     };
-    identical("who it is", &head(object), &head(&there))?;
+    identical("its identity", &head(object), &head(&there))?;
     let member_text = |name: &str| there.get(name).and_then(Value::as_str);
     let (version, kind) = trip.to.identity();
     match member_text("apiVersion") == Some(version) && member_text("kind") == Some(kind) {
         true => Ok(true),
-        false => Err(Breach::new(format!("is not said to be {version} {kind}"))),
+        false => Err(Breach::new(format!("is not labelled as {version} {kind}"))),
     }
 }
 

@@ -279,14 +279,12 @@ impl<'r, 'o> Run<'r, 'o> {
             let ways: Vec<usize> =
                 ways.filter(|(_, trip)| trip.from.identity() == (api_version, kind)).map(|(way, _)| way).collect();
             let Some(first) = ways.first().and_then(|way| self.trips.get(*way)) else {
-                let why = format!("is not tried: {version:?} is no version that another one can be made of");
+                let why = format!("was not tried: no other version converts to {version:?}");
                 unfit.push((index, why));
                 continue;
             };
             let (object, why) = first.from.sample(sample);
-            unfit.extend(
-                why.map(|why| (index, format!("is no whole object, so most laws say nothing about it: {why}"))),
-            );
+            unfit.extend(why.map(|why| (index, format!("is no complete object, so most laws do not apply: {why}"))));
             for round in 0..ROUNDS {
                 let seed = self.options.seed.wrapping_add(round);
                 if !ways.iter().all(|way| self.judge(*way, seed, &|_| true, Some((index, &object)))) {

@@ -142,12 +142,12 @@ impl Coverage {
             known.iter().any(place)
         };
         match (has(Event::Up), has(Event::Down)) {
-            (false, false) => Some("no case ran it"),
-            (false, true) if name != "add" => Some("no case went up"),
-            (true, false) if name != "drop" => Some("no case went down"),
-            _ if has(Event::Kept) && !has(Event::GivenBack) => Some("nothing that it kept came back"),
+            (false, false) => Some("no case used the operation"),
+            (false, true) if name != "add" => Some("no case used a newer version"),
+            (true, false) if name != "drop" => Some("no case used an older version"),
+            _ if has(Event::Kept) && !has(Event::GivenBack) => Some("no kept value was restored"),
             _ if self.edited && has(Event::Guarded) && !has(Event::Broken) => {
-                Some("no edit broke the guard of what it kept")
+                Some("no edit broke the guard of a kept value")
             }
             _ => None,
         }

@@ -60,7 +60,7 @@ pub(super) fn a_removed_holder_stays_away(
     });
     match returned {
         Some(way) => {
-            Err(with_story(Breach::new(format!("{} comes back", shown(&way))).at(way).after("home", &round_tripped)))
+            Err(with_story(Breach::new(format!("{} returns", shown(&way))).at(way).after("home", &round_tripped)))
         }
         None => Ok(true),
     }
@@ -208,7 +208,7 @@ pub(super) fn a_broken_guard_stays_broken(
     let mut stale = sources.filter(|way| !was_there(round_tripped.at(way), fresh.at(way), meanwhile.at(way)));
     match stale.next() {
         Some(way) => {
-            let message = format!("{} comes back after its guard was broken", shown(&way));
+            let message = format!("{} returns after its guard was broken", shown(&way));
             Err(with_story(Breach::new(message).at(way).after("home", &round_tripped)))
         }
         None => Ok(true),

@@ -43,7 +43,8 @@ pub(super) fn one_meaning(trip: &Trip<'_>, object: &Value, seed: u64, coverage: 
     match unmeant.into_iter().next() {
         None => Ok(true),
         Some(at) => {
-            let message = format!("{} is neither as it was shown nor as without the forged entries", path(&at));
+            let message =
+                format!("{} differs from the shown value, and from the value without the forged entries", path(&at));
             let breach = Breach::new(message).at(at).after("shown again", &found);
             Err(breach.after("in the other version", &there).after("forged", &forgery))
         }

@@ -61,7 +61,7 @@ pub(super) fn same_input_same_bytes(
             identical("in another order", &one, &other).map(|()| true)
         }
         (Err(_), Err(_)) => Ok(true),
-        _ => Err(Breach::new("fails in one order of members and not in another")),
+        _ => Err(Breach::new("fails in one order of members and succeeds in another")),
     }
 }
 
@@ -115,7 +115,7 @@ pub(super) fn forgeries_gain_nothing(
     fill(trip.from.schema, &mut round_tripped);
     match invalid(trip.from.schema, &round_tripped, "") {
         Some(problem) if problem.constraint == Constraint::Type => Err(with_story(
-            Breach::new(format!("gives back what cannot be there: {problem}")).after("home", &round_tripped),
+            Breach::new(format!("returns an impossible value: {problem}")).after("home", &round_tripped),
         )),
         _ => Ok(true),
     }

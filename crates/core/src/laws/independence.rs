@@ -43,7 +43,7 @@ pub(super) fn an_edit_touches_nothing_else(
     let lost = leaves.find(|way| !is_as_it_was(object.at(way), round_tripped.at(way)) && !reach.covers(way));
     match lost {
         Some(way) => {
-            let message = format!("{} is not as it was, though only {} was edited", shown(&way), shown(field));
+            let message = format!("{} changed, though only {} was edited", shown(&way), shown(field));
             Err(with_story(Breach::new(message).at(way).after("home", &round_tripped)))
         }
         None => Ok(true),

@@ -143,7 +143,7 @@ fn have_something_in_common(one: &Value, two: &Value) -> bool {
 fn same_items(list: &[Segment], expected: &Value, found: &Value) -> Result<(), Breach> {
     let outer = outermost(list);
     let at = |object: &Value| object.at(outer).cloned().unwrap_or(Value::Null);
-    identical("the items at home", &at(expected), &at(found)).map_err(|mut breach| {
+    identical("the items after the return", &at(expected), &at(found)).map_err(|mut breach| {
         let inside = breach.at.take().unwrap_or_default();
         breach.at([outer, &inside].concat())
     })

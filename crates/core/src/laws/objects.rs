@@ -224,7 +224,7 @@ impl<'k> ObjectSource<'k> {
         let why = match (self.is_complete(&settled), invalid(self.schema, &settled, "")) {
             (true, _) => None,
             (false, Some(problem)) => Some(problem.to_string()),
-            (false, None) => Some("its metadata is not what the API server writes".to_owned()),
+            (false, None) => Some("the metadata differs from that of the API server".to_owned()),
         };
         (settled, why)
     }

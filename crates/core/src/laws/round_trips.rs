@@ -31,8 +31,8 @@ fn round_trip_is_identity(trip: &Trip<'_>, object: &Value, coverage: &mut Covera
         trip.exactly("there again", &there, &again)?;
     }
     let round_tripped_again = back.there(&again)?;
-    identical("back home again", &round_tripped, &round_tripped_again)?;
-    identical("there a third time", &again, &trip.there(&round_tripped_again)?)
+    identical("back at its own version", &round_tripped, &round_tripped_again)?;
+    identical("converted a third time", &again, &trip.there(&round_tripped_again)?)
 }
 
 pub(super) fn complete_round_trip(
@@ -83,7 +83,8 @@ fn any_edit_wins(
     round_trip_is_identity(&back, &edit, coverage).map_err(with_story)?;
     let Some(written) = back.settled(&edit) else { return Ok(true) };
     if let Some(read) = trip.read(&back.seen(&written).map_err(with_story)?) {
-        can_be_written_back(&back, &read).map_err(|breach| with_story(breach.after("read at home", &read)))?;
+        can_be_written_back(&back, &read)
+            .map_err(|breach| with_story(breach.after("read at its own version", &read)))?;
     }
     let Ok(round_tripped) = back.stored(&written) else { return Ok(true) };
     let again = trip.stored(&round_tripped).map_err(|breach| with_story(breach.after("home", &round_tripped)))?;
@@ -91,7 +92,7 @@ fn any_edit_wins(
         .map_err(|breach| with_story(breach.after("home", &round_tripped)))?;
     let Some(second) = edited(&trip.from, &mut random, &round_tripped) else { return Ok(true) };
     round_trip_is_identity(trip, &second, coverage)
-        .map_err(|breach| with_story(breach.after("edited again, at home", &second)))?;
+        .map_err(|breach| with_story(breach.after("edited again, at its own version", &second)))?;
     Ok(true)
 }
 

@@ -22,7 +22,7 @@ pub(super) fn each_version_is_stored_on_the_way(
     let mut random = Random::new(seed ^ 0x57E9);
     let Ok(Some(all)) = walk(&hops, &object) else { return Ok(false) };
     if let (Some(end), Ok(direct)) = (all.last(), trip.stored(&object)) {
-        trip.same("one step after the other", &direct, end)?;
+        trip.same("step by step", &direct, end)?;
     }
     let guard = if random.percent(50) { random.pick(&guards(&hops, &all)?).cloned() } else { None };
     let at = guard.as_ref().map_or_else(|| random.below(all.len()), |(at, _)| *at);
@@ -67,7 +67,7 @@ pub(super) fn sparse_stops_on_the_way(trip: &Trip<'_>, object: &Value) -> Result
             stops.push((hop, next));
         }
         let Some((_, returned)) = stops.pop() else { continue };
-        trip.same("home, with stops", &with_metadata(object), &returned).map_err(|breach| {
+        trip.same("back, with stops", &with_metadata(object), &returned).map_err(|breach| {
             let with_story =
                 |breach: Breach, (hop, at): &(&Trip<'_>, Value)| breach.after(&format!("at {}", hop.to.version), at);
             stops.iter().rev().fold(breach, with_story)

@@ -40,7 +40,7 @@ pub(super) fn a_write_of_nothing_changes_nothing(
         return Ok(false);
     }
     let round_tripped = back.stored(&written).map_err(with_story)?;
-    trip.exactly("at home after the write", &object, &round_tripped).map_err(with_story)?;
+    trip.exactly("at its own version after the write", &object, &round_tripped).map_err(with_story)?;
     Ok(true)
 }
 
@@ -78,7 +78,7 @@ pub(super) fn readers_never_pay(trip: &Trip<'_>, object: &Value, _: u64, _: &mut
     // A marked object is only for readers.
     let mark = ["metadata", "annotations", INCOMPLETE].map(|name| Segment::Name(name.to_owned()));
     if before <= ANNOTATIONS && now > ANNOTATIONS && there.at(&mark).is_none() {
-        return Err(Breach::new(format!("annotations of {now} bytes, which nobody can write back")));
+        return Err(Breach::new(format!("annotations of {now} bytes, which exceed the limit of a write")));
     }
     trip.seen(&object).map(|_| true)
 }

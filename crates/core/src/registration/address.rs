@@ -14,7 +14,7 @@ use crate::webhook::ControllerVersion;
 #[non_exhaustive]
 pub enum BadAddress {
     /// No valid `namespace/name`.
-    #[error("write it as namespace/name, in lower case")]
+    #[error("write namespace/name, in lower case")]
     Name,
     /// The port is not between 1 and 65535.
     #[error("{port:?} is no port")]
@@ -24,8 +24,8 @@ pub enum BadAddress {
     },
     /// The name is invalid for a Service.
     #[error(
-        "{name:?} ({} characters) is no name of a Service: that begins with a lower-case letter and has at most 63 \
-         lower-case letters, digits and dashes, and no dot",
+        "{name:?} ({} characters) is no name of a Service: a name begins with a lower-case letter and has at \
+             most 63 lower-case letters, digits and dashes, and no dot",
         .name.len()
     )]
     ServiceName {
@@ -42,7 +42,7 @@ pub enum BadAddress {
     #[error("the API server calls https:// only")]
     Scheme,
     /// The URL has no host, or parts other than host, port and path.
-    #[error("the API server takes a host, a port and a path only")]
+    #[error("the API server accepts a host, a port and a path only")]
     Url,
 }
 

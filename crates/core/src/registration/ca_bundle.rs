@@ -12,13 +12,13 @@ pub struct CaBundle(String);
 #[non_exhaustive]
 pub enum BadBundle {
     /// A certificate is truncated or invalid base64, counted from 1.
-    #[error("certificate {number} in it is cut off or damaged")]
+    #[error("certificate {number} is truncated or damaged")]
     Damaged {
         /// The number of the certificate.
         number: usize,
     },
     /// The file contains no certificate.
-    #[error("no certificate in it: it must be PEM")]
+    #[error("the file contains no certificate in PEM form")]
     NoCertificate,
 }
 

@@ -55,7 +55,7 @@ fn variables() -> Value {
         {"name": "before", "expression": format!("variables.enabled ? ({}) : \"\"", client("oldObject"))},
         {
             "name": "after",
-            "expression": format!("!({deletes}) && {} ? ({}) : \"nobody\"", converted("object"), client("object")),
+            "expression": format!("!({deletes}) && {} ? ({}) : \"no webhook\"", converted("object"), client("object")),
         },
         {"name": "served", "expression": "oldObject.spec.versions.filter(v, v.served).map(v, v.name)"},
         {
@@ -95,8 +95,8 @@ fn validations() -> Value {
         literal(" are served and "),
         "variables.stored.join(\", \")".to_owned(),
         literal(
-            " may be stored: without it the API server only relabels objects, and fields are lost. Take the conversion over \
-             into what you apply (pointsman crd prints it), or leave with pointsman disable",
+            " may be stored: without this conversion the API server only changes apiVersion, and fields are \
+                 lost. Copy the conversion into your manifests (pointsman crd prints it), or run pointsman disable",
         ),
     ];
     let deleted = [
@@ -104,21 +104,24 @@ fn validations() -> Value {
         crd.to_owned(),
         literal(", which "),
         "variables.before".to_owned(),
-        literal(" converts. If that is meant: kubectl annotate crd "),
+        literal(" converts. To delete the objects anyway: kubectl annotate crd "),
         crd.to_owned(),
-        literal(&format!(" {RELEASED_ANNOTATION}=WHY, then delete it; the objects stay with pointsman disable")),
+        literal(&format!(
+            " {RELEASED_ANNOTATION}=WHY, then delete the CRD; to keep the objects, use pointsman disable"
+        )),
     ];
     json!([
         {
             "expression": "request.operation != \"UPDATE\" || !variables.needed || variables.meant || variables.before == variables.after",
             "messageExpression": changed.join(" + "),
-            "message": "this write would take the conversion from the CRD while it is needed: see pointsman disable",
+            "message": "this write would remove the conversion from the CRD while objects need the conversion: see pointsman disable",
             "reason": "Invalid",
         },
         {
             "expression": "request.operation != \"DELETE\" || !variables.enabled || variables.meant",
             "messageExpression": deleted.join(" + "),
-            "message": format!("this would delete every object of a kind that is converted: annotate the CRD with {RELEASED_ANNOTATION} first"),
+            "message": format!("this would delete every object of a converted kind: annotate the CRD with {RELEASED_ANNOTATION} \
+                 first"),
             "reason": "Invalid",
         },
     ])

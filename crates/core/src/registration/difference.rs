@@ -88,8 +88,8 @@ impl Difference<'_> {
     pub(super) fn problem(&self) -> String {
         let path = &self.path;
         match (self.found, self.printed) {
-            (None, printed) => format!("{path} is not there, and {} is printed", short(text(printed), 0)),
-            (found, None) => format!("{path} is {}, and nothing is printed there", short(text(found), 0)),
+            (None, printed) => format!("{path} is missing, and {} is printed", short(text(printed), 0)),
+            (found, None) => format!("{path} is {}, and is absent in the printed document", short(text(found), 0)),
             (found, printed) => {
                 let (found, printed) = (text(found), text(printed));
                 let same = found.chars().zip(printed.chars()).take_while(|(one, other)| one == other).count();
@@ -102,7 +102,7 @@ impl Difference<'_> {
     pub(super) fn change(&self) -> String {
         match self.printed {
             Some(printed) => format!("{}: {printed}", self.path),
-            None => format!("{}: take it out", self.path),
+            None => format!("{}: remove", self.path),
         }
     }
 }

@@ -56,7 +56,7 @@ fn lost_paths(kind: &Kind, documents: &[Value]) -> Vec<Finding> {
     let found =
         crds.flat_map(|document| missing_crd_paths(document).into_iter().map(move |problem| (document, problem)));
     let found = found.map(|(document, problem)| {
-        let change = "name a field of that version in its path, or remove the path".to_owned();
+        let change = "name a field of this version in the path, or remove the path".to_owned();
         Finding { document: called(document), problem, change }
     });
     found.collect()
@@ -82,8 +82,8 @@ fn once_each(kind: &Kind, documents: &[Value]) -> (Vec<Value>, Vec<Finding>) {
         if !is_about(kind, document) || !once.iter().any(|other| called(other) == name) {
             once.push(document.clone());
         } else if !findings.iter().any(|found| found.document == name) {
-            let problem = "it is there more than once, and which of them is registered cannot be told";
-            let change = "take all but one out".to_owned();
+            let problem = "the registered webhook is ambiguous: its name occurs more than once";
+            let change = "remove all but one".to_owned();
             findings.push(Finding { document: name, problem: problem.to_owned(), change });
         }
     }
@@ -122,8 +122,8 @@ fn empty(kind: &Kind, documents: &[Value]) -> Vec<Finding> {
         is_configuration && is_about(kind, document) && webhooks.is_none_or(Vec::is_empty)
     };
     let found = documents.iter().filter(is_empty).map(|document| {
-        let change = "apply what `pointsman webhooks` prints under this name".to_owned();
-        Finding { document: called(document), problem: "it has no webhooks: nobody is asked".to_owned(), change }
+        let change = "apply the output of `pointsman webhooks` for this name".to_owned();
+        Finding { document: called(document), problem: "the configuration has no webhooks".to_owned(), change }
     });
     found.collect()
 }
@@ -135,8 +135,8 @@ fn pairs(all: &[Registered<'_>], versions: &[String], empty: &[Finding]) -> Vec<
     for selects in wanted {
         let of = |call: &str| all.iter().find(|one| one.enforces() && one.is_for == selects && one.call == call);
         let (problem, one) = match (of("/mutate"), of("/validate")) {
-            (None, Some(one)) => ("its objects are judged, and nobody stamps them", one),
-            (Some(one), None) => ("its objects are stamped, and nobody judges them", one),
+            (None, Some(one)) => ("its objects are validated but not stamped", one),
+            (Some(one), None) => ("its objects are stamped but not validated", one),
             _ => continue,
         };
         // A configuration without webhooks is already reported.
@@ -160,10 +160,10 @@ fn twice(all: &[Registered<'_>]) -> Vec<Finding> {
         };
         if let Some(other) = all.iter().take(index).find(is_same) {
             let problem = format!(
-                "it is asked about the same writes as {} of {}: they are judged, and counted, twice",
+                "receives the same writes as {} of {}: each write is validated and counted twice",
                 other.place, other.document
             );
-            findings.push(one.finding(problem, format!("{}: take one of the two out", one.place)));
+            findings.push(one.finding(problem, format!("{}: remove one of the two", one.place)));
         }
     }
     findings
@@ -176,7 +176,7 @@ fn scale(kind: &Kind, all: &[Registered<'_>]) -> Option<Finding> {
         all.iter().find(|one| one.enforces() && one.is_for == Selects::Unlabelled && one.call == "/validate")?;
     let has_scale = kind.versions.iter().any(|version| version.served && version.replicas.is_some());
     (has_scale && !all.iter().any(|one| one.is_scale)).then(|| {
-        let problem = "nobody is asked about writes of the scale: an autoscaler may write what a rule refuses";
+        let problem = "no webhook receives writes of scale: an autoscaler may write a refused value";
         let change = "apply both configurations that `pointsman webhooks --default` prints".to_owned();
         default.finding(problem.to_owned(), change)
     })
@@ -186,8 +186,8 @@ fn scale(kind: &Kind, all: &[Registered<'_>]) -> Option<Finding> {
 fn foreign(all: &[Registered<'_>], versions: &[String]) -> Vec<Finding> {
     let is_of_all = |one: &&Registered<'_>| !one.is_ours && one.selects == Selects::Odd && versions.len() > 1;
     let found = all.iter().filter(is_of_all).map(|one| {
-        let problem = "one version of an operator is asked about the objects of all".to_owned();
-        one.finding(problem, "pointsman webhooks overlay prints one configuration for each version".to_owned())
+        let problem = "one version of an operator receives the objects of all versions".to_owned();
+        one.finding(problem, "pointsman webhooks overlay prints a configuration for each version".to_owned())
     });
     found.collect()
 }
@@ -208,8 +208,8 @@ fn labels(kind: &Kind, documents: &[Value], all: &[Registered<'_>]) -> Vec<Findi
             let found = document.pointer(&format!("/metadata/labels/app.kubernetes.io~1{label}"));
             if found.and_then(Value::as_str) != Some(wanted) {
                 let problem = match keeps_whole {
-                    true => "it could be deleted with what admission consists of, and keeps objects whole",
-                    false => "whoever deletes admission by its labels, in an emergency, leaves it behind",
+                    true => "the policy keeps objects complete, and could be deleted together with admission",
+                    false => "deleting admission by its labels in an emergency would leave this object",
                 };
                 let change = format!("metadata.labels[app.kubernetes.io/{label}]: {wanted}");
                 findings.push(Finding { document: name.clone(), problem: problem.to_owned(), change });

@@ -47,7 +47,7 @@ fn is_field(path: &str) -> bool {
 fn difference_text(difference: &Difference<'_>) -> String {
     let path = &difference.path;
     match (difference.found, difference.printed) {
-        (None, _) => format!("{path} is not there"),
+        (None, _) => format!("{path} is missing"),
         (_, None) => format!("{path} is not in the definition's CRD"),
         _ => difference.problem().replace(" is printed", " is in the definition's CRD"),
     }
@@ -117,7 +117,7 @@ mod tests {
         let more = changed(&|crd| crd.pointer_mut(spec).unwrap()["surplus"] = json!({"type": "string"}));
         assert!(more.contains(&version) && more.contains("surplus is not in the definition's CRD"), "{more}");
         let removed = changed(&|crd| drop(crd["spec"]["versions"].as_array_mut().unwrap().remove(0)));
-        assert!(removed.contains(&format!("{version} is not there")), "{removed}");
+        assert!(removed.contains(&format!("{version} is missing")), "{removed}");
         let scope = changed(&|crd| crd["spec"]["scope"] = json!("Cluster"));
         assert!(scope.contains("spec.scope is \"Cluster\""), "{scope}");
     }
@@ -144,11 +144,11 @@ mod tests {
                 .unwrap()
                 .remove(field);
         });
-        assert!(removed.ends_with(&format!("spec.properties.{field} is not there")), "{removed}");
+        assert!(removed.ends_with(&format!("spec.properties.{field} is missing")), "{removed}");
         for path in ["/properties/spec/properties", "/properties"] {
-            assert!(lacks(&|crd| drop(at(crd, path))).contains("is not there"), "{path}");
+            assert!(lacks(&|crd| drop(at(crd, path))).contains("is missing"), "{path}");
         }
-        assert!(lacks(&|crd| drop(crd["spec"]["versions"].as_array_mut().unwrap().remove(0))).contains("is not there"));
+        assert!(lacks(&|crd| drop(crd["spec"]["versions"].as_array_mut().unwrap().remove(0))).contains("is missing"));
         for (path, keyword) in [("/properties/spec", "required"), ("", "type")] {
             let change = |crd: &mut Value| {
                 let holder = crd.pointer_mut(&format!("{schema}{path}")).and_then(Value::as_object_mut).unwrap();

@@ -35,7 +35,8 @@ fn selector(kind: &Kind, one: &Registered<'_>) -> Option<Finding> {
         _ if one.is_scale => None,
         (Selects::Odd, is_for) => {
             let problem = format!(
-                "it does not select by {key} alone: objects of several versions, or of none, come to one server"
+                "the selector does not require {key}: objects of several versions, or without a label, reach \
+                     one server"
             );
             let value = match is_for {
                 Selects::Version(version) => format!("[{{key: {key}, operator: In, values: [{version}]}}]"),
@@ -45,12 +46,12 @@ fn selector(kind: &Kind, one: &Registered<'_>) -> Option<Finding> {
             Some(finding_at(one, problem, line, &value))
         }
         (Selects::Version(version), _) if one.printed.is_none() => {
-            let problem = format!("{version} is no controller version: no server can be started for it");
-            Some(finding_at(one, problem, line, "that of a version such as 2.17.0"))
+            let problem = format!("{version} is no controller version: no server can have this version");
+            Some(finding_at(one, problem, line, "the name of a version such as 2.17.0"))
         }
         (selects, is_for) if selects == is_for => None,
         (selects, is_for) => {
-            let problem = format!("by its name it is for {}, and it selects {}", objects(is_for), objects(selects));
+            let problem = format!("the name is for {}, but the selector is for {}", objects(is_for), objects(selects));
             let printed = one.printed.as_ref().and_then(|printed| printed.pointer("/objectSelector/matchExpressions"));
             Some(finding_at(one, problem, line, &printed.map(Value::to_string).unwrap_or_default()))
         }
@@ -76,7 +77,7 @@ fn client(one: &Registered<'_>) -> Vec<Finding> {
         findings.push(finding_at(one, problem, "clientConfig.service.path", wanted));
     }
     if !one.trusts() {
-        let problem = "it names no authority, and no cert-manager certificate that would bring one: every call fails";
+        let problem = "the webhook has no caBundle, and no cert-manager annotation: every call fails";
         let value = "the authority, base64 (webhooks --ca-file or --cert-manager)";
         findings.push(finding_at(one, problem, "clientConfig.caBundle", value));
     }
@@ -95,7 +96,7 @@ fn rules(kind: &Kind, one: &Registered<'_>) -> Vec<Finding> {
     let [versions, operations] = ["apiVersions", "operations"].map(|list| texts(wanted, list));
     let there: Vec<(usize, &Value)> = one.rules().collect();
     let Some((first, _)) = there.first() else {
-        let problem = format!("none of its rules is for {}.{}: nobody is asked", kind.plural(), kind.group());
+        let problem = format!("none of its rules covers {}.{}", kind.plural(), kind.group());
         return vec![finding_at(one, problem, "rules", &format!("[{wanted}]"))];
     };
     let mut findings = Vec::new();
@@ -113,7 +114,7 @@ fn rules(kind: &Kind, one: &Registered<'_>) -> Vec<Finding> {
         ));
     }
     for operation in operations.iter().filter(|operation| !any("operations", operation)) {
-        let problem = format!("nobody is asked about {operation}");
+        let problem = format!("no rule covers {operation}");
         let value = format!("[{}]", operations.join(", "));
         findings.push(finding_at(one, problem, &format!("rules[{first}].operations"), &value));
     }
@@ -124,7 +125,7 @@ fn rules(kind: &Kind, one: &Registered<'_>) -> Vec<Finding> {
             has(rule, "operations", operation) && has(rule, "apiVersions", version)
         };
         for pair in pairs.filter(|pair| !there.iter().any(|(_, rule)| both(rule, *pair))) {
-            let problem = format!("nobody is asked about {} at {}", pair.0, pair.1);
+            let problem = format!("no rule covers {} at {}", pair.0, pair.1);
             let value = format!("[{}]", versions.join(", "));
             findings.push(finding_at(one, problem, &format!("rules[{first}].apiVersions"), &value));
         }
@@ -146,7 +147,7 @@ fn too_much(
     for (list, what) in [("apiGroups", "the group"), ("resources", "the resource"), ("operations", "the operation")] {
         let wanted = texts(wanted, list);
         for more in texts(rule, list).iter().filter(|more| !wanted.contains(more)) {
-            let problem = format!("it is asked about {what} {more} as well, and while its server is down that stops");
+            let problem = format!("also receives {what} {more}, which fails while its server is down");
             findings.push(finding_at(
                 one,
                 problem,
@@ -158,7 +159,8 @@ fn too_much(
     let scope = |rule: &'_ Value| rule.get("scope").and_then(Value::as_str).unwrap_or("*").to_owned();
     let (found, printed) = (scope(rule), scope(wanted));
     if found != "*" && printed != "*" && found != printed {
-        let problem = format!("nobody is asked: objects of the kind are {printed}, and the rule is for {found}");
+        let problem =
+            format!("its rule does not match: objects of the kind are {printed}, and the rule is for {found}");
         findings.push(finding_at(one, problem, &format!("rules[{at}].scope"), &printed));
     }
     findings
@@ -177,14 +179,13 @@ fn where_it_is_down(one: &Registered<'_>) -> Vec<Finding> {
     if policy != "Ignore" {
         let problem = match one.is_scale {
             true => "while its server is down, no autoscaler can write the scale of any version's objects",
-            false => "it only looks on, and while its server is down writes are refused",
+            false => "the webhook only audits, but refuses writes while its server is down",
         };
         findings.push(finding_at(one, problem, "failurePolicy", "Ignore"));
     }
     let seconds = one.webhook.get("timeoutSeconds").and_then(Value::as_u64).unwrap_or(10);
     if seconds > 1 {
-        let problem =
-            format!("nobody has to wait for it, and while its server does not answer writes wait {seconds} s");
+        let problem = format!("the webhook only audits, but writes wait {seconds} s while its server does not respond");
         findings.push(finding_at(one, problem, "timeoutSeconds", "1"));
     }
     findings
@@ -235,8 +236,8 @@ const SPOKEN_OF: [&str; 8] = [
 
 /// The consequences of other values.
 const WHY: [(&str, &str); 4] = [
-    ("admissionReviewVersions", "the server takes v1 and v1beta1"),
-    ("matchPolicy", "writes at a version that is served later would pass"),
-    ("reinvocationPolicy", "where another webhook changes the object afterwards, its hash is of what it was"),
+    ("admissionReviewVersions", "the server accepts v1 and v1beta1"),
+    ("matchPolicy", "writes at a version that is served later would bypass the webhook"),
+    ("reinvocationPolicy", "if another webhook changes the object later, the hash is stale"),
     ("sideEffects", "dry runs would be refused"),
 ];

@@ -64,15 +64,13 @@ pub(super) fn unserved_of(kind: &Kind, served: &[&str]) -> [Value; 2] {
     let names = served.join(", ");
     let message = format!(
         "{} + variables.after + {}",
-        literal(&format!("label {key} says \"")),
-        literal(&format!(
-            "\", which no server handles: this write was not validated. Use one of the versions that are served ({names})"
-        ))
+        literal(&format!("label {key} is \"")),
+        literal(&format!("\", which no server handles: this write was not validated. Use a served version ({names})"))
     );
     let validations = json!([{
         "expression": "variables.changed || !variables.labelled || variables.after in variables.served",
         "messageExpression": message,
-        "message": format!("no server handles the version in label {key}: this write was not validated. Versions that are served: {names}"),
+        "message": format!("no server handles the version in label {key}: this write was not validated. Served versions: {names}"),
         "reason": "Invalid",
     }]);
     policy((&name, Component::Admission), &rule(kind), (variables(key, served), validations), GuardMode::Warn.action())
@@ -117,7 +115,7 @@ fn mistaken(name: &str, key: &str, served: &[&str]) -> Value {
     );
     json!({
         "expression": format!("!({}) || ({as_before})", labelled("object")),
-        "message": format!("label {name} says nothing to anybody: {}; served are {names}", mistaken_label(key)),
+        "message": format!("label {name} has no effect: {}; served are {names}", mistaken_label(key)),
         "reason": "Invalid",
     })
 }
@@ -152,7 +150,7 @@ fn validations(key: &str, served: &[&str]) -> Value {
     json!([
         {
             "expression": "!variables.changed || variables.labelled",
-            "message": format!("label {key} is missing: it says which controller version manages the object; served are {names}"),
+            "message": format!("label {key} is missing: set the controller version of the object; served versions: {names}"),
             "reason": "Invalid",
         },
         {

@@ -46,11 +46,11 @@ fn variables() -> Value {
 /// loss is not intended.
 fn validations(storage: &str) -> Value {
     let remedy = format!(
-        ", which is too large for an annotation (256 KiB for all): write it at the version in that name, or make the fields \
-         smaller there that only that version has. {storage} is stored"
+        " (these exceed the annotation limit of 256 KiB for all): write the object at the version in this name, \
+             or make the fields smaller that only this version has. {storage} is stored"
     );
     let named = |mark: &str| format!("{} + {mark} + {}", literal("this write would lose "), literal(&remedy));
-    let message = format!("this write would lose what the annotation {INCOMPLETE} names{remedy}");
+    let message = format!("this write would lose the values named by the annotation {INCOMPLETE}{remedy}");
     let sees = "(variables.ours + request.requestKind.version) in variables.markBefore.split(', ')";
     json!([
         {

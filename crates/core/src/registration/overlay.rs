@@ -25,7 +25,7 @@ pub enum BadOverlay {
         kind: String,
     },
     /// The configuration has no webhook for the kind.
-    #[error("{name} has no webhook for {resource}: there is nothing to lay over")]
+    #[error("{name} has no webhook for {resource}")]
     NothingOfTheKind {
         /// The name of the configuration.
         name: String,
@@ -33,7 +33,7 @@ pub enum BadOverlay {
         resource: String,
     },
     /// A webhook already selects by the version label.
-    #[error("webhook {webhook} of {name} selects by {key} already: give the configuration as the operator brings it")]
+    #[error("webhook {webhook} of {name} selects by {key} already: use the original configuration of the operator")]
     SelectsAlready {
         /// The name of the configuration.
         name: String,

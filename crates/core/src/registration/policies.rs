@@ -30,7 +30,7 @@ impl Policies<'_> {
         let name = guard_name(self.kind);
         let Some(policy) = self.policy(&name) else {
             if !self.versions.is_empty() {
-                let problem = "there is no guard: an object with a label that nobody serves is judged by nobody";
+                let problem = "the guard is missing: objects with an unserved label are not validated";
                 findings.push(self.is_missing(&name, problem));
             }
             return findings;
@@ -50,7 +50,7 @@ impl Policies<'_> {
             }
             None if self.versions.is_empty() => {}
             None => {
-                let problem = "nobody is warned who writes an object whose label nobody serves";
+                let problem = "writers of objects with an unserved label get no warning";
                 findings.push(self.is_missing(&name, problem));
             }
         }
@@ -62,7 +62,7 @@ impl Policies<'_> {
     }
 
     fn is_missing(&self, name: &str, problem: &str) -> Finding {
-        let change = format!("apply what `pointsman webhooks --served {}` prints", self.versions.join(","));
+        let change = format!("apply the output of `pointsman webhooks --served {}`", self.versions.join(","));
         Finding { document: format!("{POLICY} {name}"), problem: problem.to_owned(), change }
     }
 
@@ -77,16 +77,16 @@ impl Policies<'_> {
         let served = list.and_then(|(at, text)| Some((at, serde_json::from_str::<Vec<String>>(text).ok()?)));
         let Some((at, served)) = served else {
             let change = "apply the policy that `pointsman webhooks --served` prints".to_owned();
-            return vec![finding("which versions it takes cannot be read".to_owned(), change)];
+            return vec![finding("the accepted versions cannot be read".to_owned(), change)];
         };
         let line = |served: &[&str]| format!("spec.variables[{at}].expression: '{}'", served_list(served));
         let there: Vec<&str> = served.iter().map(String::as_str).collect();
         let is_guard = name == guard_name(self.kind);
         for version in self.versions.iter().filter(|version| !served.contains(version)) {
             let problem = match is_guard {
-                true => format!("{version} is registered, and the guard refuses every object that would get it"),
+                true => format!("{version} is registered, but the guard refuses every object with its label"),
                 false => {
-                    format!("{version} is registered, and whoever writes its objects is told that nobody serves it")
+                    format!("{version} is registered, but its writers are warned that no server handles this version")
                 }
             };
             let all: Vec<&str> = there.iter().copied().chain([version.as_str()]).collect();
@@ -94,8 +94,10 @@ impl Policies<'_> {
         }
         for version in there.iter().filter(|version| !self.versions.iter().any(|one| one == *version)) {
             let all: Vec<&str> = there.iter().filter(|other| *other != version).copied().collect();
-            findings
-                .push(finding(format!("it takes {version}, and nobody judges the objects of {version}"), line(&all)));
+            findings.push(finding(
+                format!("the guard accepts {version}, but no webhook validates the objects of {version}"),
+                line(&all),
+            ));
         }
         let [printed, _] = print(&there);
         // The messages contain the versions as well. If the list was reported, they may already contain the right
@@ -130,7 +132,7 @@ impl Policies<'_> {
         let both = both.into_iter().filter(|one| others.iter().any(|other| other.path == one.path));
         let changes = both.map(|difference| {
             let problem = match difference.path.as_str() {
-                "spec.validations" => "it has no validations, and refuses nothing".to_owned(),
+                "spec.validations" => "the policy has no validations".to_owned(),
                 _ => difference.problem(),
             };
             finding(problem, difference.change())
@@ -146,8 +148,8 @@ impl Policies<'_> {
         };
         let bindings: Vec<&Value> = self.documents.iter().filter(is_bound).collect();
         if bindings.is_empty() {
-            let problem = "no binding names it: the policy is not in force".to_owned();
-            let change = "apply the binding that `pointsman webhooks` prints with it".to_owned();
+            let problem = "the policy has no binding, so that the API server ignores the policy".to_owned();
+            let change = "apply the binding that `pointsman webhooks` prints".to_owned();
             return vec![Finding { document: format!("{POLICY} {name}"), problem, change }];
         }
         let wrong: Vec<Vec<Finding>> = bindings.iter().map(|binding| self.bound(binding, does)).collect();
@@ -165,20 +167,20 @@ impl Policies<'_> {
         let wanted = does.first().copied().unwrap_or_default();
         if !actions.iter().any(|action| does.contains(action)) {
             let what = if actions.is_empty() {
-                "does nothing".to_owned()
+                "has no effect".to_owned()
             } else {
                 format!("does {} only", actions.join(" and "))
             };
             let (problem, more) = match wanted {
                 "Deny" => (
-                    format!("it {what}: what the policy is there to refuse is let through"),
-                    ", or say --enforcement warn or audit if that is what is meant for now",
+                    format!("the policy {what}: forbidden writes are accepted"),
+                    ", or use --enforcement warn or audit if intended",
                 ),
-                _ => (format!("it {what}: nobody hears of it who writes"), ""),
+                _ => (format!("the policy {what}: writers get no warning"), ""),
             };
             findings.push(finding(problem, format!("spec.validationActions: [{wanted}]{more}")));
         } else if wanted == "Warn" && actions.contains(&"Deny") {
-            let problem = "it refuses what the policy is there to warn of: such objects could not be changed any more";
+            let problem = "the policy refuses writes instead of a warning: such objects could not be changed";
             findings.push(finding(problem.to_owned(), format!("spec.validationActions: [{wanted}]")));
         }
         let mut spec = binding.get("spec").cloned().unwrap_or_default();

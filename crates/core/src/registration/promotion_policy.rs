@@ -72,7 +72,7 @@ fn variables(status: &StatusMapping) -> Option<Value> {
 /// Allows changes of a request without a previous value.
 fn validations(status: &StatusMapping) -> Value {
     let (requested, completed) = (&status.hashes.requested.path, &status.hashes.completed.path);
-    let why = format!(" until {completed} is the same: a condition says {}", status.promoting);
+    let why = format!(" until {completed} is equal: a condition has {}", status.promoting);
     json!([{
         "expression": "!variables.promoting || variables.before == \"\" || variables.after == variables.before || \
                        variables.completed == variables.before",
@@ -81,7 +81,7 @@ fn validations(status: &StatusMapping) -> Value {
             literal(&format!("{requested} stays \"")),
             literal(&format!("\"{why}"))
         ),
-        "message": format!("{requested} stays as it is{why}"),
+        "message": format!("{requested} stays unchanged{why}"),
         "reason": "Invalid",
     }])
 }

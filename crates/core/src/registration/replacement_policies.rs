@@ -45,7 +45,7 @@ fn unchanged(
         literal(&format!(" is becoming {target} ")),
         "oldObject.metadata.name".to_owned(),
         literal(&format!(
-            ": change the {target} once it is there, or undo the rollout first; see pointsman rollout list"
+            ": change the {target} after its creation, or undo the rollout first; see pointsman rollout list"
         )),
     ];
     let not_the_runner = runner.map(|runner| {
@@ -55,7 +55,7 @@ fn unchanged(
     let conditions: Vec<Value> = [not_being_deleted()].into_iter().chain(not_the_runner).collect();
     let validation = json!({
         "expression": format!("!({on_its_way}) || {same} || !({marked})"), "messageExpression": message.join(" + "),
-        "message": format!("it is becoming a {target}"), "reason": "Forbidden",
+        "message": format!("this object is being replaced by a {target}"), "reason": "Forbidden",
     });
     policy(
         &format!("pointsman-becoming.{plural}.{group}"),
@@ -72,7 +72,7 @@ fn retired(
     api_version: &str,
     retirement: Retirement,
 ) -> [Value; 2] {
-    let message = format!("no new {source} is made any more: make a {target} ({api_version})");
+    let message = format!("new {source} objects are refused: create a {target} ({api_version})");
     let action = match retirement {
         Retirement::Warn => "Warn",
         Retirement::Deny => "Deny",

@@ -45,7 +45,7 @@ pub fn retire(
     let mut steps = Vec::new();
     if let Some(default) = default {
         let why = format!(
-            "objects without a label are {}'s from here on; its server must run with --default-version before",
+            "objects without a label belong to {}; first start its server with --default-version",
             default.as_str()
         );
         steps.push(RetireStep::Apply { why, documents: webhooks(kind, default, Selection::Unlabelled, client) });
@@ -54,7 +54,9 @@ pub fn retire(
         let documents = [guard(kind, served, mode), unserved(kind, served)].concat();
         let why = match default {
             Some(_) => guarded(mode, retired),
-            None => format!("{}; give --default if objects without a label are {retired}'s", guarded(mode, retired)),
+            None => {
+                format!("{}; give --default if objects without a label belong to {retired}'s", guarded(mode, retired))
+            }
         };
         steps.push(RetireStep::Apply { why, documents });
     }
@@ -68,9 +70,9 @@ pub fn retire(
         json!({"apiVersion": of("/apiVersion"), "kind": of("/kind"), "metadata": {"name": of("/metadata/name")}})
     };
     let why = format!(
-        "nobody asks the server of {retired} any more: look for its label once more before; afterwards the server can be \
-         stopped, and its controller with it{}",
-        if mode == Some(GuardMode::Deny) { "" } else { ". Whoever sets the label then is judged by nobody" }
+        "the server of {retired} gets no requests: check its label once more, then stop the server and its \
+             controller{}",
+        if mode == Some(GuardMode::Deny) { "" } else { ". Later objects with the label are not validated" }
     );
     steps.push(RetireStep::Delete { why, documents: removed_documents.iter().map(name).collect() });
     steps
@@ -80,9 +82,9 @@ pub fn retire(
 fn guarded(mode: GuardMode, retired: &str) -> String {
     match mode {
         GuardMode::Deny => format!("no object gets the label {retired} any more"),
-        GuardMode::Warn => format!("whoever gives an object the label {retired} is warned, and is not kept from it"),
+        GuardMode::Warn => format!("writers of the label {retired} are warned, but not refused"),
         GuardMode::Audit => {
-            format!("the audit log says who gives an object the label {retired}, and nobody is kept from it")
+            format!("the audit log lists writers of the label {retired}, which are not refused")
         }
     }
 }

@@ -75,7 +75,7 @@ impl FreezeDocuments {
         let both = [(&self.policy, policy), (&self.binding, binding)];
         both.into_iter().find_map(|(printed, found)| {
             let title = format!("{} {}", printed.get("kind").and_then(Value::as_str).unwrap_or_default(), self.name);
-            let Some(found) = found else { return Some(format!("{title} is not there")) };
+            let Some(found) = found else { return Some(format!("{title} is missing")) };
             let (printed, found) = (comparable(printed), comparable(found));
             let differences = differences("spec", &found, &printed);
             differences.first().map(|difference| format!("{title}: {}", difference.problem()))
@@ -163,7 +163,7 @@ fn validation() -> Value {
             "!variables.frozen || !has(params.status) || !has(params.status.phase) || !(params.status.phase in [{phases}])"
         ),
         "messageExpression": message.join(" + "),
-        "message": "a rollout is under way that has frozen this: see pointsman rollout list",
+        "message": "this resource is frozen by an active rollout: see pointsman rollout list",
         "reason": "Forbidden",
     })
 }
@@ -181,10 +181,10 @@ fn bounds(freeze: &Freeze) -> Vec<Value> {
             literal(": "),
             "request.resource.resource".to_owned(),
             literal(&format!(
-                " wait until every {every} is {words} {}; the {what} version{of_part} that runs is ",
+                " wait until every {every} is {words} {}; the {what} running version{of_part} is ",
                 bound.version
             )),
-            format!("({known} ? {field}.version : \"not known\")"),
+            format!("({known} ? {field}.version : \"unknown\")"),
         ];
         Some(json!({
             "expression": format!("!{} || {known} && {field}.order {sign} {}", frozen(freeze), literal(&bound.order)),

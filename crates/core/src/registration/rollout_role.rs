@@ -17,7 +17,8 @@ pub fn rollout_roles(rollout: &Rollout, kind: &Kind, owners: OwnerReferences) ->
     }
     let mut other = role(&format!("pointsman-rollout-elsewhere.{}", rollout.name()), &elsewhere);
     if let Some(metadata) = other.get_mut("metadata").and_then(Value::as_object_mut) {
-        let apply_hint = "for the other clusters: apply it there, and bind it to whom their kubeconfigs name";
+        let apply_hint =
+            "for the other clusters: apply this role there, and bind the role to the users of their kubeconfigs";
         metadata.insert("annotations".to_owned(), json!({"pointsman.dev/apply": apply_hint}));
     }
     vec![own, other]

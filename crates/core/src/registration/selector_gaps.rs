@@ -21,11 +21,10 @@ pub(super) fn leaves_out(kind: &Kind, one: &Registered<'_>, namespaces: &[String
     }
     let requirements = requirements(one, "objectSelector");
     if one.is_scale && requirements > 0 {
-        let problem = "nobody is asked about the scale: what is sent then has no labels";
+        let problem = "writes of scale are excluded: they contain no labels";
         find(problem.to_owned(), "objectSelector", "{}");
     } else if requirements > 1 && one.selects != Selects::Odd {
-        let problem =
-            format!("it selects by more than {}: nobody is asked about what that leaves out", kind.version_label());
+        let problem = format!("the selector requires more than {}: other objects are excluded", kind.version_label());
         find(problem, "objectSelector", "this label alone");
     }
     let Some(printed) = &one.printed else {
@@ -36,12 +35,12 @@ pub(super) fn leaves_out(kind: &Kind, one: &Registered<'_>, namespaces: &[String
         let line = format!("matchConditions[{index}].expression");
         let text = expression(condition);
         if text.replace("oldObject", "").contains("object.metadata.deletionTimestamp") {
-            let problem = "an apply that creates may say that its object is going, and passes";
+            let problem = "a creation by apply can claim to be terminating, and is excluded";
             find(problem.to_owned(), &line, wanted.first().map(expression).unwrap_or_default());
         } else if !wanted.iter().any(|wanted| expression(wanted) == text) {
             let name = condition.get("name").and_then(Value::as_str).unwrap_or_default();
-            let problem = format!("nobody is asked about writes for which the condition {name:?} does not hold");
-            find(problem, &format!("matchConditions[{index}]"), "take it out");
+            let problem = format!("writes that fail the condition {name:?} are excluded");
+            find(problem, &format!("matchConditions[{index}]"), "remove the condition");
         }
     }
     let is_other = |one: &&Value| !wanted.iter().any(|wanted| expression(wanted) == expression(one));
@@ -54,8 +53,8 @@ pub(super) fn leaves_out(kind: &Kind, one: &Registered<'_>, namespaces: &[String
         }
         let name = wanted.get("name").and_then(Value::as_str).unwrap_or_default();
         let problem = match name {
-            "not-being-deleted" => "while the server is down, what is being deleted cannot go: its finalizers stay",
-            _ => "an object that gets its first label is judged and counted twice",
+            "not-being-deleted" => "while the server is down, terminating objects keep their finalizers",
+            _ => "an object that gets its first label is validated and counted twice",
         };
         find(problem.to_owned(), "matchConditions", &wanted.to_string());
     }
@@ -93,9 +92,9 @@ pub(super) fn excluding(namespaces: &[String]) -> Value {
 pub(super) fn other_namespaces(selector: Option<&Value>, namespaces: &[String]) -> Option<String> {
     let name_list = |names: &[String]| if names.is_empty() { "none".to_owned() } else { names.join(", ") };
     match excluded(selector) {
-        None => Some("nobody is asked about objects in namespaces that it does not select".to_owned()),
+        None => Some("objects in other namespaces are excluded".to_owned()),
         Some(names) if names != namespaces => Some(format!(
-            "it leaves out other namespaces than the rest of what is registered: {}, and the rest {}",
+            "excludes other namespaces than the other webhooks: {}, and the others exclude {}",
             name_list(&names),
             name_list(namespaces)
         )),

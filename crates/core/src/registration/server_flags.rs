@@ -14,28 +14,30 @@ pub(super) fn started(all: &[Registered<'_>], versions: &[String], settings: &Se
         findings.push(Finding { document: format!("the server of {own}"), problem, change });
     };
     if !versions.iter().any(|version| version == own) {
-        let problem = format!("nobody asks it about the objects of {own}: no configuration selects them");
-        find(problem, format!("apply what `pointsman webhooks --controller-version {own}` prints"));
+        let problem = format!("the server gets no requests for objects of {own}: no configuration selects these");
+        find(problem, format!("apply the output of `pointsman webhooks --controller-version {own}`"));
     }
     let server_of =
         |selects: &Selects| all.iter().find(|one| one.enforces() && one.is_for == *selects).map(Registered::server);
     let (mine, default) = (server_of(&Selects::Version(own.to_owned())), server_of(&Selects::Unlabelled));
     match (settings.default, &default) {
         (true, None) => find(
-            "it takes objects without a label, and no configuration sends it any".to_owned(),
+            "the server handles objects without a label, but no configuration selects these".to_owned(),
             format!(
-                "apply what `pointsman webhooks --controller-version {own} --default {own}` prints, or leave --default-version out"
+                "apply the output of `pointsman webhooks --controller-version {own} --default {own}`, or remove \
+                     --default-version"
             ),
         ),
         (true, Some(_)) if default != mine => find(
-            "it takes objects without a label, and the configuration sends them to another server".to_owned(),
+            "the server handles objects without a label, but the configuration selects another server".to_owned(),
             format!(
-                "apply what `pointsman webhooks --controller-version {own} --default {own}` prints, or leave --default-version out"
+                "apply the output of `pointsman webhooks --controller-version {own} --default {own}`, or remove \
+                     --default-version"
             ),
         ),
         (false, Some(_)) if default == mine => find(
-            "objects without a label are sent to it, and it refuses them".to_owned(),
-            "start it with --default-version".to_owned(),
+            "the server gets objects without a label, and refuses these".to_owned(),
+            "start the server with --default-version".to_owned(),
         ),
         _ => {}
     }
@@ -48,18 +50,18 @@ pub(super) fn started(all: &[Registered<'_>], versions: &[String], settings: &Se
     if !wanted.is_empty() && flagged != wanted {
         let is = if served.is_empty() { "none".to_owned() } else { served.join(", ") };
         find(
-            format!("it was told that {is} are served, and {} are registered", wanted.join(", ")),
-            format!("start it with --served-versions {}", wanted.join(",")),
+            format!("its flags name {is} as served, but {} are registered", wanted.join(", ")),
+            format!("start the server with --served-versions {}", wanted.join(",")),
         );
     }
     for shadowed in settings.shadowed.iter().map(ControllerVersion::as_str) {
         let is_shadowing =
             |one: &&Registered<'_>| one.is_ours && one.is_shadow && one.is_for == Selects::Version(shadowed.to_owned());
         if !all.iter().any(|one| is_shadowing(&one)) {
-            let problem = format!("it looks on at {shadowed}, and no configuration sends it those objects");
+            let problem = format!("the server audits {shadowed}, but no configuration selects these objects");
             find(
                 problem,
-                format!("apply what `pointsman webhooks --controller-version {own} --shadow {shadowed}` prints"),
+                format!("apply the output of `pointsman webhooks --controller-version {own} --shadow {shadowed}`"),
             );
         }
     }

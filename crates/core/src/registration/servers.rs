@@ -37,7 +37,7 @@ pub(super) fn servers(all: &[Registered<'_>]) -> Vec<Finding> {
         };
         let known = findings.iter().any(|found| [&one.document, &other.document].contains(&&found.document));
         if !known {
-            let problem = format!("it calls another server than {}: one of the two is the wrong one", other.document);
+            let problem = format!("calls another server than {}: one of the two is wrong", other.document);
             findings.push(one.finding(problem, format!("{}: as in {}", address(one), other.document)));
         }
     }
@@ -46,7 +46,7 @@ pub(super) fn servers(all: &[Registered<'_>]) -> Vec<Finding> {
         if let Some(Asking { one: other, .. }) =
             enforcing.iter().find(is_pair).filter(|other| other.server != one.server())
         {
-            let problem = format!("it calls another server than {} of {}", other.place, other.document);
+            let problem = format!("calls another server than {} of {}", other.place, other.document);
             findings.push(one.finding(problem, format!("{}: as in {}", address(one), other.place)));
         }
     }
@@ -65,7 +65,7 @@ fn named_after_others(enforcing: &[Asking<'_>]) -> Vec<Finding> {
         let others = names.iter().map(|(version, name)| (in_name(name, server), *version));
         let (named, other) = others.max_by_key(|(named, _)| *named)?;
         (named > names.get(own).map_or(0, |name| in_name(name, server))).then(|| {
-            let problem = format!("it calls a server that is named after {other}, for the objects of {own}");
+            let problem = format!("calls the server of {other}, for the objects of {own}");
             one.finding(problem, format!("{}: the Service of {own}", address(one)))
         })
     });
@@ -89,8 +89,7 @@ fn owner<'r>(server: &str, here: &[&Asking<'r>]) -> Option<(&'r Registered<'r>, 
 fn of_another(Asking { one, version, .. }: &Asking<'_>, owner: Option<(&Registered<'_>, &str)>) -> Option<Finding> {
     let (version, (first, owner)) = ((*version)?, owner?);
     (owner != version).then(|| {
-        let problem =
-            format!("it calls the server that {} calls for {owner}: one server has one version", first.document);
+        let problem = format!("calls the server that {} calls for {owner}: a server has one version", first.document);
         one.finding(problem, format!("{}: the Service of {version}", address(one)))
     })
 }
@@ -100,8 +99,8 @@ fn unassigned(Asking { one, .. }: &Asking<'_>, is_known: bool, enforcing: &[Aski
     let mut versions: Vec<&str> = enforcing.iter().filter_map(|one| one.version).collect();
     versions.dedup();
     (one.is_for == Selects::Unlabelled && !versions.is_empty() && !is_known).then(|| {
-        let problem = "objects without a label are sent to a server that is no version's: new ones are refused there, or get \
-                       a label that nobody serves";
+        let problem = "objects without a label reach a server without a version: new objects are refused, or get a label \
+             without a server";
         one.finding(problem.to_owned(), format!("{}: the Service of one of {}", address(one), versions.join(", ")))
     })
 }

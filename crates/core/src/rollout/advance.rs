@@ -132,7 +132,7 @@ fn report_job(planner: &mut Planner<'_>) {
     let why = SeenJob::under_way(&job, &planner.facts.answers).unwrap_or_default();
     let (namespace, name) = job.split_once('/').unwrap_or(("", &job));
     let deletes = format!("kubectl delete job --namespace={namespace} {name}");
-    let what = format!("{why}: the rollout ends once that has ended, or somebody has deleted it: {deletes}");
+    let what = format!("{why}: the rollout completes after the Job ends or is deleted: {deletes}");
     planner.in_the_way.waits = Some(PendingGate { reason: Some(JOB), what });
 }
 

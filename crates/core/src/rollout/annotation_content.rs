@@ -52,8 +52,8 @@ impl AnnotationContent {
     pub(super) fn refuses(&self, rollout: &Rollout, namespace: Option<&str>, name: &str) -> Option<String> {
         let Self::Foreign(text) = self else { return None };
         Some(format!(
-            "annotation {ANNOTATION} is {text:?}, which no rollout has written, and no rollout writes over it. Where nobody \
-             needs it: {}",
+            "annotation {ANNOTATION} is {text:?}, which is not written by a rollout, so rollouts leave the \
+                 annotation unchanged. To remove the annotation: {}",
             takes_off(rollout, namespace, name)
         ))
     }
@@ -62,8 +62,8 @@ impl AnnotationContent {
     pub(super) fn is_emptied(&self, rollout: &Rollout, namespace: Option<&str>, name: &str) -> Option<String> {
         let Self::Empty = self else { return None };
         Some(format!(
-            "annotation {ANNOTATION} is \"\", and may have been the mark of its move, by which it would be taken back. Take it \
-             back by hand, where it is to go, and then: {}",
+            "annotation {ANNOTATION} is \"\" and may have been the rollout annotation, which an undo needs. \
+                 Undo the object by hand if necessary, then: {}",
             takes_off(rollout, namespace, name)
         ))
     }

@@ -148,20 +148,18 @@ impl RolloutChecks {
     /// Unmet prerequisites, one sentence each.
     pub(super) fn missing(&self, answers: &LookupResults, when: CheckTime) -> Vec<String> {
         let missing = |(id, wanted): (&str, &str)| {
-            let must = format!("needs: {id} must be {wanted} before a rollout to {} begins", self.to);
+            let must = format!("needs: {id} must be {wanted} before a rollout to {} starts", self.to);
             let name = self.prerequisites.as_ref().map_or_else(String::new, |place| {
                 let namespace = place.namespace.iter().map(|namespace| format!("{namespace}/"));
                 format!("{} {}{}", place.resource, namespace.collect::<String>(), place.name_of(id))
             });
             match answers.of(&LookupPurpose::Need(id.to_owned())) {
-                None => Some(format!("{must}, and nobody has looked at {name}")),
+                None => Some(format!("{must}, and {name} was not read yet")),
                 Some(Err(why)) => Some(format!("{must}, and {name} cannot be read: {why}")),
-                Some(Ok(FoundObjects { objects: 0, .. })) => Some(format!("{must}, and there is no {name}")),
-                Some(Ok(FoundObjects { state: None, .. })) => {
-                    Some(format!("{must}, and {name} does not say how it stands"))
-                }
+                Some(Ok(FoundObjects { objects: 0, .. })) => Some(format!("{must}, but {name} does not exist")),
+                Some(Ok(FoundObjects { state: None, .. })) => Some(format!("{must}, and {name} has no value")),
                 Some(Ok(FoundObjects { state: Some(state), .. })) => {
-                    (!when.is_met(wanted, state)).then(|| format!("{must}, and {name} says {:?}", excerpt(state)))
+                    (!when.is_met(wanted, state)).then(|| format!("{must}, and {name} has {:?}", excerpt(state)))
                 }
             }
         };
@@ -173,7 +171,7 @@ impl RolloutChecks {
 fn unmet_list(list: &ListCheck, answer: Option<&Result<FoundObjects, String>>) -> Option<String> {
     let (name, resource) = (&list.name, &list.resource);
     match answer {
-        None => Some(format!("{name}: nobody has looked at {resource}")),
+        None => Some(format!("{name}: {resource} was not read yet")),
         Some(Err(why)) => Some(format!("{name}: {resource} cannot be read: {why}")),
         Some(Ok(FoundObjects { unmet: 0, .. })) => None,
         Some(Ok(found)) => {

@@ -159,15 +159,15 @@ impl<'a> RolloutCompiler<'a> {
         let Some(health) = health.cloned() else {
             if is_of_source {
                 self.bad(format!(
-                    "the definition of {} does not say what a healthy object of the kind that goes looks like: give it a \
-                     `health` block under `becomes.from`",
+                    "the definition of {} has no health for the replaced kind: add a `health` block under \
+                         `replaces.from`",
                     self.kind.name()
                 ));
                 return None;
             }
             self.bad(format!(
-                "the definition of {} does not say what a healthy object looks like, so that nothing would tell when the \
-                 next one may go: give it a `health` block",
+                "the definition of {} has no health, so the rollout cannot decide when to move the next object: \
+                     add a `health` block",
                 self.kind.name()
             ));
             return None;
@@ -193,14 +193,14 @@ impl<'a> RolloutCompiler<'a> {
             }
         }
         if spec.from.as_ref() == Some(&spec.to) {
-            self.bad(format!("from and to are both {:?}: nothing would move", spec.to));
+            self.bad(format!("from and to are both {:?}: no object would move", spec.to));
         }
         let lease = self.kind.admission.lease.as_ref();
         if let Some((lease, from)) = lease.zip(spec.from.as_ref())
             && lease.collide(from, &spec.to)
         {
             let message = format!(
-                "from and to: the controllers of {from} and {} would hold one Lease, {}",
+                "from and to: the controllers of {from} and {} would share the Lease {}",
                 spec.to,
                 lease.of(from).1
             );
@@ -224,12 +224,12 @@ impl<'a> RolloutCompiler<'a> {
         if !known.contains(&spec.to.as_str()) {
             let (to, hint) = (&spec.to, near(&spec.to, &known));
             let message =
-                format!("to: {to:?} is no version of {}{hint} Known here: {}", self.kind.name(), known.join(", "));
+                format!("to: {to:?} is no version of {}{hint} Known versions: {}", self.kind.name(), known.join(", "));
             self.bad(message);
         }
         if spec.from.is_some() {
             self.bad(format!(
-                "from: nobody can read in which version an object is stored: with workflow {REWRITE}, leave it out"
+                "from: the stored version of an object cannot be read: remove `from` with workflow {REWRITE}"
             ));
         }
     }
@@ -247,7 +247,7 @@ impl<'a> RolloutCompiler<'a> {
         for title in titles {
             let (namespace, name) = title.split_once('/').unwrap_or(("a", title));
             if !is_dns_label(namespace) || !is_dns_subdomain(name) {
-                self.bad(format!("prioritizedObjects: {title:?} is not an object: write it as NAMESPACE/NAME"));
+                self.bad(format!("prioritizedObjects: {title:?} is not an object: write NAMESPACE/NAME"));
             }
         }
     }
@@ -277,7 +277,7 @@ impl<'a> RolloutCompiler<'a> {
     fn waves(&mut self, spec: &RolloutSpec, label: &str) -> Vec<Wave> {
         let specs = spec.waves.as_slice();
         let Some((last, before)) = specs.split_last() else {
-            self.bad("waves: there is none: give it at least one, such as {name: all, maxInFlight: 1}");
+            self.bad("waves: the list is empty: add at least one wave, such as {name: all, maxInFlight: 1}");
             return Vec::new();
         };
         let mut waves = Vec::new();
@@ -288,7 +288,7 @@ impl<'a> RolloutCompiler<'a> {
                 self.bad(format!("waves: {name:?} is no name: use lower case letters, digits and hyphens"));
             }
             if specs.iter().take(at).any(|other| other.value.name == *name) {
-                self.bad(format!("waves: there are two that are called {name:?}"));
+                self.bad(format!("waves: two waves have the name {name:?}"));
             }
             waves.extend(self.wave(&one.value, spec, label));
         }
@@ -298,7 +298,7 @@ impl<'a> RolloutCompiler<'a> {
         }
         self.mixed(&waves);
         if spec.hold == Some(true) && waves.iter().any(|wave| wave.workflow.is_some() && !wave.is_run) {
-            self.bad("hold: keeps others from changing the version label, and workflows change none: leave it out");
+            self.bad("hold: protects the version label, and workflows change no label: remove `hold`");
         }
         self.first_waits(&waves);
         let is_all = |wave: &&Wave| wave.chosen.is_everything() && !wave.is_run;
@@ -306,22 +306,24 @@ impl<'a> RolloutCompiler<'a> {
         let of_last = waves.last().and_then(workflow);
         for wave in waves.iter().take(before.len()).filter(is_all).filter(|wave| workflow(wave) == of_last) {
             let (name, last) = (&wave.name, &last.value.name);
-            let message =
-                format!("waves: {name} selects everything, so that nothing is left for {last}: give it a selector");
+            let message = format!("waves: {name} selects every object, so {last} gets none: add a selector");
             self.problems.push(Problem { file: self.file.to_owned(), line: self.line, message, remedy: None });
         }
         if waves.last().is_some_and(|wave| !wave.chosen.is_everything()) {
             let name = &last.value.name;
             self.bad(format!(
-                "waves: the last one, {name}, must take everything that is left, also what is created meanwhile: leave out \
-                 its selector, or add a wave {{name: rest, maxInFlight: 1}}"
+                "waves: the last wave, {name}, must select all remaining objects, including new ones: remove \
+                     its selector, or add a wave {{name: rest, maxInFlight: 1}}"
             ));
         }
         if waves.last().is_some_and(|wave| wave.is_run) {
-            self.bad(format!("waves: the last one, {}, has to have objects: `run` comes before", last.value.name));
+            self.bad(format!(
+                "waves: the last wave, {}, must move objects: put the wave with `run` earlier",
+                last.value.name
+            ));
         }
         if waves.last().is_some_and(|wave| wave.after.approval) {
-            self.bad(format!("waves: nothing comes after {}: `after: approval` would never be asked", last.value.name));
+            self.bad(format!("waves: {} is the last wave: remove `after: approval`", last.value.name));
         }
         waves
     }
@@ -353,7 +355,7 @@ impl<'a> RolloutCompiler<'a> {
         let WaveSpec { name, selector, max_in_flight, soak, before, after, workflow, run, states } = spec;
         if run.is_some() && (selector.is_some() || max_in_flight.is_some() || workflow.is_some()) {
             self.bad(format!(
-                "waves: {name}: with `run` it has no objects: leave out selector, maxInFlight and workflow"
+                "waves: {name}: with `run` the wave has no objects: remove selector, maxInFlight and workflow"
             ));
         }
         let what = match run {
@@ -372,7 +374,7 @@ impl<'a> RolloutCompiler<'a> {
         let after = self.gate(name, WaveSide::After, after.as_ref());
         let after = self.soak(name, soak.as_deref(), after);
         if states.started.is_some() {
-            self.bad(in_wave("states: started is a word of the whole StagedRollout: spec.states".to_owned()));
+            self.bad(in_wave("states: started applies to the whole StagedRollout: use spec.states".to_owned()));
         }
         let word = |own: &Option<String>, all: &Option<String>, default: String| {
             own.clone().or_else(|| all.clone()).unwrap_or(default)
@@ -403,7 +405,7 @@ impl<'a> RolloutCompiler<'a> {
         if gate.checks && self.kind.checks.start.is_empty() {
             let kind = self.kind.name();
             self.bad(in_side(format!(
-                "checks: the definition of {kind} has none under checks.start, so that this would never wait"
+                "checks: the definition of {kind} has none under checks.start, so there is no check to wait for"
             )));
         }
         Some(gate)
@@ -413,8 +415,7 @@ impl<'a> RolloutCompiler<'a> {
     fn first_waits(&mut self, waves: &[Wave]) {
         if let Some(first) = waves.first().filter(|wave| wave.before.wait.is_some()) {
             self.bad(format!(
-                "waves: {}: before: wait: no wave is over before the first one, after which time could be counted: leave \
-                 it out",
+                "waves: {}: before: wait: the first wave has no earlier wave: remove the wait",
                 first.name
             ));
         }
@@ -426,7 +427,7 @@ impl<'a> RolloutCompiler<'a> {
         let read = parse_duration(text).map_err(|error| format!("waves: {wave}: soak: {text:?} is {error}"));
         let (soak, after) = (self.fine(read)?, after?);
         if after.wait.is_some() {
-            self.bad(format!("waves: {wave}: soak and `wait` of `after` say the same: leave out one of them"));
+            self.bad(format!("waves: {wave}: soak and `wait` of `after` are the same setting: remove one of the two"));
         }
         Some(WaveGate { wait: Some(soak), ..after })
     }
@@ -437,7 +438,7 @@ impl<'a> RolloutCompiler<'a> {
         if found.is_none() {
             let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
             let (hint, names) = (near(text, &names), names.join(", "));
-            self.bad(format!("{what}: {text:?} is not known{hint} Known here: {names}"));
+            self.bad(format!("{what}: {text:?} is unknown{hint} Known values: {names}"));
         }
         found
     }
@@ -457,8 +458,8 @@ impl RolloutCompiler<'_> {
                 let other = named.iter().find(|(name, of)| *name == step.name && *of != workflow.name);
                 twice.extend(other.map(|(name, of)| {
                     format!(
-                        "{of} and {} both have a step {name} that cannot be undone: call one of them otherwise, so that \
-                         each is accepted by its name",
+                        "{of} and {} both have an irreversible step {name}: rename one of the two, so that each \
+                             is accepted by its name",
                         workflow.name
                     )
                 }));
@@ -474,7 +475,7 @@ impl RolloutCompiler<'_> {
         known.dedup();
         for risk in accepted.iter().filter(|risk| !known.contains(&risk.as_str())) {
             let (hint, known) = (near(risk, &known), known.join(", "));
-            self.bad(format!("acceptedRisks: {risk:?} is no risk that a plan names{hint} Known here: {known}"));
+            self.bad(format!("acceptedRisks: {risk:?} is an unknown risk{hint} Known risks: {known}"));
         }
     }
 
@@ -490,7 +491,7 @@ impl RolloutCompiler<'_> {
                 .chain(self.kind.workflows.iter().map(|workflow| workflow.name.as_str()))
                 .collect();
             let (hint, known) = (near(name, &known), known.join(", "));
-            self.bad(format!("workflow: {name:?} is not known{hint} Known here: {known}"));
+            self.bad(format!("workflow: {name:?} is unknown{hint} Known workflows: {known}"));
             return None;
         };
         self.require_from(&format!("workflow {name}"), workflow, spec);
@@ -502,7 +503,7 @@ impl RolloutCompiler<'_> {
     fn rewrite(&mut self, name: &str, spec: &RolloutSpec) -> Option<Workflow> {
         if (name, spec.workflow.as_deref()) != (REWRITE, Some(REWRITE)) {
             self.bad(format!(
-                "workflow: {REWRITE} is one of a whole StagedRollout, and of all of its waves: give what else is to be done another StagedRollout"
+                "workflow: {REWRITE} applies to the whole StagedRollout: use a separate StagedRollout for other steps"
             ));
             return None;
         }
@@ -516,7 +517,7 @@ impl RolloutCompiler<'_> {
     fn require_from(&mut self, what: &str, workflow: &Workflow, spec: &RolloutSpec) {
         if spec.from.is_none() && workflow.mentions("{from}") {
             self.bad(format!(
-                "{what} fills in {{from}}, and the StagedRollout has no `from`: say which version its objects come from"
+                "{what} contains {{from}}, and the StagedRollout has no `from`: add the version of its objects"
             ));
         }
     }
@@ -534,8 +535,8 @@ impl RolloutCompiler<'_> {
                 let selects = chosen.depends_on(label) || waves.iter().any(|wave| wave.chosen.depends_on(label));
                 if is_label && selects {
                     bad.push(format!(
-                        "workflow {workflow}: step {} changes {field}, by which the StagedRollout selects objects: select them by \
-                         another label",
+                        "workflow {workflow}: step {} changes {field}, a selector of the StagedRollout: select \
+                             by another label",
                         step.name
                     ));
                 }
@@ -551,12 +552,10 @@ impl RolloutCompiler<'_> {
         if let Some(job) = &run.job {
             match (job.has_undo(), run.irreversible.as_deref()) {
                 (false, None | Some("")) => {
-                    self.bad(format!(
-                        "waves: {name}: run: the job needs an `undo`, or `irreversible` says why it has none"
-                    ));
+                    self.bad(format!("waves: {name}: run: the job needs an `undo`, or `irreversible` with a reason"));
                 }
                 (true, Some(_)) => {
-                    self.bad(format!("waves: {name}: run: the job has an `undo`, so that it is not `irreversible`"));
+                    self.bad(format!("waves: {name}: run: the job has an `undo`, so the job cannot be `irreversible`"));
                 }
                 _ => {}
             }
@@ -585,7 +584,7 @@ impl RolloutCompiler<'_> {
         let (source, other) = (with_objects().find(of)?, with_objects().find(|wave| !of(wave)));
         if let Some(other) = other {
             self.bad(format!(
-                "waves: {} is about objects that become others, and {} about what they become: give each a StagedRollout",
+                "waves: {} moves replaced objects, and {} their replacements: use a StagedRollout for each",
                 source.name, other.name
             ));
         }
@@ -599,7 +598,8 @@ impl RolloutCompiler<'_> {
         let other = with_objects().find(|wave| wave.workflow.is_some());
         if let (Some(label), Some(other)) = (label, other) {
             self.bad(format!(
-                "waves: {} has the workflow {OF_LABELS}, and {} another one: a rollout either changes version labels or does not",
+                "waves: {} has the workflow {OF_LABELS}, and {} another workflow: a rollout changes version \
+                     labels in all waves or in none",
                 label.name, other.name
             ));
         }

@@ -126,7 +126,7 @@ fn unobserved_write(planner: &Planner<'_>, object: &FleetObject, in_flight_objec
     UnobservedWrite {
         stays: !is_released && (fails || refused.is_none()),
         wants_list: is_over || (has_nothing && !is_released),
-        refused_back: refused_back.map(|why| format!("{} failed and cannot be taken back: {why}", object.title())),
+        refused_back: refused_back.map(|why| format!("{} failed and cannot be undone: {why}", object.title())),
     }
 }
 
@@ -158,8 +158,8 @@ fn abandoned_of(planner: &Planner<'_>, in_flight_object: &InFlightObject) -> Opt
     let is_known = planner.status.failures.iter().any(|one| one.uid == in_flight_object.uid && one.reason == ABANDONED);
     let message = || {
         format!(
-            "somebody deleted it on its way: {kept} stays, and has its Deployment under data.old, and under data.new the one \
-             that was to be made"
+            "deleted while in flight: {kept} stays, with the old Deployment under data.old and the new one \
+                 under data.new"
         )
     };
     let of = (in_flight_object.object.as_str(), in_flight_object.uid.as_str());

@@ -90,7 +90,7 @@ fn begins(planner: &mut Planner<'_>) -> bool {
     let mut refusals = start_refusals(planner.rollout, planner.fleet, &planner.facts);
     refusals.extend(unfrozen(planner));
     let (phase, message) = match (refusals.is_empty(), planner.rollout.direction) {
-        (_, Direction::Abort | Direction::Undo) => (RolloutPhase::Aborted, "nothing was moved".to_owned()),
+        (_, Direction::Abort | Direction::Undo) => (RolloutPhase::Aborted, "no object was moved".to_owned()),
         (false, _) => (RolloutPhase::Refused, refusals.join("; ")),
         (true, Direction::Forward) => {
             planner.status.started = Some(planner.now());
@@ -107,5 +107,5 @@ fn begins(planner: &mut Planner<'_>) -> bool {
 /// The freeze must be in force before the first object moves.
 fn unfrozen(planner: &Planner<'_>) -> Option<String> {
     let (why, name) = (planner.facts.unfrozen.as_ref()?, planner.rollout.name());
-    Some(format!("what it freezes would not be frozen: {why}: pointsman rollout policies {name} | kubectl apply -f -"))
+    Some(format!("the freeze would have no effect: {why}: run pointsman rollout policies {name} | kubectl apply -f -"))
 }

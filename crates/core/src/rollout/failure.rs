@@ -36,7 +36,7 @@ pub(super) fn record_reset_labels(planner: &mut Planner<'_>) {
         let by = object.owner.as_deref().unwrap_or("somebody");
         let now = object.version.as_deref().unwrap_or("no version");
         let message =
-            format!("{}: {by} turned it back to {now} after it was moved to {}", object.title(), planner.rollout.to);
+            format!("{}: {by} reverted the object to {now} after its move to {}", object.title(), planner.rollout.to);
         planner.status.failures.push(failure(planner, object, HELD, message.clone()));
         let more = if more > 0 { format!("; and {more} more") } else { String::new() };
         planner.halt(HELD, message + &more);

@@ -305,10 +305,13 @@ impl FleetObject {
         let is_since = |at: &str| wall(at).zip(wall(began)).is_some_and(|(at, began)| at > began);
         let hold = self.held.as_ref().filter(|held| held.hold_of(rollout).is_none()).and_then(|held| held.hold());
         if let Some((_, hold)) = hold.filter(|(_, hold)| is_since(&hold.at)) {
-            return Some(format!("rollout {}, which holds it since {}", hold.name, hold.at));
+            return Some(format!("rollout {}, which holds the object since {}", hold.name, hold.at));
         }
         let mark = self.annotation_content.mark().filter(|mark| mark.rollout != rollout.uid && is_since(&mark.at))?;
-        Some(format!("another rollout, of uid {}, which has moved it to {} at {}", mark.rollout, mark.to, mark.at))
+        Some(format!(
+            "another rollout, of uid {}, which has moved the object to {} at {}",
+            mark.rollout, mark.to, mark.at
+        ))
     }
 
     /// The failing health condition, as a message.

@@ -45,7 +45,7 @@ impl Freeze {
     pub(super) fn compile(spec: &FreezeSpec, own: (&str, &str), parts: &[&str]) -> Result<Self, String> {
         let operations = operations(spec.operations.as_deref())?;
         if spec.resources.is_empty() {
-            return Err("resources is empty: name at least one, such as deployments.apps".to_owned());
+            return Err("resources is empty: add at least one, such as deployments.apps".to_owned());
         }
         let mut resources = Vec::new();
         for text in &spec.resources {
@@ -59,7 +59,7 @@ impl Freeze {
         }
         let namespaces = spec.namespaces.clone();
         if namespaces.as_ref().is_some_and(Vec::is_empty) {
-            return Err("namespaces is empty: leave it out for all, or name at least one".to_owned());
+            return Err("namespaces is empty: remove the key for all namespaces, or add at least one".to_owned());
         }
         let namespaces = namespaces.unwrap_or_default();
         if let Some(bad) = namespaces.iter().find(|name| !is_dns_label(name)) {
@@ -104,28 +104,24 @@ fn bound(what: &str, text: Option<&str>) -> Result<Option<OrderedVersion>, Strin
 /// The error of a part, if invalid.
 fn bad_part(part: &str, parts: &[&str], is_bound: bool) -> Option<String> {
     if parts.is_empty() {
-        return Some(format!(
-            "part: {part:?} is not known: the definition names no parts of what this rollout moves; it does so by `part` \
-             under `observe`"
-        ));
+        return Some(format!("part: {part:?} is unknown: the definition has no such part under `observe`"));
     }
     if !parts.contains(&part) {
         let (hint, known) = (near(part, parts), parts.join(", "));
-        return Some(format!("part: {part:?} is not known{hint} Known here: {known}"));
+        return Some(format!("part: {part:?} is unknown{hint} Known parts: {known}"));
     }
-    (!is_bound).then(|| {
-        format!("part: {part} goes with atLeast or atMost: without either, it is frozen while the rollout is under way")
-    })
+    (!is_bound)
+        .then(|| format!("part: {part} needs atLeast or atMost: otherwise the freeze lasts for the whole rollout"))
 }
 
 fn operations(spec: Option<&[String]>) -> Result<Vec<&'static str>, String> {
     let Some(texts) = spec else { return Ok(OPERATIONS.to_vec()) };
     if texts.is_empty() {
-        return Err("operations is empty: leave it out for all of them".to_owned());
+        return Err("operations is empty: remove the key for all operations".to_owned());
     }
     if let Some(unknown) = texts.iter().find(|text| !OPERATIONS.contains(&text.as_str())) {
         let (hint, known) = (near(unknown, &OPERATIONS), OPERATIONS.join(", "));
-        return Err(format!("operations: {unknown:?} is not known{hint} Known here: {known}"));
+        return Err(format!("operations: {unknown:?} is unknown{hint} Known operations: {known}"));
     }
     Ok(OPERATIONS.into_iter().filter(|known| texts.iter().any(|text| text == known)).collect())
 }
@@ -134,11 +130,11 @@ fn operations(spec: Option<&[String]>) -> Result<Vec<&'static str>, String> {
 fn named(text: &str) -> Result<ResourceName, String> {
     if text.contains('*') {
         return Err(format!(
-            "{text:?} would freeze what the rollout, its controllers and the cluster live on: name each resource, such as \
-             deployments.apps"
+            "{text:?} would freeze resources that the rollout, its controllers and the cluster need: name each \
+                 resource, such as deployments.apps"
         ));
     }
-    ResourceName::parse(text).map_err(|why| format!("{why}; what is below it, such as its status, is never frozen"))
+    ResourceName::parse(text).map_err(|why| format!("{why}; subresources such as status are never frozen"))
 }
 
 /// The reason why a rollout cannot freeze a resource. `own` is plural and group of the rollout's kind.
@@ -146,20 +142,20 @@ fn in_the_way(resource: &ResourceName, operations: &[&str], own: (&str, &str)) -
     let is_updated = operations.contains(&"UPDATE");
     match (resource.plural.as_str(), resource.group.as_str()) {
         this if this == own && is_updated => Some(
-            "the rollout would stand in its own way: its controllers write to the objects that are moved. Freeze CREATE and \
-             DELETE of them, and not UPDATE"
+            "the rollout would block itself: its controllers write to the moving objects. Freeze CREATE and \
+                 DELETE, without UPDATE"
                 .to_owned(),
         ),
         ("stagedrollouts", "pointsman.dev") => Some(
-            "nobody could pause it, or take it back. That a StagedRollout under way is not deleted is the matter of the policy \
-             that pointsman rollout crd prints"
+            "then the rollout could not be paused or undone. The policy of pointsman rollout crd already prevents the \
+                 deletion of an active StagedRollout"
                 .to_owned(),
         ),
         ("leases", "coordination.k8s.io") => {
-            Some("the rollout would stand in its own way: its controllers, and whoever runs it, renew Leases".to_owned())
+            Some("the rollout would block itself: its controllers and its runner renew Leases".to_owned())
         }
         (_, group) if UNSEEN.contains(&group) => {
-            Some("the API server asks no policy about it, so that nothing would be frozen".to_owned())
+            Some("the API server evaluates no policy for this resource".to_owned())
         }
         _ => None,
     }

@@ -32,8 +32,8 @@ impl GateDescription<'_> {
     #[must_use]
     pub fn waits(&self) -> String {
         let wait = self.wait.map(|wait| format!("{} go by", shown(wait)));
-        let checks = self.checks.then(|| "its start checks hold again".to_owned());
-        let approval = self.approval.then(|| "somebody approves".to_owned());
+        let checks = self.checks.then(|| "the start checks pass again".to_owned());
+        let approval = self.approval.then(|| "an approval".to_owned());
         [wait, checks, approval].into_iter().flatten().collect::<Vec<_>>().join(", ")
     }
 

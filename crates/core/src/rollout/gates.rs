@@ -89,7 +89,7 @@ fn unmet(planner: &Planner<'_>, gate: &WaveGate) -> Option<String> {
         return None;
     }
     if !planner.checks_repeated {
-        return Some("its start checks are looked at again".to_owned());
+        return Some("the start checks run again".to_owned());
     }
     let unmet = unmet_checks(planner.rollout, planner.fleet, &planner.facts, CheckTime::Again);
     (!unmet.is_empty()).then(|| unmet.join("; "))

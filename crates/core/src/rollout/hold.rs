@@ -54,7 +54,7 @@ fn release_some(planner: &mut Planner<'_>, which: impl Fn(&FleetObject) -> bool)
         return false;
     }
     planner.holds = all;
-    let what = "letting go what has not moved".to_owned();
+    let what = "releasing pending objects".to_owned();
     planner.in_the_way.waits = Some(PendingGate { reason: Some(HOLDS), what });
     true
 }

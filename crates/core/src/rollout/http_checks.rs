@@ -6,7 +6,7 @@ use crate::definition::{HttpAddress, MetricCheck};
 /// The message of a page check without success.
 pub(super) fn unmet_page(name: &str, address: &HttpAddress, answer: Option<&Result<(), String>>) -> Option<String> {
     match answer {
-        None => Some(format!("{name}: nobody has asked {address}")),
+        None => Some(format!("{name}: {address} was not read yet")),
         Some(Err(why)) => Some(format!("{name}: {address} does not answer with 2xx: {why}")),
         Some(Ok(())) => None,
     }
@@ -16,7 +16,7 @@ pub(super) fn unmet_page(name: &str, address: &HttpAddress, answer: Option<&Resu
 pub(super) fn unmet_number(check: &MetricCheck, query: &str, answer: Option<&Result<f64, String>>) -> Option<String> {
     let (name, query) = (&check.name, one_line(query));
     match answer {
-        None => Some(format!("{name}: nobody has asked Prometheus for {query}")),
+        None => Some(format!("{name}: Prometheus was not queried yet for {query}")),
         Some(Err(why)) => Some(format!("{name}: {query} cannot be read: {why}")),
         Some(Ok(number)) => check.unmet(*number).map(|why| format!("{name}: {query} {why}")),
     }

@@ -29,8 +29,7 @@ pub(super) fn applies(context: StepContext<'_>, step: &WorkflowStep, answers: &L
     match list(answers, &lookup) {
         Ok([]) => match had_any(context, &lookup) {
             Some(before) => StepApplicability::Unknown(format!(
-                "there is none of {lookup} any more, and there was when step {before} was done: one that is empty for a \
-                 moment says nothing"
+                "the list of {lookup} is empty now but was not when step {before} was done: a temporarily empty list is no proof"
             )),
             None => applies_to_empty_list(context, step, answers),
         },
@@ -57,7 +56,7 @@ fn applies_to_empty_list(context: StepContext<'_>, step: &WorkflowStep, answers:
         match answers.mutated_of(&lookup) {
             Some(MutationState::Absent) => {}
             Some(_) => return StepApplicability::Yes,
-            None => return StepApplicability::Unknown(format!("nobody has looked at {lookup}")),
+            None => return StepApplicability::Unknown(format!("{lookup} was not read yet")),
         }
     }
     StepApplicability::No

@@ -38,7 +38,7 @@ impl SeenJob {
     /// The state of a Job, given as `namespace/name`.
     pub(super) fn of(title: &str, answers: &LookupResults) -> Self {
         match answers.of(&LookupRequest::about_job(title)) {
-            None => Self::Unknown(format!("nobody has looked at job {title}")),
+            None => Self::Unknown(format!("job {title} was not read yet")),
             Some(Err(why)) => Self::Unknown(format!("job {title} cannot be read: {why}")),
             Some(Ok(found)) => found.whole.as_ref().map_or(Self::Absent, Self::read),
         }
@@ -83,11 +83,11 @@ pub(super) fn job_write(
     name: &str,
     answers: &LookupResults,
 ) -> Result<JobWrite, String> {
-    let Value::Object(mut body) = manifest(job, answers)? else { return Err("its manifest is no object".to_owned()) };
+    let Value::Object(mut body) = manifest(job, answers)? else { return Err("the manifest is no object".to_owned()) };
     let namespace = job.namespace().to_owned();
     let mut metadata = taken(&mut body, "metadata");
     if metadata.get("namespace").and_then(Value::as_str).is_some_and(|other| other != namespace) {
-        return Err(format!("its template names another namespace than {namespace}, which is that of the ConfigMap"));
+        return Err(format!("the template names another namespace than {namespace}, the namespace of the ConfigMap"));
     }
     let (mut labels, mut annotations) = (taken(&mut metadata, "labels"), taken(&mut metadata, "annotations"));
     labels.insert("app.kubernetes.io/managed-by".to_owned(), json!("pointsman"));
@@ -129,10 +129,10 @@ fn manifest(job: &WorkflowJob, answers: &LookupResults) -> Result<Value, String>
     };
     let title = format!("{namespace}/{name}");
     let found = match answers.of(&LookupRequest::about_template(&title)) {
-        None => return Err(format!("nobody has looked at its template, configmap {title}")),
-        Some(Err(why)) => return Err(format!("its template, configmap {title}, cannot be read: {why}")),
+        None => return Err(format!("the template, configmap {title}, was not read yet")),
+        Some(Err(why)) => return Err(format!("the template, configmap {title}, cannot be read: {why}")),
         Some(Ok(found)) => {
-            found.whole.as_ref().ok_or_else(|| format!("there is no configmap {title}, its template"))?
+            found.whole.as_ref().ok_or_else(|| format!("the template, configmap {title}, does not exist"))?
         }
     };
     let text = found.pointer("/data/job").and_then(Value::as_str);

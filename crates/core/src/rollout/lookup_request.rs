@@ -339,7 +339,7 @@ impl fmt::Display for LookupRequest {
                 write!(f, "{resource}{within} with {labels}")
             }
             LookupTarget::Owned(name) => write!(f, "{resource}{within} that belong to {name}"),
-            LookupTarget::Referring(uid) => write!(f, "what belongs to uid {uid}{within}"),
+            LookupTarget::Referring(uid) => write!(f, "dependents of uid {uid}{within}"),
         }?;
         self.cluster.as_ref().map_or(Ok(()), |cluster| write!(f, " in {cluster}"))
     }

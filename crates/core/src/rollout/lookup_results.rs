@@ -130,7 +130,7 @@ impl LookupResults {
     /// The versions that other objects contain for this object, each once; empty if it needs none. Otherwise the error.
     pub(super) fn versions_of(&self, source: &OtherSource, (namespace, name): (Option<&str>, &str)) -> PartVersions {
         match self.of(&LookupRequest::about_versions(source)) {
-            None => Err(format!("nobody has looked at {}", source.title())),
+            None => Err(format!("{} was not read yet", source.title())),
             Some(Err(why)) => Err(format!("{} cannot be read: {why}", source.title())),
             Some(Ok(found)) => {
                 found.versions_of(namespace, name).unwrap_or_else(|elsewhere| source.if_unreferenced(elsewhere))

@@ -52,15 +52,15 @@ fn over(view: &FleetView<'_, '_>, status: &RolloutStatus) -> Option<String> {
         (RolloutPhase::Complete, _) => Some(at),
         (RolloutPhase::Failed, _) => {
             let failed = status.counts.failed;
-            Some(format!("{at}; taken back because they failed: {failed}{}", lost_annotations(status)))
+            Some(format!("{at}; reverted because of a failure: {failed}{}", lost_annotations(status)))
         }
         (RolloutPhase::Aborted, Some(ROLLED_BACK)) => {
             let stay = match status.counts.updated {
                 new if view.rollout.has_workflows() && new > 0 => Some(format!("a step of {}", counted(new))),
-                _ => status.completed_run_waves.first().map(|wave| format!("what wave {wave} has run")),
+                _ => status.completed_run_waves.first().map(|wave| format!("the run of wave {wave}")),
             };
             let result = match stay {
-                Some(stay) => format!("taken back as far as it goes: {stay} cannot be undone"),
+                Some(stay) => format!("undone as far as possible: {stay} cannot be undone"),
                 None => taken_back(view),
             };
             Some(result + &lost_annotations(status) + &lost(status) + &of_another(view))
@@ -78,11 +78,11 @@ fn taken_back(view: &FleetView<'_, '_>) -> String {
     };
     let set: Vec<String> = view.all().filter(is_another).map(|(object, _)| object.title()).collect();
     if set.is_empty() {
-        return "every object with the mark of its move is what it was before".to_owned();
+        return "every object with a rollout annotation has its earlier version".to_owned();
     }
     format!(
-        "every object with the mark of its move is what it was before, but for {}, which somebody else has set to another \
-         version since: {}. pointsman rollout objects says to which",
+        "every object with a rollout annotation has its earlier version, except {}, which another client has \
+             since moved: {}. pointsman rollout objects lists the versions",
         counted(set.len()),
         some(&set)
     )
@@ -98,8 +98,8 @@ fn of_another(view: &FleetView<'_, '_>) -> String {
     }
     let (to, names) = (&view.rollout.to, some(&all));
     format!(
-        "; left at {to}, where another StagedRollout, or one that was deleted, has moved them by their marks: {names}. A StagedRollout from \
-         {to} moves them"
+        "; left at {to}, because another or a deleted StagedRollout has moved these objects according to their \
+             annotations: {names}. Move these objects with a StagedRollout from {to}"
     )
 }
 
@@ -118,19 +118,19 @@ fn stopped(view: &FleetView<'_, '_>) -> String {
         }
         _ => false,
     };
-    let before = format!("and {} at what they were before", view.all().filter(is_before).count());
+    let before = format!("and {} at their earlier version", view.all().filter(is_before).count());
     let left: Vec<String> = view.fleet.iter().filter(|object| is_left(object)).map(FleetObject::title).collect();
     if left.is_empty() {
         return before;
     }
-    format!("{before}; left where they are, and not taken back: {}", some(&left))
+    format!("{before}; left unchanged, without an undo: {}", some(&left))
 }
 
 /// Objects with Job effects that are not reverted.
 fn lost_annotations(status: &RolloutStatus) -> String {
     let Some(first) = status.lost().next() else { return String::new() };
     let names: Vec<String> = status.lost().map(|lost| lost.object.clone()).collect();
-    format!("; left where they are: {}. {}: {}", some(&names), first.object, first.message)
+    format!("; left unchanged: {}. {}: {}", some(&names), first.object, first.message)
 }
 
 /// Objects left unchanged because their move state is unknown.
@@ -143,10 +143,10 @@ fn lost(status: &RolloutStatus) -> String {
     let Some(first) = status.blocked.iter().find(is_lost) else { return String::new() };
     let (of, what) = (counted(status.counts.refused), format!("{}: {}", first.object, first.message));
     if status.counts.refused == 1 {
-        return format!("; cannot tell whether {of} was moved, so it is left unchanged: {what}");
+        return format!("; cannot tell whether {of} was moved, so the object is left unchanged: {what}");
     }
     let names = some(&names);
-    format!("; cannot tell whether {of} were moved, so they are left unchanged: {names}. {what}")
+    format!("; cannot tell whether {of} were moved, so these objects are left unchanged: {names}. {what}")
 }
 
 fn words(
@@ -166,7 +166,7 @@ fn words(
     }
     let place = match (status.direction, wave) {
         (Direction::Forward, Some(wave)) => format!("{} {}/{}", wave.name, wave.done, wave.total),
-        (Direction::Undo, _) => format!("going back, {} to go", status.counts.updated),
+        (Direction::Undo, _) => format!("undoing, {} left", status.counts.updated),
         _ => "stopping".to_owned(),
     };
     if let Some(closed_gate) = &in_the_way.closed_gate {

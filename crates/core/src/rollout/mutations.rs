@@ -30,7 +30,7 @@ pub fn seen_by_mutation(
 ) -> MutationState {
     let Some((kind, mutation)) = find(mutated, resource, mutation) else {
         return MutationState::Unknown(format!(
-            "no definition with the mutation {mutation} is loaded: give its directory with --kinds"
+            "no definition with the mutation {mutation} is loaded: add its directory with --kinds"
         ));
     };
     if is_terminating(object) {
@@ -38,7 +38,7 @@ pub fn seen_by_mutation(
     }
     let before = Json::owned(object.to_string());
     if !mutation.selection.matches(&before) {
-        return MutationState::Unknown(format!("mutation {} is not about it, and never sees it", mutation.name));
+        return MutationState::Unknown(format!("mutation {} does not select the object", mutation.name));
     }
     let mut made = before;
     // A mutation that cannot handle the object leaves it unchanged: this is not a handover.
@@ -70,8 +70,8 @@ fn find<'s>(
 
 fn missing(step: &str, Touch { resource, mutation, .. }: &Touch) -> String {
     format!(
-        "step {step} has {resource} written until mutation {mutation} has seen them, and no definition of mutations of {resource} \
-         with that mutation is loaded: give its directory with --kinds"
+        "step {step} writes {resource} until mutation {mutation} is applied, but no definition with this \
+             mutation of {resource} is loaded: add its directory with --kinds"
     )
 }
 

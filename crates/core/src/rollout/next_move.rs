@@ -32,23 +32,25 @@ pub fn next_move(
 ) -> Result<PriorityDecision, String> {
     let name = rollout.name();
     if status.is_over() {
-        return Err(format!("rollout {name} is {:?}: nothing more is moved", status.phase));
+        return Err(format!("rollout {name} is {:?}: no more objects move", status.phase));
     }
     if status.direction_of(rollout) != Direction::Forward {
-        return Err(format!("rollout {name} does not go forward: nothing more is moved to {}", rollout.to));
+        return Err(format!("rollout {name} does not move objects forward: no more objects move to {}", rollout.to));
     }
     let Some(one) = all.iter().find(|one| one.object.title() == title) else {
-        return Err(format!("rollout {name} is about no object {title}: pointsman rollout objects {name} lists them"));
+        return Err(format!(
+            "rollout {name} has no object {title}: list its objects with pointsman rollout objects {name}"
+        ));
     };
     match &one.object_state {
         ObjectState::New => return Ok(PriorityDecision::Needless(format!("{title} is at {} already", rollout.to))),
         ObjectState::Reserved | ObjectState::Moving(_) | ObjectState::Settling => {
-            return Ok(PriorityDecision::Needless(format!("{title} is under way already")));
+            return Ok(PriorityDecision::Needless(format!("{title} is in flight already")));
         }
         ObjectState::Old | ObjectState::Waiting(_) => {}
         other => {
             let why = if other.why().is_empty() { String::new() } else { format!(": {}", other.why()) };
-            return Err(format!("{title} does not go with rollout {name}: it is {}{why}", other.word()));
+            return Err(format!("{title} is not pending in rollout {name}: its state is {}{why}", other.word()));
         }
     }
     let is_pending = |title: &&String| {
@@ -61,7 +63,7 @@ pub fn next_move(
         next.push(title.to_owned());
     }
     if next.len() > MOST {
-        return Err(format!("{MOST} objects were told to go next, and none of them has gone: let them go first"));
+        return Err(format!("{MOST} objects are prioritized already, and none has moved: wait for these"));
     }
     Ok(PriorityDecision::Prioritized { next, when: when(rollout, status, one, before) })
 }
@@ -69,19 +71,19 @@ pub fn next_move(
 fn when(rollout: &Rollout, status: &RolloutStatus, one: &Forecast<'_>, before: usize) -> String {
     let behind = match before {
         0 => String::new(),
-        1 => ", behind one that was told so before".to_owned(),
-        more => format!(", behind {more} that were told so before"),
+        1 => ", after an object with an earlier priority".to_owned(),
+        more => format!(", after {more} prioritized earlier"),
     };
     let at = rollout.waves().position(|wave| Some(wave) == status.wave.as_deref());
     let waits = match (&status.wave, at) {
         (Some(now), Some(at)) if one.object.wave(false) > at => {
-            format!("; that wave comes after {now}: {}", status.message)
+            format!("; that wave follows {now}: {}", status.message)
         }
-        (Some(_), _) if status.before => format!("; that wave has not begun: {}", status.message),
+        (Some(_), _) if status.before => format!("; that wave has not started: {}", status.message),
         (Some(_), _) => String::new(),
-        (None, _) => "; the rollout has not begun".to_owned(),
+        (None, _) => "; the rollout has not started".to_owned(),
     };
-    format!("{} goes next in wave {}{behind}{waits}", one.object.title(), one.wave)
+    format!("{} moves next in wave {}{behind}{waits}", one.object.title(), one.wave)
 }
 
 /// The limit in the CRD.

@@ -19,7 +19,7 @@ impl ObjectSelector {
         let labels = Selector::parse(spec.labels.as_deref().unwrap_or_default())?;
         if labels.depends_on(version_label) {
             return Err(format!(
-                "selector.labels: {labels} asks for {version_label}, which is what the rollout changes: say `from` instead"
+                "selector.labels: {labels} contains {version_label}, which the rollout changes: use `from` instead"
             ));
         }
         Ok(Self { namespaces: spec.namespaces.clone(), labels })

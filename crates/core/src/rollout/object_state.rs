@@ -136,7 +136,7 @@ impl StateEvaluator<'_> {
         if marked.is_some() {
             // The annotation exists, and the label contradicts.
             return ObjectState::Held(
-                object.owner.clone().unwrap_or_else(|| "somebody who turned the label back".to_owned()),
+                object.owner.clone().unwrap_or_else(|| "a client that reverted the label".to_owned()),
             );
         }
         self.of_old(object)
@@ -293,7 +293,7 @@ impl StateEvaluator<'_> {
         }
         let (manager, at) = object.contested.as_ref().filter(|(_, at)| *at > self.status.resumed_at())?;
         Some(format!(
-            "two controllers: {manager} wrote to it at {}, after it was moved to {}",
+            "two controllers: {manager} wrote to the object at {}, after its move to {}",
             rfc3339(*at),
             self.rollout.to
         ))
@@ -305,7 +305,7 @@ impl StateEvaluator<'_> {
             return Some(closed_gate.clone());
         }
         match self.awaited_manager(object, in_flight_object) {
-            Some(manager) => Some(format!("{manager} has not written to it since the move")),
+            Some(manager) => Some(format!("{manager} has not written to the object since the move")),
             None => object.unhealthy.clone(),
         }
     }
@@ -390,8 +390,9 @@ impl StateEvaluator<'_> {
         let manager = object.git.as_ref().filter(|_| object.replacement_uid.is_some() && !self.rollout.take_over)?;
         let target = &self.rollout.pair.as_ref()?.target.resource;
         Some(format!(
-            "{manager} sets its {target}, and would make it again once it is deleted: take it out of Git, and leave it in \
-             the cluster; where nobody applies it any more, say takeOver: true in the StagedRollout"
+            "{manager} applies its {target}, and would recreate the object after the deletion: remove the \
+                 object from Git, and keep it in the cluster; if Git does not apply the object any more, set \
+                 takeOver: true in the StagedRollout"
         ))
     }
 
@@ -422,7 +423,7 @@ impl StateEvaluator<'_> {
     fn held(&self, object_progress: &ObjectProgress) -> Option<ObjectState> {
         let (wave_progress, why) = object_progress.held()?;
         let wave = self.rollout.waves.get(wave_progress.wave).map_or("", |wave| wave.name.as_str());
-        let why = format!("it goes with wave {wave} first, and the workflow of that is not about it now: {why}");
+        let why = format!("moves with wave {wave} first, whose workflow excludes the object now: {why}");
         Some(ObjectState::Waiting(why))
     }
 
@@ -519,10 +520,10 @@ impl StateEvaluator<'_> {
         let what = match context.job_ahead(in_flight_object) {
             _ if is_rollback => "it".to_owned(),
             Some(job) => format!("job {}", job.name),
-            None => "what it was to become".to_owned(),
+            None => "its replacement".to_owned(),
         };
         // Contains the end time instead of the remaining time, so the message is stable.
-        let message = || format!("{what} is not there, and may have been asked for: that is sure at {}", rfc3339(sure));
+        let message = || format!("{what} does not exist, and may have been requested: certain at {}", rfc3339(sure));
         // A later time is from another clock, and invalid.
         let left = sure.saturating_sub(self.now.wall);
         (is_outstanding && (1..=2 * LONGEST_CALL).contains(&left)).then(message)
@@ -696,7 +697,7 @@ impl StateEvaluator<'_> {
             _ if is_done => self.counts(context, way, Completion::Whole),
             (SeenJob::Failed(why), _) => StepChange::Fails(format!("job {title} failed: {why}")),
             (SeenJob::Absent, _) if wanted.is_known => {
-                StepChange::Fails(format!("job {title} is gone, and nobody knows what it has done"))
+                StepChange::Fails(format!("job {title} was deleted, and its result is unknown"))
             }
             (SeenJob::Absent, _) => {
                 let is_known = in_flight_object.back && self.is_known(context);
@@ -818,7 +819,7 @@ impl StateEvaluator<'_> {
             ObjectState::Settling => ObjectState::Settling,
             _ => match self.overdue_deletion(object, in_flight_object) {
                 Some(why) => ObjectState::Failed(why),
-                None => ObjectState::Moving(format!("it is being deleted, and not gone yet: {}", held_by(object))),
+                None => ObjectState::Moving(format!("is terminating: {}", held_by(object))),
             },
         }
     }
@@ -839,7 +840,7 @@ impl StateEvaluator<'_> {
         let context = StepContext::of(self.rollout, object, in_flight_object);
         let timeout = context.map_or(self.rollout.timeout, |context| self.timeout(context, in_flight_object));
         let lasted = Duration::from_secs(self.now.wall.saturating_sub(since.max(self.status.resumed_at())));
-        let late = || format!("it is being deleted, and not gone within {}: {}", shown(timeout), held_by(object));
+        let late = || format!("is still terminating after {}: {}", shown(timeout), held_by(object));
         (lasted > timeout).then(late)
     }
 }
@@ -848,7 +849,7 @@ impl StateEvaluator<'_> {
 fn held_by(object: &FleetObject) -> String {
     match object.deletion.as_deref() {
         Some(Deletion { finalizers, .. }) if !finalizers.is_empty() => held_by_finalizers(&finalizers.join(", ")),
-        _ => "nobody says what holds it".to_owned(),
+        _ => "the reason is unknown".to_owned(),
     }
 }
 

@@ -24,7 +24,7 @@ impl ProbeResult {
     pub(super) fn status(&self) -> String {
         match self.code {
             300..400 => {
-                format!("HTTP {}: redirects are not followed, so name the address that this one leads to", self.code)
+                format!("HTTP {}: redirects are not followed: use the address of the target", self.code)
             }
             code => format!("HTTP {code}"),
         }

@@ -151,8 +151,8 @@ impl fmt::Display for RateChange {
             }
             PaceReason::Slow(call, SlowCalls { of, took, at_first }) => write!(
                 f,
-                "writes {rate} a second at most from now on: the API server is slow. Of the last {of} {call}, two took \
-                 {} ms or more; at the beginning that was {} ms, of {SAMPLE}",
+                "writes at most {rate} a second from now on: the API server is slow. Of the last {of} {call}, \
+                     two took {} ms or more; initially {} ms, of {SAMPLE}",
                 took.as_millis(),
                 at_first.as_millis(),
             ),

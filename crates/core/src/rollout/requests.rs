@@ -77,7 +77,7 @@ pub fn restarts_forward(document: &Value, applied: &Value, flags: &str) -> Resul
     if !contains_all(&spec(document), &spec(applied)) {
         return Ok(false);
     }
-    let cause = format!("it {}, and says the same already", rollout.state());
+    let cause = format!("the rollout {}, and has this setting already", rollout.state());
     Err(NoEffect { why: format!("cannot start rollout {}: {cause}", rollout.name), hint: rollout.hint() })
 }
 
@@ -107,24 +107,27 @@ impl<'d> RolloutView<'d> {
         match request {
             RolloutRequest::Pause if is_over => as_is(),
             RolloutRequest::Pause if self.paused || status.halted.is_some() => {
-                Some(("it is paused already".to_owned(), resume()))
+                Some(("the rollout is paused already".to_owned(), resume()))
             }
             RolloutRequest::Resume if self.can_resume() => None,
             RolloutRequest::Resume => as_is(),
             RolloutRequest::Undo if status.started.is_none() => {
-                Some(("it has moved nothing".to_owned(), format!("kubectl delete stagedrollouts {name}")))
+                Some(("the rollout has moved no object".to_owned(), format!("kubectl delete stagedrollouts {name}")))
             }
             RolloutRequest::Undo if is_over && status.direction == Direction::Undo => as_is(),
             RolloutRequest::Undo if self.direction == Direction::Undo && !self.paused => match &status.halted {
                 Some(halt) => {
-                    let cause = format!("it goes back already, and is paused ({}): {}", halt.reason, halt.message);
+                    let cause = format!(
+                        "the rollout is being undone already, and is paused ({}): {}",
+                        halt.reason, halt.message
+                    );
                     Some((cause, resume()))
                 }
-                None => Some(("it goes back already".to_owned(), self.command("run"))),
+                None => Some(("the rollout is being undone already".to_owned(), self.command("run"))),
             },
             RolloutRequest::Abort if is_over && status.phase != RolloutPhase::Failed => as_is(),
             RolloutRequest::Abort if self.direction == Direction::Abort && !self.paused => {
-                Some(("it ends already".to_owned(), self.command("run")))
+                Some(("the rollout is ending already".to_owned(), self.command("run")))
             }
             _ => None,
         }
@@ -148,7 +151,7 @@ impl<'d> RolloutView<'d> {
     fn state(&self) -> String {
         let reason = self.status.reason.iter().map(|reason| format!(" ({reason})")).collect::<String>();
         if self.status.started.is_none() && !self.status.is_over() {
-            return "has not begun".to_owned();
+            return "has not started".to_owned();
         }
         format!("is {:?}{reason}", self.status.phase)
     }
@@ -167,9 +170,9 @@ impl<'d> RolloutView<'d> {
             RolloutPhase::Complete if status.direction == Direction::Forward => back,
             RolloutPhase::Aborted if status.direction == Direction::Undo => forward,
             RolloutPhase::Aborted | RolloutPhase::Complete => format!("{forward}; {back}"),
-            RolloutPhase::Failed => format!("{} moves the objects that failed again", self.command("resume")),
+            RolloutPhase::Failed => format!("{} moves the failed objects again", self.command("resume")),
             RolloutPhase::Paused if status.is_unreadable() => {
-                format!("kubectl edit stagedrollouts {name}: it goes on by itself")
+                format!("kubectl edit stagedrollouts {name}: the rollout continues automatically")
             }
             RolloutPhase::Paused => self.command("resume"),
             _ if self.paused => self.command("resume"),

@@ -29,16 +29,17 @@ pub(super) fn not_stored(rollout: &Rollout, answers: &LookupResults) -> Option<S
     let stored = list("/spec/versions").iter().find(|version| is(version, "storage"));
     match stored {
         Some(stored) if named(stored) != to => {
-            return Some(format!("the CRD {name} stores {}: have it store {to} first", named(stored)));
+            return Some(format!("the CRD {name} stores {}: change its storage version to {to} first", named(stored)));
         }
         Some(stored) if is(stored, "served") => {}
-        _ => return Some(format!("the CRD {name} does not serve {to}, so that nothing could be written")),
+        _ => return Some(format!("the CRD {name} does not serve {to}, so no object could be written")),
     }
     let others = list("/status/storedVersions").iter().any(|version| version != to);
     let is_converted = crd.pointer("/spec/conversion/strategy").is_some_and(|strategy| strategy == "Webhook");
     (others && !is_converted).then(|| {
         format!(
-            "the CRD {name} has stored other versions, and nobody converts them: what they alone know would be lost"
+            "the CRD {name} has stored other versions without a conversion webhook: values that exist only in \
+                 these versions would be lost"
         )
     })
 }
@@ -56,17 +57,18 @@ pub(super) fn unheard(
     }
     let since = status.stored.as_ref().and_then(|stored| wall(&stored.since)).filter(|since| *since <= now.wall);
     let has_propagated = since.is_some_and(|since| now.wall >= since.saturating_add(PROPAGATED_WITHIN));
-    (!has_propagated)
-        .then(|| format!("every API server has {PROPAGATED_WITHIN} s to hear that {} is stored", rollout.to()))
+    (!has_propagated).then(|| {
+        format!("every API server has {PROPAGATED_WITHIN} s to observe {} as the storage version", rollout.to())
+    })
 }
 
 /// The observed CRD, or the error. `None` if the rollout needs no CRD.
 pub(super) fn seen_crd<'a>(rollout: &Rollout, answers: &'a LookupResults) -> Option<Result<&'a Value, String>> {
     let (lookup, name) = (crd_lookup(rollout)?, rollout.stores.as_deref()?);
     Some(match answers.of(&lookup.about) {
-        None => Err(format!("nobody has looked at the CRD {name}")),
+        None => Err(format!("the CRD {name} was not read yet")),
         Some(Err(why)) => Err(format!("the CRD {name} cannot be read: {why}")),
-        Some(Ok(found)) => found.whole.as_ref().ok_or_else(|| format!("there is no CRD {name}")),
+        Some(Ok(found)) => found.whole.as_ref().ok_or_else(|| format!("the CRD {name} does not exist")),
     })
 }
 

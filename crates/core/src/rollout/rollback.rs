@@ -90,8 +90,8 @@ pub(super) fn note_changed(planner: &mut Planner<'_>) {
     match compare(planner.status.steps.as_deref(), &now) {
         ComparedSteps::Changed => planner.halt(
             CHANGED,
-            "its workflows are not those with which it began: put the definition and the waves back as they were. \
-             pointsman rollout resume goes on with those of now, step by step from where each object is"
+            "the workflows have changed since the start of the rollout: restore the definition and the waves. \
+                 pointsman rollout resume continues with the current workflows, from the progress of each object"
                 .to_owned(),
         ),
         ComparedSteps::Same | ComparedSteps::Unknown => planner.status.steps = Some(now),
@@ -110,9 +110,9 @@ pub(super) fn note_stored(planner: &mut Planner<'_>) {
         Some(before) if (before.uid.as_str(), before.generation) != (uid.as_str(), generation) => {
             let name = rollout.stores.as_deref().unwrap_or_default();
             let message = format!(
-                "the CRD {name} is not as it was when the first object was stored anew: what was written since may be stored \
-                 in another version. pointsman rollout resume goes on with those that are left; pointsman migrate finds the \
-                 others afterwards"
+                "the CRD {name} has changed since the first object was rewritten: later objects may be stored \
+                     in another version. pointsman rollout resume continues with the remaining objects; pointsman \
+                     migrate finds the others afterwards"
             );
             planner.halt(CHANGED, message);
         }

@@ -93,7 +93,7 @@ impl RolloutAnnotation {
 /// The message about an object that is stored without a written pointsman annotation.
 pub(super) fn keeps_not(name: &str) -> String {
     format!(
-        "does not keep the annotation {name}: a mutating webhook or policy takes it off; have it leave the annotations of \
-         pointsman.dev alone"
+        "does not keep the annotation {name}: a mutating webhook or policy removes the annotation; exclude \
+             annotations of pointsman.dev from this webhook"
     )
 }

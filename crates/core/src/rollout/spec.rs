@@ -169,7 +169,7 @@ impl RolloutDocument {
                 let at_line = line(&second.api_version);
                 return Err(bad(
                     at_line,
-                    "another document begins here: a StagedRollout stands alone in its file".to_owned(),
+                    "the file has another document here, but may hold only one StagedRollout".to_owned(),
                 ));
             }
             Ok((None, _)) => return Err(bad(0, EMPTY.to_owned())),
@@ -231,8 +231,8 @@ fn switch<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<bool>, D:
     match Value::deserialize(deserializer)? {
         Value::Bool(on) => Ok(Some(on)),
         Value::Null => Ok(None),
-        _ => Err(D::Error::custom("true or false belongs here")),
+        _ => Err(D::Error::custom("expected true or false")),
     }
 }
 
-const EMPTY: &str = "is empty: a StagedRollout begins with `apiVersion: pointsman.dev/v1` and `kind: StagedRollout`";
+const EMPTY: &str = "is empty: begin with `apiVersion: pointsman.dev/v1` and `kind: StagedRollout`";

@@ -60,11 +60,11 @@ pub fn stays_over(rollout: &Rollout, status: &RolloutStatus, facts: &PlanInput) 
     let (other, _) =
         facts.others.first().filter(|_| status.started.is_some() && needs_other_rollouts(rollout, status))?;
     let wanted = match status.turns_after_end(rollout.direction) {
-        true => format!("does not go {:?}", status.direction_of(rollout)),
-        false => "does not look again for what it has left".to_owned(),
+        true => format!("does not have direction {:?}", status.direction_of(rollout)),
+        false => "does not check its leftovers again".to_owned(),
     };
     Some(format!(
-        "rollout {} is over, and {wanted}: {}: let it end, or end it with pointsman rollout abort {other}",
+        "rollout {} is over, and {wanted}: {}: wait for its end, or end it with pointsman rollout abort {other}",
         rollout.name(),
         overlaps(facts).join("; "),
     ))
@@ -74,7 +74,7 @@ pub fn stays_over(rollout: &Rollout, status: &RolloutStatus, facts: &PlanInput) 
 pub(super) fn overlaps(facts: &PlanInput) -> Vec<String> {
     let others = facts.others.iter();
     let messages = others.map(|(name, objects)| {
-        format!("rollout {name} is under way over {} of the same objects: {}", objects.len(), some(objects))
+        format!("rollout {name} has {} of the same objects in flight: {}", objects.len(), some(objects))
     });
     messages.collect()
 }
@@ -145,11 +145,11 @@ fn off_the_path(rollout: &Rollout, fleet: &[FleetObject]) -> Vec<String> {
 
 fn lacks(crd: &str, answer: Option<&Result<Vec<String>, String>>) -> Option<String> {
     match answer {
-        None => Some(format!("crd: nobody has looked at the CRD {crd}")),
+        None => Some(format!("crd: the CRD {crd} was not read yet")),
         Some(Err(why)) => Some(format!("crd: the CRD {crd} cannot be read: {why}")),
         Some(Ok(lacks)) if lacks.is_empty() => None,
         Some(Ok(lacks)) => Some(format!(
-            "crd: the CRD {crd} lacks what the definition knows: {}; put the newest one in place first",
+            "crd: the CRD {crd} lacks parts of the definition: {}; first install the newest CRD",
             some(lacks)
         )),
     }

@@ -442,11 +442,11 @@ impl RolloutStatus {
     pub fn approve(&mut self, rollout: &Rollout, wave: &str, side: Option<WaveSide>) -> Result<WaveSide, String> {
         let name = rollout.name();
         if self.is_over() {
-            return Err(format!("{name} is {:?}: nothing waits for an approval", self.phase));
+            return Err(format!("{name} is {:?}: no approval is pending", self.phase));
         }
         let ways = [self.direction_of(rollout), self.direction];
         if let Some(way) = ways.into_iter().find(|way| *way != Direction::Forward) {
-            return Err(format!("{name} goes {way:?}: that waits for no approval"));
+            return Err(format!("{name} has direction {way:?}, which waits for no approval"));
         }
         let required: Vec<WaveSide> = SIDES.into_iter().filter(|side| rollout.requires_approval(wave, *side)).collect();
         let side = match (required.as_slice(), side) {
@@ -454,8 +454,7 @@ impl RolloutStatus {
             ([one], None) => *one,
             ([_, _, ..], None) => {
                 return Err(format!(
-                    "wave {wave} of {name} asks for an approval before it and for one after it: say which, by --before or \
-                     --after"
+                    "wave {wave} of {name} waits for an approval before and after: use --before or --after"
                 ));
             }
             _ => return Err(not_required(rollout, wave, side)),
@@ -524,16 +523,16 @@ impl RolloutStatus {
         let is_under_way = self.started.is_some() && !self.is_over();
         is_under_way.then(|| {
             Self {
-            phase: RolloutPhase::Paused,
-            reason: Some(UNREADABLE.to_owned()),
-            message: format!(
-                "it says what nobody can read, and nobody looks after what is under way: {}. Mend the StagedRollout: it goes on by \
-                 itself",
-                bad.to_string().replace('\n', "; ")
-            ),
-            ..self.clone()
-        }
-        .observed(now)
+                phase: RolloutPhase::Paused,
+                reason: Some(UNREADABLE.to_owned()),
+                message: format!(
+                    "the StagedRollout is invalid, and the runner ignores its objects in flight: {}. Correct \
+                         the StagedRollout: the rollout continues automatically",
+                    bad.to_string().replace('\n', "; ")
+                ),
+                ..self.clone()
+            }
+            .observed(now)
         })
     }
 
@@ -629,12 +628,12 @@ fn not_required(rollout: &Rollout, wave: &str, side: Option<WaveSide>) -> String
     };
     let known: Vec<String> = rollout.waves().flat_map::<Vec<String>, _>(of).collect();
     if known.is_empty() {
-        return format!("no wave of {name} asks for an approval");
+        return format!("no wave of {name} waits for an approval");
     }
     let known = known.join(", ");
     match side {
-        Some(side) => format!("{name} asks for no approval {}; known: {known}", side.of(&format!("{wave:?}"))),
-        None => format!("no wave {wave:?} of {name} asks for an approval; known: {known}"),
+        Some(side) => format!("{name} waits for no approval {}; known: {known}", side.of(&format!("{wave:?}"))),
+        None => format!("no wave {wave:?} of {name} waits for an approval; known: {known}"),
     }
 }
 
@@ -671,12 +670,12 @@ pub(super) const API_ERROR: &str = "APIError";
 /// Failure reason: an operator must act first.
 pub(super) const MANUAL_ACTION_REQUIRED: &str = "ManualActionRequired";
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature of serde")]
 fn is_zero(value: &u32) -> bool {
     *value == 0
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature of serde")]
 fn is_false(value: &bool) -> bool {
     !value
 }

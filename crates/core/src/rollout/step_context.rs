@@ -444,5 +444,5 @@ impl<'a> StepContext<'a> {
 /// The message about a field that changed after a step wrote it.
 fn changed_message(field: &Path, left: Option<&Value>) -> String {
     let left = left.map_or_else(|| "nothing".to_owned(), |left| excerpt(&left.to_string()));
-    format!("{field} was changed by somebody since: the rollout left {left} there")
+    format!("{field} was changed by another client since the rollout set it to {left}")
 }

@@ -43,12 +43,12 @@ pub fn step_descriptions(rollout: &Rollout) -> Vec<StepDescription> {
 /// The effect of a rollback on a deleted object.
 fn again(workflow: &Workflow, step: &WorkflowStep) -> &'static str {
     let is_deletion = step.object_step().is_some_and(|step| matches!(step.act, ObjectAction::DeleteSource));
-    if is_deletion && workflow.returns() { "; going back makes it anew of what it has become" } else { "" }
+    if is_deletion && workflow.returns() { "; an undo recreates the object from its replacement" } else { "" }
 }
 
 /// The condition under which a step applies.
 fn only_for(step: &WorkflowStep) -> String {
-    let only = |list: &IfAny| format!(", if there is any of {}{}", list.resource, at(&list.place));
+    let only = |list: &IfAny| format!(", if {}{} exist", list.resource, at(&list.place));
     step.if_any.as_ref().map(only).unwrap_or_default()
 }
 
@@ -56,7 +56,7 @@ fn does(rollout: &Rollout, step: &WorkflowStep) -> String {
     let target = rollout.pair.as_ref().map(|pair| pair.target.resource.to_string()).unwrap_or_default();
     match &step.act {
         WorkflowAct::Set(fields) if fields.is_empty() => {
-            format!("writes nothing but how far it is, by which it is stored as {}", rollout.to)
+            format!("only writes its progress, so that the object is stored as {}", rollout.to)
         }
         WorkflowAct::Set(fields) => {
             let fields: Vec<String> = fields.iter().map(|(field, _)| field.to_string()).collect();
@@ -68,30 +68,30 @@ fn does(rollout: &Rollout, step: &WorkflowStep) -> String {
             ObjectAction::Wait { on, until } => waits(on, until, &target),
             ObjectAction::Convert => format!("makes its {target}"),
             ObjectAction::Recreate(recreation) => format!(
-                "makes {} {} anew with another selector: for a while there are twice its Pods, and the revisions that it \
-                     had are lost",
+                "recreates {} {} with another selector: during the step, twice the Pods exist, and the \
+                     revisions are lost",
                 recreation.resource, recreation.name
             ),
             ObjectAction::Adopt(resources) => {
                 let all: Vec<String> = resources.iter().map(ToString::to_string).collect();
-                format!("gives its {target} what belongs to it of {}", all.join(", "))
+                format!("transfers the dependents of {} to its {target}", all.join(", "))
             }
             ObjectAction::DeleteLabelled { resource, labels } => format!("deletes {resource} with {labels}"),
             ObjectAction::WaitForAll(wait) => {
-                format!("waits until all {} are as they have to be{}", wait.resource, at(&wait.place))
+                format!("waits until all {} have the expected state{}", wait.resource, at(&wait.place))
             }
             ObjectAction::DeleteNamed(deletion) => {
-                let which = if deletion.when.is_some() { ", where `when` holds of them" } else { "" };
+                let which = if deletion.when.is_some() { ", where `when` holds" } else { "" };
                 format!("deletes {} {}{}{which}", deletion.resource, deletion.names.join(", "), at(&deletion.place))
             }
             ObjectAction::Readmit(readmission) => format!(
-                "sends {} {}{} once more, until mutation {} has seen them",
+                "sends {} {}{} again, until mutation {} is applied",
                 readmission.resource,
                 readmission.names.join(", "),
                 at(&readmission.place),
                 readmission.mutation
             ),
-            ObjectAction::DeleteSource => "deletes the object, and nothing with it".to_owned(),
+            ObjectAction::DeleteSource => "deletes the object without its dependents".to_owned(),
         },
     }
 }

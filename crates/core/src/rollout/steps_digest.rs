@@ -48,8 +48,8 @@ pub(super) fn compare(before: Option<&str>, now: &str) -> ComparedSteps {
 pub fn steps_not_compared(before: &RolloutStatus, now: &RolloutStatus) -> Option<String> {
     let is_unknown = |now: &String| compare(before.steps.as_deref(), now) == ComparedSteps::Unknown;
     now.steps.as_ref().filter(|now| is_unknown(now)).map(|_| {
-        "another version of pointsman has written down what its workflows were, in a form that this one does not know: \
-         that they are those with which it began was not looked at. They count as those from now on"
+        "another version of pointsman stored the hash of the workflows in an unknown form, so changes since the \
+             start are not detected. The current workflows count from now on"
             .to_owned()
     })
 }

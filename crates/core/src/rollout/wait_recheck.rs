@@ -73,7 +73,7 @@ fn still_holds(context: StepContext<'_>, at: usize, first: usize, answers: &Look
     let holds = |holds: bool| if holds { WaitRecheck::Holds } else { WaitRecheck::Lost(first) };
     let unseen = lookups(context, at).into_iter().find(|lookup| answers.of(&lookup.about).is_none());
     if let Some(lookup) = unseen {
-        return WaitRecheck::Unknown(format!("step {}: nobody has looked at {lookup} again", step.name));
+        return WaitRecheck::Unknown(format!("step {}: {lookup} was not read again yet", step.name));
     }
     match applies(context, step, answers) {
         StepApplicability::Unknown(why) => return WaitRecheck::Unknown(format!("step {}: {why}", step.name)),

@@ -60,7 +60,7 @@ impl WaveGate {
     pub(super) fn read(value: &Value) -> Result<Self, String> {
         let mut gate = Self::default();
         match value {
-            Value::Array(all) if all.is_empty() => return Err(format!("is empty: leave it out, or name {KNOWN}")),
+            Value::Array(all) if all.is_empty() => return Err(format!("is empty: remove the key, or use {KNOWN}")),
             Value::Array(all) => all.iter().try_for_each(|one| gate.add(one))?,
             one => gate.add(one)?,
         }
@@ -73,21 +73,21 @@ impl WaveGate {
             Value::String(word) if word == CHECKS => std::mem::replace(&mut self.checks, true),
             Value::String(word) => {
                 let hint = near(word, &[APPROVAL, CHECKS]);
-                return Err(format!("{word:?} is not known{hint} Known here: {KNOWN}"));
+                return Err(format!("{word:?} is unknown{hint} Known gates: {KNOWN}"));
             }
             Value::Object(members) => match members.iter().next().filter(|_| members.len() == 1) {
                 Some((name, time)) if name == WAIT => self.wait.replace(duration(time)?).is_some(),
                 Some((name, _)) => {
                     let hint = near(name, &[WAIT]);
-                    return Err(format!("{name:?} is not known{hint} Known here: {KNOWN}"));
+                    return Err(format!("{name:?} is unknown{hint} Known gates: {KNOWN}"));
                 }
-                None => return Err(format!("{one} is not one thing to wait for: write a list of {KNOWN}")),
+                None => return Err(format!("{one} must name exactly one gate: write a list of {KNOWN}")),
             },
-            _ => return Err(format!("{one} is nothing to wait for. Known here: {KNOWN}")),
+            _ => return Err(format!("{one} is no gate. Known gates: {KNOWN}")),
         };
         if known {
             let twice = one.as_str().unwrap_or(WAIT);
-            return Err(format!("{twice} stands there twice"));
+            return Err(format!("{twice} occurs twice"));
         }
         Ok(())
     }
@@ -97,7 +97,7 @@ fn duration(time: &Value) -> Result<Duration, String> {
     let text = time.as_str().map_or_else(|| time.to_string(), str::to_owned);
     let read = parse_duration(&text).map_err(|error| format!("wait: {text:?} is {error}"))?;
     if read.as_secs() == 0 {
-        return Err(format!("wait: {text:?} is less than a second: leave it out"));
+        return Err(format!("wait: {text:?} is less than a second: remove the wait"));
     }
     Ok(read)
 }
@@ -129,19 +129,19 @@ mod tests {
     #[test]
     fn unlisted_approval_is_ignored() {
         for (input, why) in [
-            (json!([]), "is empty: leave it out, or name approval, checks, {wait: 10m}"),
-            (json!("10m"), "\"10m\" is not known. Known here: approval, checks, {wait: 10m}"),
-            (json!(["aproval"]), "\"aproval\" is not known, did you mean \"approval\"?"),
-            (json!({"wayt": "10m"}), "\"wayt\" is not known, did you mean \"wait\"?"),
+            (json!([]), "is empty: remove the key, or use approval, checks, {wait: 10m}"),
+            (json!("10m"), "\"10m\" is unknown. Known gates: approval, checks, {wait: 10m}"),
+            (json!(["aproval"]), "\"aproval\" is unknown, did you mean \"approval\"?"),
+            (json!({"wayt": "10m"}), "\"wayt\" is unknown, did you mean \"wait\"?"),
             (json!({"wait": "10"}), "wait: \"10\" is not a duration"),
             (json!({"wait": 10}), "wait: \"10\" is not a duration"),
-            (json!({"wait": "0s"}), "wait: \"0s\" is less than a second: leave it out"),
-            (json!({"wait": "10m", "approval": true}), "is not one thing to wait for: write a list of"),
-            (json!({}), "{} is not one thing to wait for"),
-            (json!(["checks", "checks"]), "checks stands there twice"),
-            (json!([{"wait": "1m"}, {"wait": "2m"}]), "wait stands there twice"),
-            (json!([["approval"]]), "[\"approval\"] is nothing to wait for"),
-            (json!(true), "true is nothing to wait for"),
+            (json!({"wait": "0s"}), "wait: \"0s\" is less than a second: remove the wait"),
+            (json!({"wait": "10m", "approval": true}), "must name exactly one gate: write a list of"),
+            (json!({}), "{} must name exactly one gate"),
+            (json!(["checks", "checks"]), "checks occurs twice"),
+            (json!([{"wait": "1m"}, {"wait": "2m"}]), "wait occurs twice"),
+            (json!([["approval"]]), "[\"approval\"] is no gate"),
+            (json!(true), "true is no gate"),
         ] {
             let error = WaveGate::read(&input).unwrap_err();
             assert!(error.contains(why), "{input}: {error}");

@@ -32,7 +32,7 @@ impl RolloutWindow {
         let words = format!("{} {from}-{to} {zone}", if days.is_empty() { "daily".to_owned() } else { days.join(",") });
         let (start, end) = (time(from)?, time(to)?);
         if start == end || start == MIDNIGHT {
-            return Err(format!("from {from} to {to} is never: give it a time of the day, and a later one"));
+            return Err(format!("from {from} to {to} is empty: use a time of the day, and a later time"));
         }
         Ok(Self { days: weekdays(days)?, from: start, to: end, zone, words })
     }
@@ -57,7 +57,7 @@ pub(super) fn closed(windows: &[RolloutWindow], local: impl Fn(&str) -> Option<L
     }
     let words = windows.iter().map(|window| match local(&window.zone) {
         Some(_) => window.words.clone(),
-        None => format!("{}, a time zone that is not known here", window.words),
+        None => format!("{}, an unknown time zone", window.words),
     });
     let words: Vec<String> = words.collect();
     Some(format!("outside its windows: {}", words.join("; ")))
@@ -156,8 +156,8 @@ mod tests {
             (&[], "09:00", "24:01", "\"24:01\" is no time"),
             (&[], "09:60", "16:00", "\"09:60\" is no time"),
             (&[], "+9:00", "16:00", "\"+9:00\" is no time"),
-            (&[], "09:00", "09:00", "is never"),
-            (&[], "24:00", "02:00", "is never"),
+            (&[], "09:00", "09:00", "is empty"),
+            (&[], "24:00", "02:00", "is empty"),
         ] {
             let error = window(days, from, to).unwrap_err();
             assert!(error.contains(expected), "{error}");
@@ -167,7 +167,7 @@ mod tests {
     #[test]
     fn unknown_zone_never_opens() {
         let windows = [window(&[], "00:00", "24:00").unwrap()];
-        let words = "outside its windows: daily 00:00-24:00 UTC, a time zone that is not known here";
+        let words = "outside its windows: daily 00:00-24:00 UTC, an unknown time zone";
         assert_eq!(closed(&windows, |_| None).unwrap(), words);
         assert_eq!(closed(&[], |_| None), None);
     }

@@ -297,10 +297,9 @@ pub(super) fn lost_failure(planner: &Planner<'_>, in_flight_object: &InFlightObj
     let mut known = planner.status.lost().filter(|known| known.uid == in_flight_object.uid);
     let is_known = known.any(|known| known.job.as_ref().is_none_or(is_same));
     // At its first step, an object without annotation also lacks the record of earlier waves.
-    let before = if in_flight_object.marked && job.step == 0 { ", nor what it had gone through before" } else { "" };
+    let before = if in_flight_object.marked && job.step == 0 { ", nor its earlier progress" } else { "" };
     let message = format!(
-        "somebody has taken off, or written over, what the rollout had noted on it: what job {} has done is not taken \
-         back{before}",
+        "another client removed or overwrote the rollout annotation: the work of job {} is not undone{before}",
         job.name
     );
     let of = (in_flight_object.object.as_str(), in_flight_object.uid.as_str());

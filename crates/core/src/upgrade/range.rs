@@ -41,7 +41,7 @@ impl Range {
         }
         let range = Self(range, text.trim().to_owned());
         if range.is_empty() {
-            return Err(format!("range {text:?} holds no version"));
+            return Err(format!("range {text:?} contains no version"));
         }
         Ok(range)
     }

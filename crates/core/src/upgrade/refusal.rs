@@ -19,8 +19,8 @@ impl Refused {
         let Self { running, wanted, next } = self;
         let what = if wanted.cmp_precedence(running).is_lt() { "downgrade" } else { "upgrade" };
         let way = match next {
-            Some(next) => format!("; go to {} first", spell(next)),
-            None => ", and no way over other versions is known".to_owned(),
+            Some(next) => format!("; first move to {}", spell(next)),
+            None => ", and no path over other versions is known".to_owned(),
         };
         format!("no {what} from {} to {} is allowed{way}", spell(running), spell(wanted))
     }

@@ -31,7 +31,7 @@ fn ranges_parse_as_documented() {
         assert!(range.contains(&v(inside)), "{range:?} {inside}");
         assert!(outside.is_empty() || !range.contains(&v(outside)), "{range:?} {outside}");
     }
-    assert!(Range::parse(">=9 <8").unwrap_err().contains("holds no version"));
+    assert!(Range::parse(">=9 <8").unwrap_err().contains("contains no version"));
     assert!(Range::parse("latest").unwrap_err().contains("is no version"));
     assert!(Range::parse("").is_err());
 }
@@ -46,7 +46,7 @@ fn refusal_names_next_version() {
     assert_eq!(next("8.0.0", "7.0.0"), None);
     assert_eq!(
         path.allow(&v("7.17.9"), &v("9.0.0")).unwrap_err().to_string(),
-        "no upgrade from 7.17.9 to 9.0.0 is allowed; go to 8.18.0 first"
+        "no upgrade from 7.17.9 to 9.0.0 is allowed; first move to 8.18.0"
     );
 }
 

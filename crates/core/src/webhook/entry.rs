@@ -154,10 +154,8 @@ impl Webhook {
     ///     "object": {"metadata": {"name": "a", "namespace": "n"}, "spec": {"replicas": 1}}}}"#;
     /// let mut facts = KnownFacts::default();
     /// let unknown = webhook.handle_knowing(Endpoint::Mutate, review, &facts).unwrap_err();
-    /// assert_eq!(
-    ///     unknown.to_string(),
-    ///     r#"whether label moved of namespaces is "true" is not known yet, and mutation moved hangs on it, try again"#
-    /// );
+    /// let message = unknown.to_string();
+    /// assert!(message.starts_with(r#"whether label moved of namespaces is "true" is still unknown"#), "{message}");
     /// facts.set("moved", FactValue::False);
     /// assert_eq!(webhook.handle_knowing(Endpoint::Mutate, review, &facts)?.outcome, Outcome::Allow);
     /// facts.set("moved", FactValue::True);
@@ -264,7 +262,7 @@ impl Webhook {
     /// assert_eq!(webhook.convert(&newer.text, "materialize.cloud/v1alpha1")?.text, object);
     ///
     /// let error = webhook.convert(&object, "v2").unwrap_err();
-    /// assert!(error.to_string().contains(r#""v2" is no version of Materialize; it has"#));
+    /// assert!(error.to_string().contains(r#""v2" is no version of Materialize; known versions:"#));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn convert(&self, object: &str, to: &str) -> Result<Converted, ConvertError> {
@@ -437,7 +435,7 @@ impl Webhook {
     /// let new = old.replace(r#""spec": {"version": "7.10.2"}"#, r#""spec": {"version": "8.13.0"}"#);
     /// let (judgement, denial) = webhook.judge(&new, Some(old))?;
     /// assert_eq!(judgement.errors[0].path, "spec.version");
-    /// assert!(denial.is_some_and(|message| message.ends_with("is allowed; go to 7.17.0 first")));
+    /// assert!(denial.is_some_and(|message| message.ends_with("is allowed; first move to 7.17.0")));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn judge(&self, new: &str, old: Option<&str>) -> Result<(Judgement, Option<String>), ConvertError> {

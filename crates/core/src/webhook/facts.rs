@@ -69,7 +69,7 @@ pub enum FactValue {
 
 /// A mutation that cannot be decided, because its fact is unknown.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-#[error("whether {fact} is not known yet, and mutation {mutation} hangs on it")]
+#[error("whether {fact} is still unknown, and mutation {mutation} needs this fact")]
 #[non_exhaustive]
 pub struct FactUnknown {
     /// The mutation.

@@ -12,7 +12,7 @@ pub enum HandleError {
     #[error(transparent)]
     BadReview(#[from] BadReview),
     /// The client has disconnected: see [`handle_while`](super::Webhook::handle_while).
-    #[error("nobody waits for the answer any more")]
+    #[error("the client has disconnected")]
     ClientDisconnected,
     /// A fact is unknown. The client can retry.
     #[error("{0}, try again")]

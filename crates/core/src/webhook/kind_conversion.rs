@@ -31,8 +31,8 @@ pub enum ReplaceError {
     #[error(transparent)]
     Convert(#[from] ConvertError),
     /// A value is missing that only another version of the source kind can represent.
-    #[error("it lacks what only another version of its kind can say: read it at {}", match missing.as_str() {
-        "" => "the version that is stored".to_owned(),
+    #[error("the object lacks values that exist only in another version: read the object at {}", match missing.as_str() {
+        "" => "the storage version".to_owned(),
         missing => format!("the version in the name {missing}"),
     })]
     Incomplete {
@@ -40,9 +40,7 @@ pub enum ReplaceError {
         missing: String,
     },
     /// No definition has this conversion.
-    #[error(
-        "no definition says how a {from} becomes a {to}: that stands under `replaces` in the definition of one of them"
-    )]
+    #[error("no definition converts a {from} to a {to}: add `replaces` to the definition of one of the two")]
     NoWay {
         /// The kind of the object, as `Kind.group`.
         from: String,
@@ -56,7 +54,7 @@ pub enum ReplaceError {
         message: String,
     },
     /// The values that only the source kind can represent exceed the size limit of annotations.
-    #[error("what only {from} can say takes more than the 256 KiB that annotations may have: make it smaller first")]
+    #[error("values that exist only in {from} exceed the annotation limit of 256 KiB: make these values smaller first")]
     TooLarge {
         /// The version of the source object, as `plural.version`.
         from: String,

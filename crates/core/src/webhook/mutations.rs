@@ -62,7 +62,7 @@ fn replaced(mutation: &Mutation, sent: &Json<'_>, made: &Json<'_>) -> Option<Str
         0 => String::new(),
         count => format!(", and {count} others"),
     };
-    Some(format!("mutation {} replaces or removes what was sent: {path}{others}", mutation.name))
+    Some(format!("mutation {} replaces or removes values of the request: {path}{others}", mutation.name))
 }
 
 /// The phase of a mutation for an object.

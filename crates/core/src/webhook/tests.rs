@@ -19,7 +19,7 @@ fn versions_match_with_or_without_group() {
     let [bare, whole] = ["v1alpha2", "materialize.cloud/v1alpha2"].map(|version| webhook.convert(&object, version));
     assert_eq!(whole.unwrap().text, bare.unwrap().text);
     let error = webhook.convert(&object, "example.com/v1alpha2").unwrap_err().to_string();
-    assert!(error.ends_with("it has materialize.cloud/v1alpha1, materialize.cloud/v1alpha2"), "{error}");
+    assert!(error.ends_with("known versions: materialize.cloud/v1alpha1, materialize.cloud/v1alpha2"), "{error}");
 }
 
 /// The calculated hash of the fixtures whose spec is that of `rollout-completed`.

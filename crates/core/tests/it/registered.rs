@@ -56,12 +56,12 @@ fn printed_configuration_passes() {
 type Case = (fn(&mut Vec<Value>), &'static str, &'static str);
 
 const CASES: [Case; 15] = [
-    (|all| drop(all.remove(4)), "its objects are judged, and nobody stamps them", "apply both configurations"),
-    (|all| drop(all.remove(5)), "its objects are stamped, and nobody judges them", "apply both configurations"),
+    (|all| drop(all.remove(4)), "its objects are validated but not stamped", "apply both configurations"),
+    (|all| drop(all.remove(5)), "its objects are stamped but not validated", "apply both configurations"),
     (
         |all| all[5]["webhooks"][0]["clientConfig"]["service"]["name"] = json!("pointsman-2-16-0"),
-        "it calls the server that MutatingWebhookConfiguration pointsman-v2-16-0.elasticsearches.elasticsearch.k8s.elastic.co \
-         calls for 2.16.0: one server has one version",
+        "calls the server that MutatingWebhookConfiguration pointsman-v2-16-0.elasticsearches.elasticsearch.k8s.elastic.co \
+         calls for 2.16.0: a server has one version",
         "webhooks[0].clientConfig.service.name: the Service of 2.17.0",
     ),
     (
@@ -81,34 +81,42 @@ const CASES: [Case; 15] = [
     ),
     (
         |all| all[1]["webhooks"][0]["rules"][0]["operations"] = json!(["CREATE"]),
-        "nobody is asked about UPDATE",
+        "no rule covers UPDATE",
         "webhooks[0].rules[0].operations: [CREATE, UPDATE]",
     ),
     (
         |all| all[1]["webhooks"][0]["objectSelector"] = json!({}),
-        "it does not select by eaas.search.mercari.in/desired-controller-version alone",
+        "the selector does not require eaas.search.mercari.in/desired-controller-version: objects of several versions",
         "webhooks[0].objectSelector.matchExpressions: [{key: eaas",
     ),
     (
         |all| {
             all[1]["webhooks"][0]["matchConditions"][0]["expression"] = json!("!has(object.metadata.deletionTimestamp)")
         },
-        "an apply that creates may say that its object is going, and passes",
+        "a creation by apply can claim to be terminating, and is excluded",
         "webhooks[0].matchConditions[0].expression: oldObject == null || ",
     ),
     (
         |all| drop(all[1]["metadata"].as_object_mut().unwrap().remove("annotations")),
-        "it names no authority",
+        "the webhook has no caBundle",
         "webhooks[0].clientConfig.caBundle: ",
     ),
     (
         |all| all[6]["spec"]["variables"][5]["expression"] = json!("[\"2.17.0\", \"2.18.0\"]"),
-        "2.16.0 is registered, and the guard refuses every object that would get it",
+        "2.16.0 is registered, but the guard refuses every object with its label",
         "spec.variables[5].expression: '[\"2.17.0\", \"2.18.0\", \"2.16.0\"]'",
     ),
-    (|all| drop(all.remove(7)), "no binding names it: the policy is not in force", "apply the binding"),
-    (|all| all[7]["spec"]["policyName"] = json!("another"), "the policy is not in force", "apply the binding"),
-    (|all| all[7]["kind"] = json!("MutatingAdmissionPolicyBinding"), "the policy is not in force", "apply the binding"),
+    (
+        |all| drop(all.remove(7)),
+        "the policy has no binding, so that the API server ignores the policy",
+        "apply the binding",
+    ),
+    (|all| all[7]["spec"]["policyName"] = json!("another"), "the API server ignores the policy", "apply the binding"),
+    (
+        |all| all[7]["kind"] = json!("MutatingAdmissionPolicyBinding"),
+        "the API server ignores the policy",
+        "apply the binding",
+    ),
     (
         |all| all[5]["webhooks"][0]["clientConfig"]["service"]["path"] = json!("/foo/validate"),
         "path \"/foo/validate\" leads to another webhook than /validate",
@@ -130,7 +138,7 @@ fn misfit_names_its_line() {
     documents.truncate(6);
     let [only] = inspect(&kind, &documents, None).try_into().unwrap();
     let Finding { problem, change, .. } = only;
-    assert!(problem.starts_with("there is no guard"), "{problem}");
+    assert!(problem.starts_with("the guard is missing"), "{problem}");
     assert!(change.contains("--served 2.16.0,2.17.0"), "{change}");
 }
 
@@ -143,47 +151,47 @@ const SINGLE: [Single; 11] = [
     (
         |all| all[0]["webhooks"][0]["clientConfig"]["service"]["name"] = json!("pointsman-2-17-0"),
         "Mutating v2-16-0",
-        "one server has one version",
+        "a server has one version",
     ),
     (
         |all| all[1]["webhooks"][0]["clientConfig"]["service"]["name"] = json!("pointsman-2-17-0"),
         "Validating v2-16-0",
-        "one server has one version",
+        "a server has one version",
     ),
     (
         |all| all[1]["webhooks"][0]["clientConfig"]["service"]["name"] = json!(NAME),
         "Validating v2-16-0",
-        "it calls another server than",
+        "calls another server than",
     ),
     (
         |all| all[3]["webhooks"][0]["clientConfig"]["service"]["name"] = json!(NAME),
         "Validating default",
-        "a server that is no version's",
+        "a server without a version",
     ),
     (
         |all| all[3]["webhooks"][0]["clientConfig"]["service"]["name"] = json!("pointsman-2-17-0"),
         "Validating default",
-        "it calls another server than",
+        "calls another server than",
     ),
     (
         |all| all[1]["webhooks"][0]["namespaceSelector"] = json!({"matchLabels": {"a": "b"}}),
         "Validating v2-16-0",
-        "namespaces that it does not select",
+        "objects in other namespaces are excluded",
     ),
     (
         |all| all[1]["webhooks"][0]["objectSelector"]["matchLabels"] = json!({"a": "b"}),
         "Validating v2-16-0",
-        "it selects by more than",
+        "the selector requires more than",
     ),
     (
         |all| all[1]["webhooks"][0]["matchConditions"] = json!([]),
         "Validating v2-16-0",
-        "what is being deleted cannot go",
+        "terminating objects keep their finalizers",
     ),
     (
         |all| drop(all[3]["webhooks"][0]["matchConditions"].as_array_mut().unwrap().pop()),
         "Validating default",
-        "judged and counted twice",
+        "validated and counted twice",
     ),
     (
         |all| {
@@ -193,12 +201,12 @@ const SINGLE: [Single; 11] = [
                 .push(json!({"name": "n", "expression": "false"}))
         },
         "Validating v2-16-0",
-        "the condition \"n\" does not hold",
+        "the condition \"n\" are excluded",
     ),
     (
         |all| all[1]["webhooks"][0]["rules"] = json!([{"apiGroups": ["elasticsearch.k8s.elastic.co"], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["elasticsearches"]}, {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["UPDATE"], "resources": ["pods"]}]),
         "Validating v2-16-0",
-        "nobody is asked about UPDATE",
+        "no rule covers UPDATE",
     ),
 ];
 
@@ -244,18 +252,18 @@ fn wrong_server_is_found() {
     };
     let both = ["2.16.0", "2.17.0"];
     let [told] = found(server("2.16.0", false, &both)).try_into().unwrap();
-    assert!(
-        told.contains("objects without a label are sent to it, and it refuses them: start it with --default-version")
-    );
+    assert!(told.contains(
+        "the server gets objects without a label, and refuses these: start the server with --default-version"
+    ));
     let [told] = found(server("2.17.0", true, &both)).try_into().unwrap();
-    assert!(told.contains("the configuration sends them to another server"), "{told}");
+    assert!(told.contains("the configuration selects another server"), "{told}");
     let [told] = found(server("2.17.0", false, &["2.17.0"])).try_into().unwrap();
-    assert!(told.ends_with("start it with --served-versions 2.16.0,2.17.0"), "{told}");
+    assert!(told.ends_with("start the server with --served-versions 2.16.0,2.17.0"), "{told}");
     let told = found(server("2.18.0", false, &both));
-    assert!(told[0].contains("nobody asks it about the objects of 2.18.0"), "{told:?}");
+    assert!(told[0].contains("the server gets no requests for objects of 2.18.0"), "{told:?}");
     let shadow = Settings { shadowed: versions(&["2.16.0"]), ..server("2.17.0", false, &both) };
     let [told] = found(shadow).try_into().unwrap();
-    assert!(told.contains("it looks on at 2.16.0, and no configuration sends it those objects"), "{told}");
+    assert!(told.contains("the server audits 2.16.0, but no configuration selects these objects"), "{told}");
 }
 
 /// As an operator brings it: one webhook for the kind, one for another, one for whatever there is.
@@ -508,8 +516,8 @@ fn guard_catches_mistaken_labels() {
     let last = validations.last().unwrap()["message"].as_str().unwrap();
     assert_eq!(
         last,
-        "label eaas.search.mercari.in/controller-version says nothing to anybody: the controller version of an object is in \
-         label eaas.search.mercari.in/desired-controller-version: set that one; served are 2.16.0, 2.17.0"
+        "label eaas.search.mercari.in/controller-version has no effect: the controller version of an object is in \
+         label eaas.search.mercari.in/desired-controller-version: set this label instead; served are 2.16.0, 2.17.0"
     );
     let [policy, binding] = unserved(&kind, &served);
     assert_eq!(binding["spec"]["validationActions"], json!(["Warn"]));
@@ -565,12 +573,15 @@ fn broken_promotion_policy_is_found() {
     assert_eq!(found(&|_| ()), "");
     assert_eq!(found(&|[_, binding]| binding["spec"]["validationActions"] = json!(["Warn"])), "", "that was asked for");
     for (said, change) in [
-        ("no binding names it", (|[_, binding]| binding["spec"]["policyName"] = json!("x")) as fn(&mut [Value; 2])),
+        (
+            "the policy has no binding",
+            (|[_, binding]| binding["spec"]["policyName"] = json!("x")) as fn(&mut [Value; 2]),
+        ),
         ("spec.validations[0].expression is \"true\"", |[policy, _]| {
             policy["spec"]["validations"][0]["expression"] = json!("true");
         }),
         ("matchPolicy", |[policy, _]| policy["spec"]["matchConstraints"]["matchPolicy"] = json!("Equivalent")),
-        ("deletes admission by its labels", |[policy, _]| policy["metadata"]["labels"] = json!({})),
+        ("deleting admission by its labels", |[policy, _]| policy["metadata"]["labels"] = json!({})),
     ] {
         let told = found(&change);
         assert!(told.contains(said), "{said}: {told}");

@@ -148,49 +148,49 @@ const SINGLE: [Single; 24] = [
     (
         |all| all[7]["spec"]["validations"] = json!([]),
         "ValidatingAdmissionPolicy pointsman-version-label",
-        "it has no validations, and refuses nothing",
+        "the policy has no validations",
         "spec.validations: [{",
     ),
     (
         |all| all[9]["spec"]["variables"][5]["expression"] = json!("[\"2.16.0\"]"),
         "ValidatingAdmissionPolicy pointsman-unserved-label",
-        "2.17.0 is registered, and whoever writes its objects is told that nobody serves it",
+        "2.17.0 is registered, but its writers are warned that no server handles this version",
         "spec.variables[5].expression: '[\"2.16.0\", \"2.17.0\"]'",
     ),
     (
         |all| drop(all.drain(9..11)),
         "ValidatingAdmissionPolicy pointsman-unserved-label",
-        "nobody is warned who writes an object whose label nobody serves",
-        "apply what `pointsman webhooks --served 2.16.0,2.17.0` prints",
+        "writers of objects with an unserved label get no warning",
+        "apply the output of `pointsman webhooks --served 2.16.0,2.17.0`",
     ),
     (
         |all| all[8]["spec"]["validationActions"] = json!(["Audit"]),
         "ValidatingAdmissionPolicyBinding pointsman-version-label",
-        "it does Audit only: what the policy is there to refuse is let through",
-        "spec.validationActions: [Deny], or say --enforcement",
+        "the policy does Audit only: forbidden writes are accepted",
+        "spec.validationActions: [Deny], or use --enforcement",
     ),
     (
         |all| all[10]["spec"]["validationActions"] = json!(["Audit"]),
         "ValidatingAdmissionPolicyBinding pointsman-unserved-label",
-        "it does Audit only: nobody hears of it who writes",
+        "the policy does Audit only: writers get no warning",
         "spec.validationActions: [Warn]",
     ),
     (
         |all| all[10]["spec"]["validationActions"] = json!(["Deny", "Warn"]),
         "ValidatingAdmissionPolicyBinding pointsman-unserved-label",
-        "such objects could not be changed any more",
+        "such objects could not be changed",
         "spec.validationActions: [Warn]",
     ),
     (
         |all| all[8]["spec"]["matchResources"] = json!({"namespaceSelector": {"matchLabels": {"a": "b"}}}),
         "ValidatingAdmissionPolicyBinding pointsman-version-label",
         "the policy is not in force everywhere",
-        "spec.matchResources: take it out",
+        "spec.matchResources: remove",
     ),
     (
         |all| all[1]["webhooks"][0]["rules"][0]["scope"] = json!("Cluster"),
         "Validating pointsman-v2-16-0",
-        "nobody is asked: objects of the kind are Namespaced, and the rule is for Cluster",
+        "its rule does not match: objects of the kind are Namespaced, and the rule is for Cluster",
         "webhooks[0].rules[0].scope: Namespaced",
     ),
     (
@@ -199,8 +199,8 @@ const SINGLE: [Single; 24] = [
             all.push(again);
         },
         "Validating pointsman-v2-16-0",
-        "it is there more than once",
-        "take all but one out",
+        "its name occurs more than once",
+        "remove all but one",
     ),
     (
         |all| {
@@ -209,13 +209,13 @@ const SINGLE: [Single; 24] = [
             all.push(again);
         },
         "ValidatingWebhookConfiguration pointsman-copy",
-        "it is asked about the same writes as webhooks[0] of ValidatingWebhookConfiguration pointsman-v2-16-0",
-        "webhooks[0]: take one of the two out",
+        "receives the same writes as webhooks[0] of ValidatingWebhookConfiguration pointsman-v2-16-0",
+        "webhooks[0]: remove one of the two",
     ),
     (
         |all| all[1]["webhooks"][0]["objectSelector"] = json!({}),
         "Validating pointsman-v2-16-0",
-        "it does not select by",
+        "the selector does not require",
         "webhooks[0].objectSelector.matchExpressions: [{key: eaas.search.mercari.in/desired-controller-version, operator: In, \
          values: [2.16.0]}]",
     ),
@@ -225,37 +225,37 @@ const SINGLE: [Single; 24] = [
             all[1]["webhooks"][0]["objectSelector"]["matchExpressions"][0]["values"] = values;
         },
         "Validating pointsman-v2-16-0",
-        "it does not select by",
+        "the selector does not require",
         "values: [2.16.0]}]",
     ),
     (
         |all| all[1]["webhooks"][0]["objectSelector"]["matchExpressions"][0]["values"] = json!(["2.17.0"]),
         "Validating pointsman-v2-16-0",
-        "by its name it is for the objects of 2.16.0, and it selects the objects of 2.17.0",
+        "the name is for the objects of 2.16.0, but the selector is for the objects of 2.17.0",
         "webhooks[0].objectSelector.matchExpressions: [{",
     ),
     (
         |all| all[1]["webhooks"][0]["rules"][0]["operations"] = json!(["CREATE", "UPDATE", "DELETE"]),
         "Validating pointsman-v2-16-0",
-        "it is asked about the operation DELETE as well, and while its server is down that stops",
+        "also receives the operation DELETE, which fails while its server is down",
         "webhooks[0].rules[0].operations: [CREATE, UPDATE]",
     ),
     (
         |all| all[1]["webhooks"][0]["rules"][0]["resources"] = json!(["elasticsearches", "elasticsearches/status"]),
         "Validating pointsman-v2-16-0",
-        "it is asked about the resource elasticsearches/status as well",
+        "also receives the resource elasticsearches/status, which fails while its server is down",
         "webhooks[0].rules[0].resources: [elasticsearches]",
     ),
     (
         |all| all[1]["webhooks"][0]["rules"][0]["resources"] = json!(["elasticsearch"]),
         "Validating pointsman-v2-16-0",
-        "none of its rules is for elasticsearches.elasticsearch.k8s.elastic.co: nobody is asked",
+        "none of its rules covers elasticsearches.elasticsearch.k8s.elastic.co",
         "webhooks[0].rules: [{",
     ),
     (
         |all| all[0]["webhooks"][0]["reinvocationPolicy"] = json!("Never"),
         "Mutating pointsman-v2-16-0",
-        "where another webhook changes the object afterwards, its hash is of what it was",
+        "if another webhook changes the object later, the hash is stale",
         "webhooks[0].reinvocationPolicy: \"IfNeeded\"",
     ),
     (
@@ -267,19 +267,19 @@ const SINGLE: [Single; 24] = [
     (
         |all| all[1]["webhooks"][0]["somethingNew"] = json!("x"),
         "Validating pointsman-v2-16-0",
-        "webhooks[0].somethingNew is \"x\", and nothing is printed there",
-        "webhooks[0].somethingNew: take it out",
+        "webhooks[0].somethingNew is \"x\", and is absent in the printed document",
+        "webhooks[0].somethingNew: remove",
     ),
     (
         |all| all[6]["webhooks"][0]["timeoutSeconds"] = json!(10),
         "Validating -shadows-v2-17-0",
-        "while its server does not answer writes wait 10 s",
+        "writes wait 10 s while its server does not respond",
         "webhooks[0].timeoutSeconds: 1",
     ),
     (
         |all| drop(all[1]["metadata"]["labels"].as_object_mut().unwrap().remove("app.kubernetes.io/component")),
         "Validating pointsman-v2-16-0",
-        "leaves it behind",
+        "would leave this object",
         "metadata.labels[app.kubernetes.io/component]: admission",
     ),
     (
@@ -294,14 +294,14 @@ const SINGLE: [Single; 24] = [
             all[1]["webhooks"][0]["namespaceSelector"] = only;
         },
         "Validating pointsman-v2-16-0",
-        "it leaves out other namespaces than the rest of what is registered: a, and the rest none",
+        "excludes other namespaces than the other webhooks: a, and the others exclude none",
         "webhooks[0].namespaceSelector: {}",
     ),
     (
         |all| all[7]["spec"]["matchConstraints"]["resourceRules"][0]["scope"] = json!("Cluster"),
         "ValidatingAdmissionPolicy pointsman-version-label",
-        "spec.matchConstraints.resourceRules[0].scope is \"Cluster\", and nothing is printed there",
-        "take it out",
+        "spec.matchConstraints.resourceRules[0].scope is \"Cluster\", and is absent in the printed document",
+        "spec.matchConstraints.resourceRules[0].scope: remove",
     ),
 ];
 
@@ -335,10 +335,10 @@ fn swapped_servers_are_found() {
     assert_eq!(
         told,
         [
-            "it calls a server that is named after 2.17.0, for the objects of 2.16.0",
-            "it calls a server that is named after 2.17.0, for the objects of 2.16.0",
-            "it calls a server that is named after 2.16.0, for the objects of 2.17.0",
-            "it calls a server that is named after 2.16.0, for the objects of 2.17.0",
+            "calls the server of 2.17.0, for the objects of 2.16.0",
+            "calls the server of 2.17.0, for the objects of 2.16.0",
+            "calls the server of 2.16.0, for the objects of 2.17.0",
+            "calls the server of 2.16.0, for the objects of 2.17.0",
         ]
     );
     assert_eq!(found[0].change, "webhooks[0].clientConfig.service.name: the Service of 2.16.0");

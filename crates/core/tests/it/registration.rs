@@ -138,7 +138,7 @@ fn configuration(document: &Value, what: &str, path: &str, kind: &Kind, controll
     assert_eq!(rule["apiGroups"], json!([kind.group()]));
     assert_eq!(rule["scope"], "Namespaced");
     let served: Vec<&str> = kind.versions().filter(|version| *version != "v0").collect();
-    assert_eq!(rule["apiVersions"], json!(served), "versions that are served, and no other");
+    assert_eq!(rule["apiVersions"], json!(served), "versions that as served, but no other");
 }
 
 #[test]

@@ -292,23 +292,23 @@ fn bad_replacement_names_its_line() {
     };
     let line = |text: &str| DEFINITION.lines().position(|line| line.contains(text)).unwrap() + 1;
     for (from, to, message) in [
-        ("version: v1alpha1", "version: v1", "the CRD has no version \"v1\"; it has v1alpha1"),
-        ("to: v1beta1", "to: v2", "the CRD has no version \"v2\"; it has v1beta1"),
-        ("clusterinstallations.crd.yaml", "mattermosts.crd.yaml", "cannot become itself"),
+        ("version: v1alpha1", "version: v1", "the CRD has no version \"v1\"; known versions: v1alpha1"),
+        ("to: v1beta1", "to: v2", "the CRD has no version \"v2\"; known versions: v1beta1"),
+        ("clusterinstallations.crd.yaml", "mattermosts.crd.yaml", "cannot replace itself"),
         ("fact: externalDatabase", "fact: externalDatabas", "did you mean \"externalDatabase\"?"),
-        ("spec.blueGreen.enable, is", "spec.blueGreen.enabled, is", "the kind that goes has no \"enabled\" there"),
+        ("spec.blueGreen.enable, is", "spec.blueGreen.enabled, is", "the replaced kind has no \"enabled\" there"),
         ("secret: spec.database.secret", "secret: spec.database.secrets", "has no \"secrets\" there"),
         ("set: true", "set: true\n      is: x", "when: needs one of"),
         ("fact: externalDatabase\n", "fact: externalDatabase\n      is: maybe\n", "can never be \"maybe\""),
         (
             "  - clamp: {field: spec.replicas, min: 0, unset: [0], older: -1}\n",
             "  - clamp: {field: spec.replicas, min: 0, unset: [0]}\n",
-            "the newer one may say it: say with `older`",
+            "is a valid value of the newer version: set its number in the older version with `older`",
         ),
         (
             "  - clamp: {field: spec.replicas, min: 0, unset: [0], older: -1}\n",
             "  - when: {fact: externalDatabase, operations: [clamp: {field: spec.replicas, min: 0}]}\n",
-            "spec.replicas stays where it is: it would be lost",
+            "spec.replicas stays in place: without the condition, its value would be lost",
         ),
         (
             "  - drop: spec.migrate\n",
@@ -321,12 +321,12 @@ fn bad_replacement_names_its_line() {
              spec.fileStore.external.bucket}]}\n",
             "no object is ever so: spec.minio.externalURL is set, and",
         ),
-        ("  - drop: spec.migrate\n", "", "spec.migrate: only the older version has it"),
-        ("  - add: spec.volumes\n", "", "spec.volumes: only the newer version has it"),
+        ("  - drop: spec.migrate\n", "", "spec.migrate: only the older version has the field"),
+        ("  - add: spec.volumes\n", "", "spec.volumes: only the newer version has the field"),
         (
             "  - drop: spec.canary\n",
             "  - when: {fact: externalDatabase, operations: [drop: spec.canary]}\n",
-            "put it outside",
+            "move the operation out of the `when`",
         ),
     ] {
         let said = said(from, to);
@@ -344,5 +344,5 @@ fn bad_replacement_names_its_line() {
         "versions": [version("v1", false, json!({})), version("v2", true, json!({"x": {"type": "string"}}))]}});
     let head = "apiVersion: pointsman.dev/v1\nkind: KindDefinition\ncrd: boats.crd.yaml\n";
     let refused = Kind::from_crd(&format!("{head}{steps}"), &crd.to_string()).unwrap_err().to_string();
-    assert!(refused.contains("no fact is known here"), "{refused}");
+    assert!(refused.contains("is a fact, and conversion requests contain only the object"), "{refused}");
 }

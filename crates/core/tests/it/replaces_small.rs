@@ -193,9 +193,14 @@ fn impossible_replacement_is_refused() {
         load(old, &new, json!({"replaces": becomes_it})).unwrap_err().to_string()
     };
     let inside = said(&old, json!([{"each": {"in": "spec.l", "operations": when}}]));
-    assert!(inside.contains("\"ext\" is a fact of the whole object, and inside of `each` no condition"), "{inside}");
+    assert!(
+        inside.contains(
+            "\"ext\" is a fact of the whole object; a condition inside `each` can only use fields of the item"
+        ),
+        "{inside}"
+    );
     let mut wide = old;
     wide["spec"]["scope"] = json!("Cluster");
     let wide = said(&wide, json!([]));
-    assert!(wide.contains("the kind that goes has the scope Cluster, and this one Namespaced"), "{wide}");
+    assert!(wide.contains("the replaced kind has the scope Cluster, and this kind Namespaced"), "{wide}");
 }

@@ -43,10 +43,10 @@ fn checks_contain_rollout_versions() {
     let rollout = rollout_of(&kind, &json!({}));
     assert_eq!(asked(&rollout, &fresh)[1..], [ProbeKind::Number(restarts.to_owned())]);
     let nobody = start_refusals(&rollout, &[], &PlanInput::default());
-    assert_eq!(nobody[1], "image: nobody has asked http://registry:9001/v2/database/manifests/v1.17.1?…");
+    assert_eq!(nobody[1], "image: http://registry:9001/v2/database/manifests/v1.17.1?… was not read yet");
     assert_eq!(
         shut_now(&rollout, &fresh, &PlanInput::default()).unwrap(),
-        format!("restarts: nobody has asked Prometheus for {restarts}")
+        format!("restarts: Prometheus was not queried yet for {restarts}")
     );
     let next = rollout_of(&kind, &json!({"from": "1.17.1", "to": "1.18.1"}));
     assert_eq!(asked(&next, &fresh)[0], page("http://registry:9001/v2/database/manifests/v1.18.1?was=1.17.1"));
@@ -115,36 +115,39 @@ fn start_waits_for_expected_version() {
 #[test]
 fn unknown_placeholders_name_their_line() {
     let list = |rest: &str| format!("{{name: a, list: b.c, {rest}}}");
-    let alone = "versions of the rollout stand in values of `where` and `every` alone";
-    let known = "Known are {from} and {to}, the versions of the rollout";
+    let alone = "variables of the rollout are allowed only in values of `where` and `every`";
+    let known = "Known variables: {from} and {to}, the versions of the rollout";
     for (check, said) in [
-        ("{name: a, http: \"http://{to}.example.com/\"}".to_owned(), "a: http: {to} stands in the host or the port"),
-        (
-            "{name: a, http: \"http://a/{version}\"}".to_owned(),
-            "a: http: a word in braces stands for nothing here. Known",
-        ),
+        ("{name: a, http: \"http://{to}.example.com/\"}".to_owned(), "a: http: {to} is in the host or the port"),
+        ("{name: a, http: \"http://a/{version}\"}".to_owned(), "a: http: unknown placeholder in braces. Known"),
         (
             "{name: a, prometheus: {query: 'up{v=\"{vresion}\"}', atMost: 1}}".to_owned(),
-            "a: prometheus: query: {vresion} stands for nothing here",
+            "a: prometheus: query: unknown placeholder {vresion}",
         ),
         (
             "{name: a, prometheus: {query: 'up_{to}', atMost: 1}}".to_owned(),
-            "a: prometheus: query: {to} stands outside of a text",
+            "a: prometheus: query: {to} is outside of a string",
         ),
         ("{name: \"a-{to}\", http: \"http://a\"}".to_owned(), "\"a-{to}\" is no name"),
         ("{name: a, list: \"{to}.c\", every: {condition: A}}".to_owned(), alone),
         (list("namespace: \"n-{to}\", every: {condition: A}"), alone),
-        (list("where: \"a={name}\", every: {condition: A}"), "a: where: {name} stands for nothing here"),
+        (list("where: \"a={name}\", every: {condition: A}"), "a: where: unknown placeholder {name}"),
         (list("where: \"{to}\", every: {condition: A}"), "\"{to}\" is no label key"),
         (list("where: \"{to}=a\", every: {condition: A}"), "\"{to}\" is no label key"),
         (list("where: \"a={to}!\", every: {condition: A}"), "\"{to}!\" can be no value of a label"),
-        (list("every: {condition: \"A-{to}\"}"), "versions of the rollout stand in values, and in no name"),
-        (list("every: {field: \"spec.{to}\", is: 1}"), "versions of the rollout stand in values, and in no name"),
+        (
+            list("every: {condition: \"A-{to}\"}"),
+            "variables of the rollout are allowed in values only, outside of names",
+        ),
+        (
+            list("every: {field: \"spec.{to}\", is: 1}"),
+            "variables of the rollout are allowed in values only, outside of names",
+        ),
         (list("every: {field: spec.a, is: \"{form}\"}"), "did you mean \\\"from\\\"?"),
         (list("every: {any: [{field: spec.a, notIn: [a, \"{id}\"]}]}"), known),
         (
             list("every: {field: spec.a, is: [\"{to}\"]}"),
-            "versions of the rollout stand in texts, and not within lists",
+            "variables of the rollout are allowed in strings only, outside of lists",
         ),
     ] {
         let said = said.replace("\\\"", "\"");
@@ -171,8 +174,7 @@ fn read(kind: &Kind, members: &Value) -> Result<Rollout, String> {
 fn check_placeholder_needs_its_version() {
     let kind = checked(&format!("{{start: [crd, {IMAGE}], during: [{RESTARTS}, {IMAGE}]}}"), "").unwrap();
     let bad = read(&kind, &json!({})).map(|_| ()).unwrap_err();
-    let said =
-        "checks: image fills in {from}, and the StagedRollout has no `from`: say which version its objects come from";
+    let said = "checks: image contains {from}, and the StagedRollout has no `from`: add the version of its objects";
     assert_eq!(bad.matches(said).count(), 1, "{bad}");
     read(&kind, &json!({"from": "1.16.4"})).unwrap();
     // Nobody asks for `from` there.

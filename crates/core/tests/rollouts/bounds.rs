@@ -137,9 +137,12 @@ fn unreadable_rollout_reports_until_repaired() {
     let told = status.unreadable(&bad, NOW).unwrap();
     assert_eq!((told.phase, told.reason.as_deref()), (RolloutPhase::Paused, Some("Unreadable")));
     assert!(told.is_unreadable() && !status.is_unreadable());
-    for said in
-        ["after: wait: \"soon\" is not a duration", "; ", "order.by: database has no field", "it goes on by itself"]
-    {
+    for said in [
+        "after: wait: \"soon\" is not a duration",
+        "; ",
+        "order.by: database has no field",
+        "the rollout continues automatically",
+    ] {
         assert!(told.message.contains(said), "{said}: {}", told.message);
     }
     assert_eq!(told.message.lines().count(), 1, "{}", told.message);

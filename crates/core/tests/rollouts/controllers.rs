@@ -135,7 +135,7 @@ fn late_old_write_pauses_rollout() {
         assert_eq!(stopped_status.reason.as_deref(), Some("TwoControllers"));
         assert_eq!(
             stopped_status.message,
-            "n/b: two controllers: oarsman wrote to it at 2026-11-18T10:00:11Z, after it was moved to 2.17.0"
+            "n/b: two controllers: oarsman wrote to the object at 2026-11-18T10:00:11Z, after its move to 2.17.0"
         );
         let failure = stopped_status.failures.first().unwrap();
         assert_eq!((failure.reason.as_str(), failure.object.as_str()), ("TwoControllers", "n/b"));
@@ -158,7 +158,7 @@ fn undone_object_needs_old_write() {
 fn unsupported_controller_name_is_refused() {
     for (admission, said) in [
         ("lease: {namespace: Harbour, name: \"b-{version}\"}", "\"Harbour\" is no name of a namespace"),
-        ("lease: {namespace: harbour, name: database}", "must have {version} in it once"),
+        ("lease: {namespace: harbour, name: database}", "must contain {version} once"),
         ("lease: {namespace: harbour, name: \"Database-{version}\"}", "\"Database-1-2-3\" is no name of a Lease"),
         (
             "lease: {namespace: h, name: \"b-{version}\"}, managers: {2.1.0: a, 2-1-0: b}",
@@ -169,7 +169,7 @@ fn unsupported_controller_name_is_refused() {
         ("managers: {2.1.0: pointsman-rollout}", "managers: 2.1.0: pointsman-rollout writes the move itself"),
         (
             "paths: {databases: {versions: [{version: 2.1.0}]}}, versionPath: databases, managers: {2.1.0: a, 2.1.1: b}",
-            "managers: the path \"databases\" knows no version \"2.1.1\"",
+            "managers: the path \"databases\" has no version \"2.1.1\"",
         ),
     ] {
         let bad = define(&format!("admission: {{{admission}}}\n")).map(|_| ()).expect_err(admission).to_string();
@@ -222,7 +222,7 @@ fn each_way_waits_for_its_manager() {
     let plan = planned(&forward, &RolloutStatus::default(), &seen, None, 10);
     let (status, there) = lands(&plan, &seen, 10);
     let waits = planned(&forward, &status, &answered(&there, "somebody", 10), None, 10);
-    assert_eq!(waits_for(&waits), Some("databaser has not written to it since the move"));
+    assert_eq!(waits_for(&waits), Some("databaser has not written to the object since the move"));
     let there = answered(&there, "databaser", 10);
     let through = planned(&forward, &status, &there, None, 10);
     assert_eq!((waits_for(&through), through.status.in_flight.len()), (None, 0));
@@ -231,7 +231,7 @@ fn each_way_waits_for_its_manager() {
     let plan = planned(&back, &through.status, &there, None, 20);
     let (status, home) = lands(&plan, &there, 20);
     let waits = planned(&back, &status, &answered(&home, "databaser", 20), None, 20);
-    assert_eq!(waits_for(&waits), Some("oarsman has not written to it since the move"));
+    assert_eq!(waits_for(&waits), Some("oarsman has not written to the object since the move"));
     let home = planned(&back, &status, &answered(&home, "oarsman", 20), None, 20);
     assert_eq!((waits_for(&home), home.status.in_flight.len()), (None, 0));
 }

@@ -113,8 +113,8 @@ fn different_freeze_policy_is_found() {
     }
     let told = [printed.unmet(None, Some(&printed.binding)), printed.unmet(Some(&printed.policy), None)];
     let told = told.map(Option::unwrap);
-    assert_eq!(told[0], "ValidatingAdmissionPolicy pointsman-freeze.r is not there");
-    assert_eq!(told[1], "ValidatingAdmissionPolicyBinding pointsman-freeze.r is not there");
+    assert_eq!(told[0], "ValidatingAdmissionPolicy pointsman-freeze.r is missing");
+    assert_eq!(told[1], "ValidatingAdmissionPolicyBinding pointsman-freeze.r is missing");
 }
 
 /// What is under way goes on: somebody may have had to thaw it.
@@ -132,7 +132,7 @@ fn freeze_precedes_first_move() {
     assert_eq!((refused.status.phase, refused.status.in_flight.len()), (RolloutPhase::Refused, 0));
     assert_eq!(
         refused.status.message,
-        "what it freezes would not be frozen: a policy is not there: pointsman rollout policies r | kubectl apply -f -"
+        "the freeze would have no effect: a policy is not there: run pointsman rollout policies r | kubectl apply -f -"
     );
     let begun = planned(&refused.status, None);
     assert_eq!((begun.status.phase, begun.status.in_flight.len()), (RolloutPhase::Rolling, 1));

@@ -82,7 +82,7 @@ fn an_approval_counts_once() {
     let rollout = waits(&both, &json!({}));
     let mut status = planned(&rollout, &RolloutStatus::default(), 0).status;
     let which = status.approve(&rollout, "canary", None).unwrap_err();
-    assert!(which.contains("for an approval before it and for one after it: say which"), "{which}");
+    assert!(which.contains("for an approval before and after: use --before or --after"), "{which}");
     status.approve(&rollout, "canary", Some(WaveSide::Before)).unwrap();
     status.approve(&rollout, "canary", Some(WaveSide::Before)).unwrap();
     let behind = planned(&rollout, &status, 1);
@@ -103,15 +103,15 @@ fn useless_approval_is_reported() {
     let mut begun = planned(&rollout, &RolloutStatus::default(), 0).status;
     let told = |status: &RolloutStatus, wave: &str, side| status.clone().approve(&rollout, wave, side).unwrap_err();
     let known = "known: after canary, before rest";
-    assert_eq!(told(&begun, "first", None), format!("no wave \"first\" of r asks for an approval; {known}"));
+    assert_eq!(told(&begun, "first", None), format!("no wave \"first\" of r waits for an approval; {known}"));
     let before = Some(WaveSide::Before);
-    assert_eq!(told(&begun, "canary", before), format!("r asks for no approval before \"canary\"; {known}"));
+    assert_eq!(told(&begun, "canary", before), format!("r waits for no approval before \"canary\"; {known}"));
     let over = RolloutStatus { phase: RolloutPhase::Complete, ..begun.clone() };
-    assert_eq!(told(&over, "canary", None), "r is Complete: nothing waits for an approval");
+    assert_eq!(told(&over, "canary", None), "r is Complete: no approval is pending");
     let back = RolloutStatus { direction: Direction::Undo, ..begun.clone() };
-    assert_eq!(told(&back, "canary", None), "r goes Undo: that waits for no approval");
+    assert_eq!(told(&back, "canary", None), "r has direction Undo, which waits for no approval");
     let plain = waits(&json!({}), &json!({}));
-    assert_eq!(begun.approve(&plain, "rest", None).unwrap_err(), "no wave of r asks for an approval");
+    assert_eq!(begun.approve(&plain, "rest", None).unwrap_err(), "no wave of r waits for an approval");
 }
 
 /// Behind a wave time is counted from its last object, before one from when all of that was over.
@@ -119,7 +119,7 @@ fn useless_approval_is_reported() {
 fn wait_starts_after_previous_wave() {
     let rollout = waits(&json!({"after": ["approval", {"wait": "30s"}]}), &json!({"before": {"wait": "20s"}}));
     let told: Vec<String> = gate_descriptions(&rollout).iter().map(|gate| gate.words()).collect();
-    assert_eq!(told, ["after canary: 30s go by, somebody approves", "before rest: 20s go by"]);
+    assert_eq!(told, ["after canary: 30s go by, an approval", "before rest: 20s go by"]);
     let mut status = planned(&rollout, &RolloutStatus::default(), 0).status;
     let until = |seconds| rfc3339(NOW.wall + seconds);
     assert_eq!(status.message, format!("canary 1/1, soaking until {}; waiting for approval", until(30)));
@@ -173,7 +173,7 @@ fn start_checks_repeat_between_waves() {
         let rollout = checking(&canary, &rest);
         let first = with_apps(&rollout, &RolloutStatus::default(), "True");
         // What was seen at the beginning does not count.
-        let message = format!("{place}its start checks are looked at again");
+        let message = format!("{place}the start checks run again");
         assert_eq!(said(&first), (vec![], RolloutPhase::Waiting, Some("Checks"), message.as_str()));
         assert!(!rollout_lookups(&rollout, &first.status).is_empty() && needs_crd(&rollout, &first.status));
         let shut = with_apps(&rollout, &first.status, "False");
@@ -204,7 +204,7 @@ fn unreadable_checks_are_retried() {
         assert!(unread.status.message.contains(part), "{}", unread.status.message);
     }
     let unasked = plan(&rollout, &waits, &fleet(&rollout, "1.17.1"), PlanInput::default(), NOW);
-    assert!(unasked.status.message.contains("nobody has looked at"), "{}", unasked.status.message);
+    assert!(unasked.status.message.contains("was not read yet"), "{}", unasked.status.message);
 }
 
 /// What is looked at right before a wave begins is as of when it begins.

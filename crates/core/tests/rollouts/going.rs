@@ -60,7 +60,7 @@ fn terminating_object_keeps_its_slot() {
     let status = begun(&rollout);
     let plan = planned(&rollout, &status, &[going(0, NEW, 5), database(1, OLD)], 10, true);
     assert_eq!((uids(&plan.status), plan.status.counts.in_flight), (vec!["u-0"], 1), "{:?}", plan.object_states);
-    let why = "it is being deleted, and not gone yet: example.com/keep of its metadata.finalizers hold it";
+    let why = "is terminating: example.com/keep of metadata.finalizers block the deletion";
     assert!(plan.object_states[0].why().starts_with(why), "{:?}", plan.object_states);
     let after = planned(&rollout, &plan.status, &[database(1, OLD)], 20, true);
     assert_eq!(uids(&after.status), ["u-1"], "it is gone");
@@ -76,8 +76,7 @@ fn stuck_terminating_object_fails() {
         let waits = planned(&rollout, &begun(&rollout), &there, 890, true).status;
         assert_eq!((waits.phase, uids(&waits)), (RolloutPhase::Rolling, vec!["u-0"]), "{on_failure}");
         let late = planned(&rollout, &waits, &there, 902, true);
-        let why = "it is being deleted, and not gone within 10m: example.com/keep of its metadata.finalizers hold it: \
-                   whoever set them has to act";
+        let why = "is still terminating after 10m: example.com/keep of metadata.finalizers block the deletion: their controllers must act";
         assert_eq!(
             (late.status.phase, late.status.direction),
             (RolloutPhase::Paused, Direction::Forward),
@@ -121,7 +120,7 @@ fn terminating_undone_object_keeps_slot() {
         assert_eq!(uids(&kept), ["u-0"], "{label}");
         let late = planned(&back, &kept, &there, 700, true).status;
         assert_eq!(late.phase, RolloutPhase::Paused, "{label}");
-        assert!(late.message.contains("not gone within 10m"), "{label}: {}", late.message);
+        assert!(late.message.contains("is still terminating after 10m"), "{label}: {}", late.message);
         let after = planned(&back, &kept, &there[1..], 40, true).status;
         assert_eq!(uids(&after), ["u-1"], "{label}");
     }

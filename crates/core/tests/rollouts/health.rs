@@ -20,11 +20,11 @@ fn valid_health_is_accepted() {
 #[test]
 fn invalid_health_is_refused() {
     for (healthy, said) in [
-        ("{}", "health: says nothing: give it gates"),
+        ("{}", "health: is empty: add gates"),
         ("{al: []}", "unknown key \"al\", did you mean \"all\"?"),
         (
             "{all: [{condition: Ready}], settle: 10s}",
-            "settle: 10s is too short to tell the health of the old controller",
+            "settle: 10s is too short to distinguish the status of the old and the new controller",
         ),
         ("{all: [{condition: Ready}], settle: soon}", "settle: \"soon\" is not a duration"),
         ("{all: [{condition: Ready, is: true}]}", "the status of a condition is \"True\", \"False\" or"),
@@ -38,11 +38,11 @@ fn invalid_health_is_refused() {
         ("{all: [{field: status.phase, is: Adrift}]}", "status.phase can never be \"Adrift\""),
         ("{all: [{field: status.phase}]}", "status.phase needs one of `is`, `in`, `notIn`, `atLeast` and `present`"),
         ("{all: [{field: status.masts, is: 1, in: [2]}]}", "needs one of"),
-        ("{all: [{field: status.masts, in: []}]}", "status.masts: there are no values to compare it with"),
+        ("{all: [{field: status.masts, in: []}]}", "status.masts: add at least one value to compare with"),
         ("{all: [{field: status.phase, atLeast: Afloat}]}", "atLeast is a number or a version, not \"Afloat\""),
         ("{all: [{generation: status.phase}]}", "status.phase is of type string, not integer"),
-        ("{all: [{condition: Ready, field: status.phase}]}", "a gate is one of {condition: NAME"),
-        ("{all: [{any: []}]}", "any: has no gates in it"),
+        ("{all: [{condition: Ready, field: status.phase}]}", "a gate has one of these forms: {condition: NAME"),
+        ("{all: [{any: []}]}", "any: contains no gates"),
         ("{all: [{condition: Ready, within: status.phase}]}", "status.phase is of type string, not array"),
     ] {
         let bad = with_healthy(healthy).map(|_| ()).expect_err(healthy).to_string();

@@ -419,11 +419,11 @@ impl<'a> History<'a> {
     fn needs_light(&mut self, plan: &RolloutPlan) {
         let began = self.world.status.started.is_none() && plan.status.started.is_some();
         if (self.world.dark || self.world.fog) && began {
-            self.breaks("nothing begins while a check does not hold", plan.status.message.clone());
+            self.breaks("nothing begins while a check are excluded", plan.status.message.clone());
         }
         if self.world.dark && self.goes_forward(plan) {
             let reserved = format!("{:?}", plan.status.in_flight);
-            self.breaks("nothing goes forward while a check does not hold", reserved);
+            self.breaks("nothing goes forward while a check are excluded", reserved);
         }
     }
 
@@ -571,7 +571,7 @@ impl<'a> History<'a> {
                 && ![&self.world.touched, &self.world.blurred].iter().any(|all| all.contains(&failure.uid));
             let until = self.world.cached_until;
             let answered = self.world.answered.get(&failure.uid).is_some_and(|revision| *revision <= until);
-            let waits = failure.message.contains("has not written to it since the move");
+            let waits = failure.message.contains("has not written to the object since the move");
             if is_new && waits && answered && is_told_apart {
                 let what = format!("{}: {}", failure.object, failure.message);
                 self.breaks("an answer is seen however soon it comes", what);

@@ -74,16 +74,18 @@ fn prioritizing_reports_the_move() {
     let said = |when: &str| when.to_owned();
     assert_eq!(
         goes(&[], &fresh, "n/b"),
-        (said("n/b"), said("n/b goes next in wave canary; the rollout has not begun"))
+        (said("n/b"), said("n/b moves next in wave canary; the rollout has not started"))
     );
     let begun = reserved(&rollout(&[]));
-    assert_eq!(goes(&[], &begun, "n/b"), (said("n/b"), said("n/b goes next in wave canary")));
+    assert_eq!(goes(&[], &begun, "n/b"), (said("n/b"), said("n/b moves next in wave canary")));
     let (_, when) = goes(&[], &begun, "n/d");
-    assert_eq!(when, "n/d goes next in wave rest; that wave comes after canary: canary 0/2, 1 under way");
+    assert_eq!(when, "n/d moves next in wave rest; that wave follows canary: canary 0/2, 1 under way");
     // Once more it is the same, and those that are through or gone are no longer told.
     assert_eq!(goes(&["n/d"], &begun, "n/d").0, "n/d");
     assert_eq!(goes(&["n/e", "n/nobody", "n/d"], &begun, "n/c").0, "n/d n/c");
-    assert!(goes(&["n/d"], &begun, "n/c").1.contains("in wave rest, behind one that was told so before; that wave"));
+    assert!(
+        goes(&["n/d"], &begun, "n/c").1.contains("in wave rest, after an object with an earlier priority; that wave")
+    );
 }
 
 #[test]
@@ -93,15 +95,18 @@ fn unmovable_object_is_not_prioritized() {
         PriorityDecision::Needless(why) => why,
         other => panic!("{other:?}"),
     };
-    assert_eq!(needless("n/a"), "n/a is under way already");
+    assert_eq!(needless("n/a"), "n/a is in flight already");
     assert_eq!(needless("n/e"), "n/e is at 2.17.0 already");
     let refused = |status: &RolloutStatus, title: &str| told(&rollout(&[]), status, title).unwrap_err();
-    assert_eq!(refused(&begun, "n/f"), "n/f does not go with rollout r: it is Outside");
-    assert!(refused(&begun, "b").starts_with("rollout r is about no object b: pointsman rollout objects r lists"));
+    assert_eq!(refused(&begun, "n/f"), "n/f is not pending in rollout r: its state is Outside");
+    assert!(
+        refused(&begun, "b")
+            .starts_with("rollout r has no object b: list its objects with pointsman rollout objects r")
+    );
     let over = RolloutStatus::of(&json!({"status": {"phase": "Complete", "started": "2026-11-18T10:00:00Z"}}));
-    assert_eq!(refused(&over, "n/b"), "rollout r is Complete: nothing more is moved");
+    assert_eq!(refused(&over, "n/b"), "rollout r is Complete: no more objects move");
     let back = rollout_of(&json!({"waves": [{"name": "all"}], "direction": "Undo"}));
-    assert!(told(&back, &begun, "n/b").unwrap_err().starts_with("rollout r does not go forward"));
+    assert!(told(&back, &begun, "n/b").unwrap_err().starts_with("rollout r does not move objects forward"));
     let many: Vec<String> = (0..64).map(|at| format!("n/x{at}")).collect();
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
     assert!(told(&rollout(&many), &begun, "n/b").is_ok(), "those that are gone do not count");

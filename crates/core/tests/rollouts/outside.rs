@@ -68,43 +68,42 @@ fn unusable_metric_closes_gate() {
     });
     let error = json!({"status": "error", "errorType": "bad_data", "error": "1:5: parse error\nand more"}).to_string();
     let sample = || json!({"metric": {}, "value": [1, "0"]});
-    let not_it = "is it the API of Prometheus?";
+    let not_it = "check that this is the API of Prometheus";
     for (answer, said) in [
-        (success("vector", &json!([])), "Prometheus has no sample of it".to_owned()),
+        (success("vector", &json!([])), "the query has no sample".to_owned()),
         (
             success("vector", &json!([sample(), sample(), sample()])),
-            "Prometheus has 3 samples of it, and one is needed: sum(…) makes one of them".to_owned(),
+            "the query returns 3 samples instead of one: aggregate the samples with sum(…)".to_owned(),
         ),
-        (number("NaN"), "Prometheus says \"NaN\", which cannot be compared".to_owned()),
-        (number("+Inf"), "Prometheus says \"+Inf\", which cannot be compared".to_owned()),
-        (number("-Inf"), "Prometheus says \"-Inf\", which cannot be compared".to_owned()),
-        (number(""), "Prometheus says \"\", which cannot be compared".to_owned()),
-        (number("1e400"), "Prometheus says \"1e400\", which cannot be compared".to_owned()),
+        (number("NaN"), "Prometheus returned \"NaN\", which cannot be compared".to_owned()),
+        (number("+Inf"), "Prometheus returned \"+Inf\", which cannot be compared".to_owned()),
+        (number("-Inf"), "Prometheus returned \"-Inf\", which cannot be compared".to_owned()),
+        (number(""), "Prometheus returned \"\", which cannot be compared".to_owned()),
+        (number("1e400"), "Prometheus returned \"1e400\", which cannot be compared".to_owned()),
         (
             success("vector", &json!([{"metric": {}, "histogram": [1, {"count": "1"}]}])),
-            "Prometheus has a histogram of it, and a number is needed".to_owned(),
+            "the query returns a histogram instead of a number".to_owned(),
         ),
-        (success("matrix", &json!([])), "it is a matrix, and a number is needed".to_owned()),
-        (success("string", &json!([1, "0"])), "it is a string, and a number is needed".to_owned()),
-        (success("vector", &json!({})), format!("what answers has no result: {not_it}")),
-        (success("vector", &json!([{"value": [1, 0]}])), format!("what answers has a number that is none: {not_it}")),
-        (success("scalar", &json!([1])), format!("what answers has no result: {not_it}")),
-        (says(200, "{\"status\": \"success\"}"), format!("what answers has no result: {not_it}")),
-        (says(200, "<html>all is well</html>"), format!("what answers is not JSON: {not_it}")),
-        (says(200, ""), format!("what answers is not JSON: {not_it}")),
-        (says(204, ""), format!("what answers is not JSON: {not_it}")),
-        (says(200, "0"), format!("what answers does not say `status: success`: {not_it}")),
-        (says(200, &error), "Prometheus says bad_data: 1:5: parse error and more".to_owned()),
+        (success("matrix", &json!([])), "the query returns a matrix instead of a number".to_owned()),
+        (success("string", &json!([1, "0"])), "the query returns a string instead of a number".to_owned()),
+        (success("vector", &json!({})), format!("the response has no result; {not_it}")),
+        (success("vector", &json!([{"value": [1, 0]}])), format!("the response has an invalid number; {not_it}")),
+        (success("scalar", &json!([1])), format!("the response has no result; {not_it}")),
+        (says(200, "{\"status\": \"success\"}"), format!("the response has no result; {not_it}")),
+        (says(200, "<html>all is well</html>"), format!("the response is no JSON; {not_it}")),
+        (says(200, ""), format!("the response is no JSON; {not_it}")),
+        (says(204, ""), format!("the response is no JSON; {not_it}")),
+        (says(200, "0"), format!("the response has no `status: success`; {not_it}")),
+        (says(200, &error), "Prometheus returned bad_data: 1:5: parse error and more".to_owned()),
         (says(400, &error), "Prometheus answers HTTP 400: bad_data: 1:5: parse error and more".to_owned()),
         (says(503, "Service Unavailable"), "Prometheus answers HTTP 503".to_owned()),
         // An answer is what its status says, whatever is in it.
         (Ok(ProbeResult { code: 500, ..number("0").unwrap() }), "Prometheus answers HTTP 500".to_owned()),
         (
             says(302, ""),
-            "Prometheus answers HTTP 302: redirects are not followed, so name the address that this one leads to"
-                .to_owned(),
+            "Prometheus answers HTTP 302: redirects are not followed: use the address of the target".to_owned(),
         ),
-        (says(200, &warned.to_string()), "Prometheus warns that \"no answer from store a\"".to_owned()),
+        (says(200, &warned.to_string()), "Prometheus warns: \"no answer from store a\"".to_owned()),
         (Err("no answer within 5 s".to_owned()), "no answer within 5 s".to_owned()),
     ] {
         let rollout =
@@ -140,7 +139,7 @@ fn start_needs_passing_probes() {
         (says(204, ""), None),
         (says(299, ""), None),
         (says(199, ""), Some("HTTP 199")),
-        (says(301, ""), Some("HTTP 301: redirects are not followed, so name the address that this one leads to")),
+        (says(301, ""), Some("HTTP 301: redirects are not followed: use the address of the target")),
         (says(404, ""), Some("HTTP 404")),
         (says(500, ""), Some("HTTP 500")),
         (Err("no answer within 5 s".to_owned()), Some("no answer within 5 s")),
@@ -166,8 +165,8 @@ fn start_needs_passing_probes() {
     assert_eq!(
         nobody[1..],
         [
-            "errors: nobody has asked Prometheus for sum( rate(es_5xx[5m]) )".to_owned(),
-            "app: nobody has asked https://app.example.com/ok?…".to_owned(),
+            "errors: Prometheus was not queried yet for sum( rate(es_5xx[5m]) )".to_owned(),
+            "app: https://app.example.com/ok?… was not read yet".to_owned(),
         ]
     );
 }
@@ -230,37 +229,37 @@ fn impossible_check_names_its_line() {
     let bounded = |prometheus: &str| format!("{{name: a, prometheus: {prometheus}}}");
     let page = |address: &str| format!("{{name: a, http: \"{address}\"}}");
     for (check, said) in [
-        (bounded("{query: up}"), "a: prometheus: it needs `atLeast`, `atMost` or both: without them this could never"),
+        (bounded("{query: up}"), "a: prometheus: needs `atLeast`, `atMost` or both: otherwise the check could never"),
         (bounded("{query: \" \", atMost: 1}"), "a: prometheus: the query is empty"),
         (
             bounded("{query: up, atLeast: 2, atMost: 1.5}"),
-            "a: prometheus: atLeast 2 is more than atMost 1.5, so that this could never hold",
+            "a: prometheus: atLeast 2 is more than atMost 1.5, so the check could never pass",
         ),
-        (bounded("{query: up, atMost:}"), "a number belongs here, and no null"),
-        (bounded("{query: up, atLeast: 0, atMost: null}"), "a number belongs here, and no null"),
-        (bounded("{query: up, atMost: \"1\"}"), "a number belongs here, and no string"),
-        (bounded("{query: up, max: 1}"), "unknown key \"max\". Known here: query, atLeast, atMost"),
+        (bounded("{query: up, atMost:}"), "expected a number, found null"),
+        (bounded("{query: up, atLeast: 0, atMost: null}"), "expected a number, found null"),
+        (bounded("{query: up, atMost: \"1\"}"), "expected a number, found string"),
+        (bounded("{query: up, max: 1}"), "unknown key \"max\". Known names: query, atLeast, atMost"),
         (bounded("{atMost: 1}"), "the key \"query\" is missing"),
-        (bounded("up"), "keys with values belong here, and no string"),
+        (bounded("up"), "expected a map, found string"),
         ("{name: A, prometheus: {query: up, atMost: 1}}".to_owned(), "\"A\" is no name"),
         ("{prometheus: {query: up, atMost: 1}}".to_owned(), "the key \"name\" is missing"),
         ("{name: B, http: \"http://a\"}".to_owned(), "\"B\" is no name"),
-        (page("https://amy:secret@a/ok"), "a: http: an address with a user or a password in it"),
-        (page("http://amy@a/ok"), "a: http: an address with a user or a password in it"),
-        (page("ftp://amy:secret@a"), "a: http: an address begins with http:// or https://"),
+        (page("https://amy:secret@a/ok"), "a: http: an address must not contain a user or a password"),
+        (page("http://amy@a/ok"), "a: http: an address must not contain a user or a password"),
+        (page("ftp://amy:secret@a"), "a: http: an address must begin with http:// or https://"),
         (page("http://amy:secret/@a"), "a: http: the port of the address is not between 1 and 65535"),
-        (bounded("\"http://amy:secret@prom:9090\""), "keys with values belong here, and no string"),
-        (page("http://a/b c"), "a: http: the address holds a character that no address has"),
-        (page("http://a/#secret"), "a: http: the address holds a character that no address has"),
-        (page(""), "a: http: an address begins with http:// or https://"),
+        (bounded("\"http://amy:secret@prom:9090\""), "expected a map, found string"),
+        (page("http://a/b c"), "a: http: the address contains an invalid character"),
+        (page("http://a/#secret"), "a: http: the address contains an invalid character"),
+        (page(""), "a: http: an address must begin with http:// or https://"),
         ("{name: a, htpp: \"http://amy:secret@a\"}".to_owned(), "unknown key \"htpp\", did you mean \"http\"?"),
-        ("{name: a, http: {secret: 1}}".to_owned(), "a text belongs here, and no map"),
-        ("{name: a, http: \"http://a\", where: a}".to_owned(), "unknown key \"where\". Known here: name, http"),
+        ("{name: a, http: {secret: 1}}".to_owned(), "expected a string, found map"),
+        ("{name: a, http: \"http://a\", where: a}".to_owned(), "unknown key \"where\". Known names: name, http"),
         (
             "{name: a, http: \"http://a\", list: b.c, every: {condition: A}}".to_owned(),
-            "a: http and list are two checks: give each a name of its own",
+            "a: http and list are two checks: give each its own name",
         ),
-        ("{name: a}".to_owned(), "it says nothing to check: give it one of list, prometheus, http"),
+        ("{name: a}".to_owned(), "has no check: add one of list, prometheus, http"),
         ("crd2".to_owned(), "checks."),
     ] {
         for list in ["start", "during"] {
@@ -281,6 +280,6 @@ fn impossible_check_names_its_line() {
     }
     let twice = format!("checks: {{during: [{ERRORS}, {}]}}\n", page("http://a").replace("name: a", "name: errors"));
     let bad = define(&twice).map(|_| ()).unwrap_err().to_string();
-    assert!(bad.contains("checks.during: there are two that are called \"errors\""), "{bad}");
+    assert!(bad.contains("checks.during: two checks have the name \"errors\""), "{bad}");
     define(&format!("checks: {{start: [{ERRORS}, {APP}], during: [{APP}, {ERRORS}]}}\n")).unwrap();
 }

@@ -236,11 +236,11 @@ fn gate_waits_for_its_part() {
     let after = status(&[host("a", &new, &new), host("b", &none, &new)]);
     let unknown = |what: &str| {
         Err(format!(
-            "rollout r: configmaps wait until every {what} is at least {NEW}; the lowest version{} that runs is not known",
+            "rollout r: configmaps wait until every {what} is at least {NEW}; the lowest running version{} is unknown",
             if what == "object" { String::new() } else { format!(" of {what}") }
         ))
     };
-    let waits = |what: &str| unknown(what).map_err(|why: String| why.replace("not known", OLD));
+    let waits = |what: &str| unknown(what).map_err(|why: String| why.replace("unknown", OLD));
     for (status, of_all, of_part) in [
         (&before, waits("object"), waits("control-plane")),
         (&between, waits("object"), Ok(())),
@@ -267,18 +267,10 @@ fn unknown_part_lists_known_parts() {
     let crd = include_str!("../../../../tests/data/hosts/hosts.crd.yaml");
     let nameless = Kind::from_crd(&nameless, crd).unwrap();
     for (kind, freeze, said) in [
-        (
-            &*HOSTS,
-            json!({"part": "kubelt", "atLeast": NEW}),
-            "part: \"kubelt\" is not known, did you mean \"kubelet\"?",
-        ),
-        (&*HOSTS, json!({"part": "engine", "atMost": NEW}), "Known here: control-plane, kubelet"),
-        (&*HOSTS, json!({"part": "kubelet"}), "part: kubelet goes with atLeast or atMost"),
-        (
-            &nameless,
-            json!({"part": "kubelet", "atLeast": NEW}),
-            "the definition names no parts of what this rollout moves",
-        ),
+        (&*HOSTS, json!({"part": "kubelt", "atLeast": NEW}), "part: \"kubelt\" is unknown, did you mean \"kubelet\"?"),
+        (&*HOSTS, json!({"part": "engine", "atMost": NEW}), "Known parts: control-plane, kubelet"),
+        (&*HOSTS, json!({"part": "kubelet"}), "part: kubelet needs atLeast or atMost"),
+        (&nameless, json!({"part": "kubelet", "atLeast": NEW}), "the definition has no such part under `observe`"),
     ] {
         let mut freeze = freeze;
         freeze["resources"] = json!(["configmaps"]);
@@ -369,21 +361,21 @@ fn part_versions_follow_references() {
     let good = |host: &str| api_server(host, &image(NEW));
     let pods = [silent("a"), good("a"), good("b"), silent("b"), json!({"spec": {}})];
     let (all, spans) = told(&answers(&lookups, &pods, &nodes[..3]));
-    let pod = "pods kube-system/kube-apiserver-a: image is \"k8s/kube-apiserver\", whose tag is no version";
+    let pod = "pods kube-system/kube-apiserver-a: image is \"k8s/kube-apiserver\", but its tag is not a version";
     assert_eq!(all[0], [unknown(pod), runs(&[OLD])]);
     assert_eq!(all[1][0], unknown(&pod.replace("apiserver-a", "apiserver-b")));
-    assert_eq!(all[3], [runs(&[]), unknown("none of nodes says it by metadata.name")]);
+    assert_eq!(all[3], [runs(&[]), unknown("none of nodes has a version in metadata.name")]);
     assert_eq!(spans, [None, None]);
     let (all, _) = told(&answers(&lookups, &[json!({"spec": {"nodeName": "a"}})], &nodes));
     let pod = "pods an object without a name: spec.containers has no item kube-apiserver";
     assert_eq!(all[0][0], unknown(pod));
     // Nobody has looked, or was let.
     let mut refused = LookupResults::default();
-    let why = "nobody has looked at pods of kube-system with component=kube-apiserver";
+    let why = "pods of kube-system with component=kube-apiserver was not read yet";
     assert_eq!(told(&refused).0[0][0], unknown(why));
     refused.cannot_read(&lookups[0], "forbidden".to_owned());
     let why = "pods of kube-system with component=kube-apiserver cannot be read: forbidden";
-    assert_eq!(told(&refused), (vec![vec![unknown(why), unknown("nobody has looked at nodes")]; 4], [None, None]));
+    assert_eq!(told(&refused), (vec![vec![unknown(why), unknown("nodes was not read yet")]; 4], [None, None]));
     let role = rollout_roles(&rollout, &WATCHED_HOSTS, OwnerReferences::Free);
     let rule = |plural: &str| role[0]["rules"].as_array().unwrap().iter().find(|rule| rule["resources"][0] == plural);
     assert_eq!(rule("pods").unwrap()["verbs"], json!(["list"]));
@@ -434,12 +426,11 @@ fn foreign_reference_is_ignored() {
     assert_eq!(by_agents(&kind, &site, &all), runs(&[OLD]));
     // What is in no namespace, such as a Node, is about whoever is called so.
     assert_eq!(by_agents(&kind, &site, &[("", named("a"), NEW), all[0].clone()]), runs(&[NEW, OLD]));
-    let elsewhere = "none of agents.example.com says it by spec.host, but in other namespaces: where those are meant, \
-                     `from` has a `namespace`";
+    let elsewhere = "none of agents.example.com has a version in spec.host, except in other namespaces: to read these, add `namespace` to `from`";
     assert_eq!(by_agents(&kind, &site, &all[1..]), Err(elsewhere.to_owned()));
-    let nobody = "none of agents.example.com says it by spec.host";
+    let nobody = "none of agents.example.com has a version in spec.host";
     assert_eq!(by_agents(&kind, &site, &all[2..]), Err(nobody.to_owned()));
-    let nothing = Err("nothing of it says a version".to_owned());
+    let nothing = Err("none of its fields contains a version".to_owned());
     assert_eq!(by_agents(&agents("spec.host", "", true), &site, &all[1..]), nothing);
     // Where the definition says which namespace is looked at, objects are meant wherever they are.
     let fixed = agents("spec.host", "namespace: other, ", false);
@@ -513,7 +504,8 @@ fn reference_counts_for_its_target() {
                     known += 1;
                 }
                 Err(why) if meant.is_empty() => {
-                    let silent = if optional { "nothing of it says a version" } else { "none of agents.example.com" };
+                    let silent =
+                        if optional { "none of its fields contains a version" } else { "none of agents.example.com" };
                     assert!(why.starts_with(silent), "{}", case());
                     none += 1;
                 }
@@ -598,5 +590,9 @@ fn version_state_uses_other_objects() {
     assert_eq!(told(&pods, &nodes[..1]), (states(["v1.16.4 partial", "v1.17.1 unavailable"]), 1));
     let mut unasked = RunningVersions::new(kind);
     unasked.see(&host("a", &json!(OLD), &json!(OLD)));
-    assert!(unasked.shown()[0].why.starts_with("nobody has looked at pods"), "{:?}", unasked.shown());
+    assert!(
+        unasked.shown()[0].why.starts_with("pods of kube-system with component=kube-apiserver was not read yet"),
+        "{:?}",
+        unasked.shown()
+    );
 }

@@ -33,22 +33,32 @@ fn request_without_effect_names_another_command() {
         (Undo, is_undo.clone(), &back, "cannot undo rollout r: it is Aborted (RolledBack) | pointsman rollout start"),
         (Abort, json!({"direction": "Abort"}), &stopped, "it is Aborted (Stopped) | pointsman rollout start -f FILE"),
         (Resume, json!({}), &rolling, "cannot resume rollout r: it is Rolling | pointsman rollout run r"),
-        (Undo, is_undo, &json!({"phase": "Rolling", "direction": "Undo"}), "it goes back already | pointsman"),
-        (Undo, json!({"direction": "Undo"}), &complete, "it goes back already | pointsman rollout run r"),
-        (Pause, json!({"paused": true}), &rolling, "it is paused already | pointsman rollout resume r"),
-        (Pause, json!({}), &halted, "it is paused already | pointsman rollout resume r"),
-        (Abort, json!({"direction": "Abort"}), &rolling, "it ends already | pointsman rollout run r"),
+        (
+            Undo,
+            is_undo,
+            &json!({"phase": "Rolling", "direction": "Undo"}),
+            "the rollout is being undone already | pointsman",
+        ),
+        (
+            Undo,
+            json!({"direction": "Undo"}),
+            &complete,
+            "the rollout is being undone already | pointsman rollout run r",
+        ),
+        (Pause, json!({"paused": true}), &rolling, "the rollout is paused already | pointsman rollout resume r"),
+        (Pause, json!({}), &halted, "the rollout is paused already | pointsman rollout resume r"),
+        (Abort, json!({"direction": "Abort"}), &rolling, "the rollout is ending already | pointsman rollout run r"),
         (
             Undo,
             json!({}),
             &json!({"started": null, "phase": "Pending"}),
-            "it has moved nothing | kubectl delete stagedrollouts r",
+            "the rollout has moved no object | kubectl delete stagedrollouts r",
         ),
         (
             Resume,
             json!({}),
             &json!({"started": null, "phase": "Pending"}),
-            "it has not begun | pointsman rollout run r",
+            "it has not started | pointsman rollout run r",
         ),
     ] {
         let told = refused(request, &spec, status).unwrap_or_default();
@@ -120,5 +130,5 @@ fn same_document_starts_only_another_way() {
 }
 
 fn told(phase: &str) -> String {
-    format!("cannot start rollout r: it is {phase}, and says the same already")
+    format!("cannot start rollout r: the rollout is {phase}, and has this setting already")
 }

@@ -194,20 +194,23 @@ fn rewrite_needs_storage_version() {
     let mut store = Store::new(1);
     assert_eq!(refused(Ok(vec![store.crd()])), "");
     store.flip();
-    assert_eq!(refused(Ok(vec![store.crd()])), "the CRD databases.example.com stores v0: have it store v1 first");
+    assert_eq!(
+        refused(Ok(vec![store.crd()])),
+        "the CRD databases.example.com stores v0: change its storage version to v1 first"
+    );
     store.flip();
     let mut unserved = store.crd();
     unserved["spec"]["versions"][1]["served"] = json!(false);
     assert!(refused(Ok(vec![unserved])).contains("does not serve v1"));
     let mut unconverted = store.crd();
     unconverted["spec"]["conversion"]["strategy"] = json!("None");
-    assert!(refused(Ok(vec![unconverted.clone()])).contains("has stored other versions, and nobody converts them"));
+    assert!(refused(Ok(vec![unconverted.clone()])).contains("has stored other versions without a conversion webhook"));
     unconverted["status"]["storedVersions"] = json!(["v1"]);
     assert_eq!(refused(Ok(vec![unconverted])), "", "there is nothing to convert");
-    assert_eq!(refused(Ok(vec![])), "there is no CRD databases.example.com");
+    assert_eq!(refused(Ok(vec![])), "the CRD databases.example.com does not exist");
     assert_eq!(refused(Err("forbidden")), "the CRD databases.example.com cannot be read: forbidden");
     let unasked = start_refusals(&rollout, &[], &PlanInput::default()).join("; ");
-    assert_eq!(unasked, "nobody has looked at the CRD databases.example.com");
+    assert_eq!(unasked, "the CRD databases.example.com was not read yet");
 }
 
 /// What was stored as one that somebody knows by its annotation alone is stored so by that.
@@ -238,20 +241,20 @@ fn undone_rollout_leaves_nothing() {
 fn impossible_rewrite_is_refused() {
     let steps = step_descriptions(&rollout(&json!({})).unwrap());
     assert_eq!(steps.len(), 1);
-    assert_eq!(steps[0].does, "writes nothing but how far it is, by which it is stored as v1");
+    assert_eq!(steps[0].does, "only writes its progress, so that the object is stored as v1");
     let last = json!({"name": "rest"});
     let (label, other) =
         (json!({"name": "a", "workflow": "controller-version"}), json!({"name": "a", "workflow": "x"}));
     for (members, why) in [
-        (json!({"to": "v2"}), "to: \"v2\" is no version of database, did you mean \"v1\"? Known here: v1"),
-        (json!({"from": "v1"}), "nobody can read in which version an object is stored"),
-        (json!({"waves": [label, last]}), "a rollout either changes version labels or does not"),
-        (json!({"waves": [other, last]}), "workflow: rewrite is one of a whole StagedRollout"),
+        (json!({"to": "v2"}), "to: \"v2\" is no version of database, did you mean \"v1\"? Known versions: v1"),
+        (json!({"from": "v1"}), "the stored version of an object cannot be read"),
+        (json!({"waves": [label, last]}), "a rollout changes version labels in all waves or in none"),
+        (json!({"waves": [other, last]}), "workflow: rewrite applies to the whole StagedRollout"),
         (
             json!({"workflow": null, "to": "2.17.0", "waves": [{"name": "all", "workflow": "rewrite"}]}),
-            "of a whole StagedRollout",
+            "applies to the whole StagedRollout",
         ),
-        (json!({"workflow": "rewrit"}), "did you mean \"rewrite\"? Known here: controller-version, rewrite"),
+        (json!({"workflow": "rewrit"}), "did you mean \"rewrite\"? Known workflows: controller-version, rewrite"),
     ] {
         let error = rollout(&members).map(|_| ()).unwrap_err();
         assert!(error.contains(why), "{members}: {error}");

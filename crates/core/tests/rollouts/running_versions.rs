@@ -105,7 +105,7 @@ fn unknown_object_blocks_active() {
     let fine = host("a", Some("v1.16.4"), "v1.16.4");
     for (other, why) in [
         (json!({"metadata": {"name": "b"}}), "status.kubelet is not set"),
-        (host("b", Some("latest"), "v1.16.4"), "whose tag is no version"),
+        (host("b", Some("latest"), "v1.16.4"), "but its tag is not a version"),
         (host("b", None, "soon"), "status.kubelet is \"soon\", which is no version"),
     ] {
         let running = seen(&kind, &[fine.clone(), other]);
@@ -123,7 +123,7 @@ fn unknown_object_blocks_active() {
     let nobody = seen(&kind, &[]);
     assert!(nobody.statuses(&[]).iter().all(|one| !one.target && one.state == VersionState::Unavailable));
     let all_optional = hosts("[{field: status.kubelet, optional: true}]", VERSIONS).unwrap();
-    assert_eq!(seen(&all_optional, &[json!({"metadata": {}})]).shown()[0].why, "nothing of it says a version");
+    assert_eq!(seen(&all_optional, &[json!({"metadata": {}})]).shown()[0].why, "none of its fields contains a version");
 }
 
 /// What is not known of another part, or of the same one at another place, makes that no less true.
@@ -203,7 +203,7 @@ fn rollout_reports_target_version() {
 #[test]
 fn unreadable_version_is_reported() {
     for (observe, said) in [
-        ("[]", "definition:5: observe: is empty: leave it out"),
+        ("[]", "definition:5: observe: is empty: remove the key"),
         (
             "[{field: status.kubelt}]",
             "definition:7: status.kubelt: v1 has no \"kubelt\" there, did you mean \"kubelet\"?",
@@ -213,17 +213,17 @@ fn unreadable_version_is_reported() {
         ("[{label: a/b, field: status.kubelet}]", "observe: a place is either {label: KEY} or {field: FIELD}"),
         ("[{label: a/b, as: imageTag}]", "observe: a place is either {label: KEY} or"),
         ("[{optional: true}]", "observe: a place is either {label: KEY} or"),
-        ("[{field: status.kubelet}, {field: status.kubelet, as: version}]", "observe: status.kubelet stands twice"),
+        ("[{field: status.kubelet}, {field: status.kubelet, as: version}]", "observe: status.kubelet occurs twice"),
         ("[{feld: status.kubelet}]", "unknown key \"feld\", did you mean \"field\"?"),
         ("[{field: status.image, as: tag}]", "\"tag\""),
         ("[{from: {list: \"Pods!\", by: spec.nodeName}, field: a}]", "observe: from: \"Pods!\" is no resource"),
         ("[{from: {list: pods, namespace: A, by: a}, field: a}]", "from: \"A\" is no name of a namespace"),
         ("[{from: {list: pods, where: \"a in\", by: a}, field: a}]", "observe: from: selector \"a in\""),
         ("[{from: {list: pods, by: a..b}, field: a}]", "observe: from: path \"a..b\": an empty name"),
-        ("[{from: {list: pods, by: a}, label: a/b}]", "what is read `from` others is a `field` of them"),
+        ("[{from: {list: pods, by: a}, label: a/b}]", "`from` others needs a `field` of these objects"),
         (
             "[{from: {list: pods, by: a}, field: a}, {from: {list: pods, by: a}, field: a}]",
-            "observe: pods, by a: a stands twice",
+            "observe: pods, by a: a occurs twice",
         ),
     ] {
         let bad = hosts(observe, VERSIONS).map(|_| ()).expect_err(observe).to_string();

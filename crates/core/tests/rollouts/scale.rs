@@ -146,7 +146,7 @@ fn large_undo_prints_few_lines() {
     running.writes(plan);
     let status = &running.status;
     assert_eq!((status.phase, status.failures.len()), (RolloutPhase::Paused, 50), "{status:?}");
-    assert!(status.message.ends_with("after it was moved to 2.17.0; and 299 more"), "{}", status.message);
+    assert!(status.message.ends_with("after its move to 2.17.0; and 299 more"), "{}", status.message);
     running.status.resume(running.now);
     for _ in 0..5 {
         let plan = running.plans();

@@ -106,17 +106,17 @@ fn start_needs_required_versions() {
         answered(&rollout, |one| find(one, "p-patch.10", &fine)),
     );
     assert_eq!((begun.status.phase, begun.status.in_flight.len()), (RolloutPhase::Rolling, 1));
-    let must = "needs: PATCH.10 must be applied before a rollout to 1.17.1 begins, and";
+    let must = "needs: PATCH.10 must be applied before a rollout to 1.17.1 starts";
     let mine = "patches.example.com n/p-patch.10";
     for (changed, answer, said) in [
-        ("p-patch.10", patch("Available"), format!("{must} {mine} says \"Available\"")),
-        ("p-patch.10", Ok(Vec::new()), format!("{must} there is no {mine}")),
-        ("p-patch.10", Err("GET /x: no".to_owned()), format!("{must} {mine} cannot be read: GET /x: no")),
-        ("p-patch.10", Ok(vec![json!({"status": {}})]), format!("{must} {mine} does not say how it stands")),
+        ("p-patch.10", patch("Available"), format!("{must}, and {mine} has \"Available\"")),
+        ("p-patch.10", Ok(Vec::new()), format!("{must}, but {mine} does not exist")),
+        ("p-patch.10", Err("GET /x: no".to_owned()), format!("{must}, and {mine} cannot be read: GET /x: no")),
+        ("p-patch.10", Ok(vec![json!({"status": {}})]), format!("{must}, and {mine} has no value")),
         (
             "p-kube-patch.2",
             patch("Applied"),
-            "needs: KUBE_PATCH.2 must be available before a rollout to 1.17.1 begins, and patches.example.com n/p-kube-patch.2 says \
+            "needs: KUBE_PATCH.2 must be available before a rollout to 1.17.1 starts, and patches.example.com n/p-kube-patch.2 has \
              \"Applied\""
                 .to_owned(),
         ),
@@ -129,7 +129,7 @@ fn start_needs_required_versions() {
     }
     let nobody = start_refusals(&rollout, &fleet(&rollout, &objects), &PlanInput::default());
     assert_eq!(nobody.len(), 3, "{nobody:?}");
-    assert!(nobody.iter().all(|why| why.contains("nobody has looked")), "{nobody:?}");
+    assert!(nobody.iter().all(|why| why.contains("was not read yet")), "{nobody:?}");
     // A version that needs nothing asks for nothing.
     assert!(
         rollout_lookups(
@@ -176,7 +176,7 @@ fn start_needs_upgrade_path() {
         start_refusals(&rollout, &fleet(&rollout, objects), &PlanInput::default())
     };
     let skips = json!({"to": "1.18.1", "acceptedRisks": ["no-way-back"]});
-    let why = "paths: no upgrade from 1.16.4 to 1.18.1 is allowed; go to 1.17.1 first";
+    let why = "paths: no upgrade from 1.16.4 to 1.18.1 is allowed; first move to 1.17.1";
     assert_eq!(refused(json!({}), &[at("1.16.4")]), [""; 0]);
     assert_eq!(refused(skips.clone(), &[at("1.16.4"), at("1.17.1")]), [why]);
     assert_eq!(refused(skips.clone(), &[]), [why], "what the StagedRollout says counts where nobody is");
@@ -201,12 +201,11 @@ fn start_needs_crd_and_controllers() {
             Some(Ok(vec!["spec.a is not there".to_owned()])),
             None,
             vec![
-                "crd: the CRD databases.example.com lacks what the definition knows: spec.a is not there; put the newest one in \
-                  place first",
+                "crd: the CRD databases.example.com lacks parts of the definition: spec.a is not there; first install the newest CRD",
             ],
         ),
         (Some(Err("forbidden".to_owned())), None, vec!["crd: the CRD databases.example.com cannot be read: forbidden"]),
-        (None, None, vec!["crd: nobody has looked at the CRD databases.example.com"]),
+        (None, None, vec!["crd: the CRD databases.example.com was not read yet"]),
         (
             Some(Ok(Vec::new())),
             Some("controller 1.17.1 does not run"),
@@ -228,7 +227,7 @@ fn start_lists_all_blockers() {
     let facts = PlanInput { others: vec![("other".to_owned(), vec!["n/b".to_owned()])], ..PlanInput::default() };
     let refusals = start_refusals(&rollout, &fleet(&rollout, &[at("1.16.4")]), &facts);
     let begins =
-        ["no way back: ", "rollout other is under way over 1 of the same objects: n/b", "crd: ", "paths: ", "apps: "];
+        ["no way back: ", "rollout other has 1 of the same objects in flight: n/b", "crd: ", "paths: ", "apps: "];
     assert_eq!(refusals.len(), begins.len(), "{refusals:?}");
     refusals.iter().zip(begins).for_each(|(why, begins)| assert!(why.starts_with(begins), "{why}"));
     let refused = planned(&rollout, &RolloutStatus::default(), &[at("1.16.4")], facts);
@@ -239,7 +238,7 @@ fn start_lists_all_blockers() {
         let aborted = planned(&given_up, &RolloutStatus::default(), &[at("1.16.4")], PlanInput::default());
         assert_eq!(
             (aborted.status.phase, aborted.status.message.as_str()),
-            (RolloutPhase::Aborted, "nothing was moved")
+            (RolloutPhase::Aborted, "no object was moved")
         );
     }
 }
@@ -262,7 +261,7 @@ fn finished_rollout_waits_for_another() {
         assert_eq!(told.is_some(), stays, "{phase} {wanted}: {told:?}");
         assert_eq!(needs_other_rollouts(&rollout, &status), stays, "{phase} {wanted}");
         assert!(
-            told.is_none_or(|told| told.contains("is over, and does not go Undo: rollout other is under way over 1 of"))
+            told.is_none_or(|told| told.contains("is over, and does not have direction Undo: rollout other has 1 of"))
         );
         assert_eq!(stays_over(&rollout, &status, &PlanInput::default()), None);
     }
@@ -280,7 +279,7 @@ fn later_of_two_starts_yields() {
     let told = (beside.status.phase, beside.status.started.is_some(), beside.status.in_flight.len());
     assert_eq!(told, (RolloutPhase::Refused, false, 0), "{:?}", beside.status);
     assert!(beside.writes.iter().all(|write| matches!(write, RolloutWrite::Status(_))), "{:?}", beside.writes);
-    assert!(beside.status.message.contains("rollout other is under way over 1 of the same objects: n/b"));
+    assert!(beside.status.message.contains("rollout other has 1 of the same objects in flight: n/b"));
     let again = planned(&rollout, &beside.status, &[at("1.16.4")], PlanInput::default());
     assert_eq!((again.status.phase, again.status.in_flight.len()), (RolloutPhase::Rolling, 1));
 }
@@ -314,14 +313,14 @@ fn failing_check_stops_forward_moves() {
 fn impossible_check_is_refused() {
     let no_place = "paths: {all: {versions: [{version: 1.0.0, needs: {applied: [A]}}]}}";
     for (definition, said) in [
-        ("checks: {start: [crds]}", "definition:4: checks.start: \"crds\" is not known, did you mean \"crd\"?"),
+        ("checks: {start: [crds]}", "definition:4: checks.start: \"crds\" is unknown, did you mean \"crd\"?"),
         (
             "checks: {start: [paths]}",
-            "checks.start: paths: the definition has no `versionPath`, so that this could never fail",
+            "checks.start: paths: the definition has no `versionPath`, so the check could never fail",
         ),
         ("checks: {start: [needs]}", "needs: no version of the path of `versionPath` needs anything"),
         ("checks: {start: [controllers]}", "controllers: the definition names no `lease`"),
-        ("checks: {start: [crd, crd]}", "checks.start: there are two that are called \"crd\""),
+        ("checks: {start: [crd, crd]}", "checks.start: two checks have the name \"crd\""),
         ("checks: {stat: [crd]}", "unknown key \"stat\", did you mean \"start\"?"),
         (
             "checks: {start: [{name: a, list: b.c, evry: {condition: A}}]}",
@@ -329,7 +328,7 @@ fn impossible_check_is_refused() {
         ),
         ("checks: {start: [{name: a, list: b.c}]}", "the key \"every\" is missing"),
         ("checks: {start: [{name: A, list: b.c, every: {condition: A}}]}", "checks.start: \"A\" is no name"),
-        ("checks: {start: [{name: a, list: B, every: {condition: A}}]}", "a: \"B\" is no resource: write its plural"),
+        ("checks: {start: [{name: a, list: B, every: {condition: A}}]}", "a: \"B\" is no resource: write the plural"),
         ("checks: {start: [{name: a, list: b.c, where: \"a b\", every: {condition: A}}]}", "a: selector \"a b\""),
         (
             "checks: {start: [{name: a, list: b.c, namespace: B, every: {condition: A}}]}",
@@ -340,11 +339,11 @@ fn impossible_check_is_refused() {
         ("admission: {prerequisites: {resource: P, name: \"{id}\", state: s}}", "prerequisites: \"P\" is no resource"),
         (
             "admission: {prerequisites: {resource: p, name: x, state: s}}",
-            "prerequisites: name: \"x\" must have {id} in it once",
+            "prerequisites: name: \"x\" must contain {id} once",
         ),
         ("admission: {prerequisites: {resource: p, name: \"{id}\", state: \"\"}}", "prerequisites: an empty path"),
-        (&format!("admission: {{versionPath: all, {no_place}}}"), "paths.all: 1.0.0 needs A, and nothing says where"),
-        (&format!("admission: {{{no_place}}}"), "1.0.0 needs something, and only `versionPath` is asked"),
+        (&format!("admission: {{versionPath: all, {no_place}}}"), "paths.all: 1.0.0 needs A, and no lookup is defined"),
+        (&format!("admission: {{{no_place}}}"), "1.0.0 has needs, but only the path in `versionPath` supports needs"),
     ] {
         let bad = define(&format!("{definition}\n")).map(|_| ()).expect_err(definition).to_string();
         assert!(bad.contains(said), "{definition}: {bad}");
@@ -352,8 +351,8 @@ fn impossible_check_is_refused() {
     for (ids, said) in [
         ("applied: [A], available: [A]", "1.0.0 needs A to be applied, and to be available and not applied"),
         ("applied: [\"a b\"]", "1.0.0 needs \"a b\", and no object can be called \"a b\""),
-        ("applied: [A_1, a-1]", "A_1 and a-1 are different, and both would be looked up as a-1"),
-        ("applied: [A]", "definition:0: checks.start: 1.0.0 needs something, and nobody looks"),
+        ("applied: [A_1, a-1]", "A_1 and a-1 are different, but both use the lookup name a-1"),
+        ("applied: [A]", "definition:0: checks.start: 1.0.0 has needs without a check"),
     ] {
         let place = "prerequisites: {resource: p.q, name: \"{id}\", state: s}";
         let versions = format!("versions: [{{version: 1.0.0, needs: {{{ids}}}}}]");

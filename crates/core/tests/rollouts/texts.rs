@@ -81,7 +81,7 @@ fn foreign_annotation_is_kept() {
             }
             // The mark of this rollout, on what is at the old version.
             (ObjectState::Held(why), None) => {
-                assert!(why.contains("turned the label back") && database.is_marked(), "{why}")
+                assert!(why.contains("a client that reverted the label") && database.is_marked(), "{why}")
             }
             (object_state, moved) => panic!("{text}: {object_state:?} {:?}", moved.map(|database| database.value())),
         }
@@ -124,10 +124,14 @@ fn late_foreign_annotation_frees_slot() {
         status = plan.status;
     }
     assert_eq!((status.phase, status.counts.refused), (RolloutPhase::Aborted, 1), "{status:?}");
-    assert!(status.message.contains("no rollout writes over it"), "{}", status.message);
+    assert!(status.message.contains("rollouts leave the annotation unchanged"), "{}", status.message);
     let fleet = [FleetObject::of(&database(NEW, "mine").value(), &back).unwrap()];
     let told = forecast(&back, &status, &fleet, PlanInput::default(), NOW);
-    assert!(told[0].object_state.why().contains("no rollout writes over it"), "{:?}", told[0].object_state);
+    assert!(
+        told[0].object_state.why().contains("rollouts leave the annotation unchanged"),
+        "{:?}",
+        told[0].object_state
+    );
 }
 
 /// What was moved and has no mark any more is left where it is: that is no end at which nobody has to look.
@@ -155,8 +159,7 @@ fn unmarked_objects_are_reported() {
         let status = ends(&[text]);
         assert_eq!((status.phase, status.reason.as_deref()), (RolloutPhase::Aborted, Some("RolledBack")), "{text:?}");
         assert_eq!((status.counts.refused, status.counts.updated), (1, 0), "{text:?}");
-        let said = "every object with the mark of its move is what it was before; cannot tell whether 1 object was \
-                    moved, so it is left unchanged: n/b-0: ";
+        let said = "every object with a rollout annotation has its earlier version; cannot tell whether 1 object was moved, so the object is left unchanged: n/b-0: ";
         assert!(status.message.starts_with(said) && status.message.contains(what), "{text:?}: {}", status.message);
         assert!(status.leaves_objects(), "{text:?}");
         let does = "kubectl annotate --field-manager=pointsman-rollout --namespace=n databases.example.com b-0 pointsman.dev/rollout-";
@@ -164,8 +167,9 @@ fn unmarked_objects_are_reported() {
     }
     let two = ends(&["", "mine"]);
     assert!(
-        two.message
-            .contains("; cannot tell whether 2 objects were moved, so they are left unchanged: n/b-0, n/b-1. n/b-0: "),
+        two.message.contains(
+            "; cannot tell whether 2 objects were moved, so these objects are left unchanged: n/b-0, n/b-1. n/b-0: "
+        ),
         "{}",
         two.message
     );
@@ -173,8 +177,7 @@ fn unmarked_objects_are_reported() {
     let other = mark.replace("rollout-1", "rollout-0");
     let status = ends(&[&other]);
     assert!(!status.leaves_objects(), "{}", status.message);
-    let told = "every object with the mark of its move is what it was before; left at 2.17.0, where another StagedRollout, or one \
-                that was deleted, has moved them by their marks: n/b-0. A StagedRollout from 2.17.0 moves them";
+    let told = "every object with a rollout annotation has its earlier version; left at 2.17.0, because another or a deleted StagedRollout has moved these objects according to their annotations: n/b-0. Move these objects with a StagedRollout from 2.17.0";
     assert_eq!(status.message, told);
     // Whoever has set another version since is told of.
     let by_hand = |version: &str| {
@@ -187,10 +190,10 @@ fn unmarked_objects_are_reported() {
         }
         (status.phase, status.message)
     };
-    let told = "every object with the mark of its move is what it was before";
+    let told = "every object with a rollout annotation has its earlier version";
     assert_eq!(by_hand(OLD), (RolloutPhase::Aborted, told.to_owned()));
-    let more = ", but for 1 object, which somebody else has set to another version since: n/b-0. pointsman rollout objects says \
-                to which";
+    let more =
+        ", except 1 object, which another client has since moved: n/b-0. pointsman rollout objects lists the versions";
     assert_eq!(by_hand("3.0.0"), (RolloutPhase::Aborted, format!("{told}{more}")));
 }
 
@@ -266,7 +269,7 @@ fn blocked_object_is_retried() {
     let plain = Database::new(json!({"namespace": "n", "name": "b", "uid": "u", "labels": {LABEL: OLD}}));
     let ended = pass(&back, &status, &plain).status;
     assert_eq!((ended.phase, ended.leaves_objects()), (RolloutPhase::Aborted, false));
-    assert_eq!(ended.message, "every object with the mark of its move is what it was before");
+    assert_eq!(ended.message, "every object with a rollout annotation has its earlier version");
 
     let mark = json!({"rollout": "rollout-1", "was": OLD, "to": NEW, "at": "2026-11-18T11:06:40Z"}).to_string();
     let goes = pass(&back, &status, &database(NEW, &mark)).status;

@@ -24,16 +24,16 @@ impl CertificateMetrics {
             reloads: ReloadCounters::new(
                 new,
                 "certificate_reloads_total",
-                "Certificate files that changed and were taken over (success), or could not be (error).",
+                "Changes of the certificate files that were loaded (success), or rejected (error).",
             )?,
             expiry: new.add(Gauge::new(
                 "certificate_expiry_timestamp_seconds",
-                "When the certificate that is served expires, in seconds since the epoch.",
+                "Expiry time of the served certificate, in seconds since the epoch.",
             ))?,
             chain: new.add(ChainExpiry::new())?,
             last_read: new.add(Gauge::new(
                 "certificate_last_look_timestamp_seconds",
-                "When the certificate files were last looked at, in seconds since the epoch.",
+                "Time of the last check of the certificate files, in seconds since the epoch.",
             ))?,
         })
     }
@@ -73,7 +73,7 @@ impl ChainExpiry {
     fn new() -> Result<Self, Error> {
         let opts = Opts::new(
             "certificate_chain_expiry_timestamp_seconds",
-            "When each certificate that is shown expires: the leaf at position 0, then what leads to its issuer.",
+            "Expiry time of each served certificate: the leaf at position 0, then its issuers.",
         );
         Ok(Self { gauges: GaugeVec::new(opts, &["position", "fingerprint"])?, whole: Arc::default() })
     }

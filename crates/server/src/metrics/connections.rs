@@ -23,12 +23,12 @@ impl ConnectionMetrics {
                 .add(IntGauge::new("webhook_connections_limit", "The most connections to the webhook listener."))?,
             evicted: new.counters(
                 "connections_evicted_total",
-                "Connections closed to make room for others: idle ones, or such that sent no whole request.",
+                "Connections closed to make room for others: idle, or without a complete request.",
                 &["listener"],
             )?,
             handshake_failures: new.counters(
                 "tls_handshake_failures_total",
-                "TLS handshakes that failed, by who gave up and why.",
+                "Failed TLS handshakes, by the aborting side and the reason.",
                 &["reason"],
             )?,
         };

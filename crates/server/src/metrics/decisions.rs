@@ -24,38 +24,40 @@ impl DecisionMetrics {
         Ok(Self {
             outcomes: new.counters(
                 "webhook_outcomes_total",
-                "Reviews answered, by what was decided: allow, convert, deny, fail or patch.",
+                "Reviews answered, by decision: allow, convert, deny, fail or patch.",
                 &["webhook", "outcome"],
             )?,
             conversions: new.counters("conversions_total", "Objects converted.", &["kind", "from", "to"])?,
             failures: new.counters(
                 "conversion_failures_total",
-                "Objects that could not be converted; unknown where kind or version are not ours.",
+                "Objects that could not be converted; unknown if kind or version are not served.",
                 &["kind", "from", "to"],
             )?,
             notices: new.counters(
                 "conversion_notices_total",
-                "Events worth knowing that did not change an answer.",
+                "Notable events that did not change a response.",
                 &["event"],
             )?,
             verdicts: new.counters(
                 "admission_verdicts_total",
-                "What admission rules led to: deny, warn, would_deny where they are not enforced, or overridden.",
+                "Results of admission rules: deny, warn, would_deny without enforcement, or overridden.",
                 &["kind", "rule", "effect"],
             )?,
             disagreements: new.add(IntCounter::new(
                 "admission_disagreements_total",
-                "Reviews that were let pass, and would have been denied were the rules enforced here.",
+                "Accepted reviews that enforced rules would have denied.",
             ))?,
             flips: new.counters(
                 "controller_version_flips_total",
-                "Objects that changed their controller version: entered, enter_refused, leave_refused, or let_go by the version that is left. Dry runs do not count.",
+                "Objects that changed their controller version: entered, enter_refused, leave_refused, or \
+                     let_go by the old version. Dry runs do not count.",
                 &["outcome"],
             )?,
             object_duration: new.add(Histogram::with_opts(
                 HistogramOpts::new(
                     "conversion_object_duration_seconds",
-                    "Time of a conversion review from the last byte of its body to the decision, for each of its objects.",
+                    "Time of a conversion review from the last byte of its body to the decision, for each of \
+                         its objects.",
                 )
                 .buckets(BUCKETS.to_vec()),
             ))?,

@@ -18,11 +18,11 @@ impl DefinitionMetrics {
             reloads: ReloadCounters::new(
                 new,
                 "definition_reloads_total",
-                "Kind definitions that changed and were taken over (success), or could not be (error).",
+                "Changes of kind definitions that were loaded (success), or rejected (error).",
             )?,
             last_read: new.add(Gauge::new(
                 "definition_last_look_timestamp_seconds",
-                "When the kind definitions were last looked at, in seconds since the epoch; 0 where none are looked at.",
+                "Time of the last check of the kind definitions, in seconds since the epoch; 0 without definitions.",
             ))?,
         })
     }

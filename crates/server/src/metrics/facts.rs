@@ -21,18 +21,18 @@ impl FactMetrics {
             followed,
             known: new.gauges(
                 "fact_known",
-                "1 where the facts of a resource are known, 0 where what hangs on them is answered with 503.",
+                "1 if the facts of a resource are known, 0 if dependent requests get 503.",
                 &["resource"],
             )?,
             objects: new.gauges("fact_objects", "Objects of which a fact of a mutation is true.", &["resource"])?,
             failures: new.counters(
                 "fact_watch_failures_total",
-                "How often reading or watching the objects that say facts failed.",
+                "Failed reads and watches of fact objects.",
                 &["resource"],
             )?,
             last_contact: new.gauges(
                 "fact_last_heard_timestamp_seconds",
-                "When the API server was last heard about facts, in seconds since the epoch; 0 for never.",
+                "Time of the last message about facts from the API server, in seconds since the epoch; 0 for never.",
                 &["resource"],
             )?,
         })

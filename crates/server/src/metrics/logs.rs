@@ -13,10 +13,7 @@ pub(crate) struct LogMetrics {
 impl LogMetrics {
     /// The counter of a log queue, which exists before its server.
     pub(crate) fn lost_lines() -> Result<IntCounter, Error> {
-        IntCounter::new(
-            "log_lines_lost_total",
-            "Log lines that were not written because whoever reads them does not keep up.",
-        )
+        IntCounter::new("log_lines_lost_total", "Log lines dropped because their reader is too slow.")
     }
 
     /// `lost` counts lines lost by the log queue, if any.
@@ -26,7 +23,7 @@ impl LogMetrics {
         }
         let left_out = new.counters(
             "log_lines_left_out_total",
-            "Log lines that were not written because there were too many of their kind.",
+            "Log lines that were dropped because of too many lines of one kind.",
             &["kind"],
         )?;
         Ok(Self { left_out })

@@ -17,15 +17,12 @@ impl MemoryMetrics {
         Ok(Self {
             budget: new.add(IntGauge::new(
                 "memory_budget_bytes",
-                "What requests and their answers may hold at one time.",
+                "Memory limit of concurrent requests and their responses.",
             ))?,
-            held: new.add(IntGauge::new(
-                "memory_held_bytes",
-                "What requests and their answers hold of the budget.",
-            ))?,
+            held: new.add(IntGauge::new("memory_held_bytes", "Memory in use by requests and their responses."))?,
             reclaimed: new.add(IntCounter::new(
                 "memory_reclaimed_total",
-                "Requests given up because others needed the memory that they held: bodies that did not arrive, answers that were not read.",
+                "Requests aborted to free memory for others: incomplete bodies, unread responses.",
             ))?,
         })
     }

@@ -34,26 +34,26 @@ impl RequestMetrics {
     pub(super) fn new(new: &Register<'_>) -> Result<Self, Error> {
         let answered = new.counters(
             "webhook_requests_total",
-            "Requests answered, by HTTP status code; webhook is other for paths that are none of ours.",
+            "Responses by HTTP status code; webhook is other for unknown paths.",
             &["webhook", "code"],
         )?;
         let duration = new.histograms(
             "webhook_request_duration_seconds",
-            "Time from a request's head to its answer, the arrival of its body included.",
+            "Time from the head of a request to its response, including the arrival of its body.",
             &["webhook"],
         )?;
         let decision = new.histograms(
             "webhook_decision_duration_seconds",
-            "Time from the last byte of a body to the decision: what we take ourselves.",
+            "Time from the last byte of a body to the decision.",
             &["webhook"],
         )?;
         let in_flight =
             new.gauges("webhook_requests_in_flight", "Requests that are being read or decided.", &["webhook"])?;
         let panics =
-            new.counters("webhook_panics_total", "Decisions that panicked and were answered with 500.", &["webhook"])?;
+            new.counters("webhook_panics_total", "Decisions that panicked, with a response of 500.", &["webhook"])?;
         let given_up = new.counters(
             "webhook_decisions_given_up_total",
-            "Decisions that were given up: their deadline had passed, or their caller had left.",
+            "Decisions that were abandoned after their deadline or a disconnected caller.",
             &["webhook", "reason"],
         )?;
         let of = |endpoint: Option<Endpoint>| {

@@ -39,7 +39,7 @@ impl Metrics {
         let process = Registry::new();
         process.register(Box::new(ProcessCollector::for_self()))?;
         let new = Register(&registry);
-        let version = new.gauges("build_info", "1, labelled with the version that runs.", &["version"])?;
+        let version = new.gauges("build_info", "1, labelled with the running version.", &["version"])?;
         version.with_label_values(&[env!("CARGO_PKG_VERSION")]).set(1);
         Ok(Self {
             certificates: CertificateMetrics::new(&new)?,

@@ -14,7 +14,7 @@ impl SpanMetrics {
     pub(super) fn new(new: &Register<'_>) -> Result<Self, Error> {
         let lost = new.counters(
             "spans_lost_total",
-            "Spans that no collector took: they found no room in the queue, or were sent and not taken.",
+            "Spans that were dropped: the queue was full, or the collector refused the spans.",
             &["reason"],
         )?;
         for reason in [NO_ROOM, NOT_TAKEN] {

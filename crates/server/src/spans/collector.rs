@@ -56,9 +56,9 @@ impl FromStr for Collector {
 pub(super) enum NotTaken {
     #[error("failed to reach the collector")]
     Connection { source: io::Error },
-    #[error("the collector does not speak HTTP as it should")]
+    #[error("the collector returned an invalid HTTP response")]
     Http { source: hyper::Error },
-    #[error("the collector's answer is not one")]
+    #[error("the response of the collector is invalid")]
     Answer { source: Box<dyn std::error::Error + Send + Sync> },
     #[error("the collector answered {code}")]
     Status { code: u16 },

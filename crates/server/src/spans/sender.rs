@@ -19,7 +19,7 @@ use super::collector::Collector;
 use super::queue::{BATCH, Queued};
 use crate::error_chain::chain;
 use crate::metrics::SpanMetrics;
-use crate::throttled_warning::ThrottledWarning;
+use crate::warning_throttle::ThrottledWarning;
 
 /// Sends queued spans until the queue is dropped.
 #[derive(Debug)]

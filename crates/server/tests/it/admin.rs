@@ -142,7 +142,8 @@ async fn last_errors_contain_no_objects() {
     // An API server with another authority.
     let stranger = Authority::new();
     assert!(Dial::new(server.addr, &stranger).connect().await.is_err());
-    let heard = async || errors().await.iter().any(|one| one["reason"].as_str().unwrap().contains("does its caBundle"));
+    let heard =
+        async || errors().await.iter().any(|one| one["reason"].as_str().unwrap().contains("check that its caBundle"));
     let began = Instant::now();
     while !heard().await {
         assert!(began.elapsed() < Duration::from_secs(20), "nobody has heard of it");

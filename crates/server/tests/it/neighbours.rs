@@ -2,7 +2,7 @@
 //! time, as kube-apiservers do, of a server that is made for 128 MiB. What came of it is printed as a table:
 //!
 //! ```sh
-//! POINTSMAN_ATTACK_SECONDS=5 cargo test -p pointsman-server --test it -- --nocapture no_attack
+//! POINTSMAN_ATTACK_SECONDS=5 cargo test -p pointsman-server --test it -- --nocapture attacks_fail_no_call
 //! ```
 //!
 //! `POINTSMAN_ATTACK=Busy` tries that one alone.

@@ -267,7 +267,7 @@ async fn unusable_certificate_is_not_served() {
         ("nameless", authority.issue_as(|leaf| leaf.subject_alt_names.clear())),
         ("an authority", authority.issue_as(|leaf| leaf.is_ca = IsCa::Ca(BasicConstraints::Unconstrained))),
         (
-            "somebody else's",
+            "another runner's",
             authority.issue_as(|leaf| {
                 leaf.subject_alt_names = vec![SanType::DnsName("other".try_into().unwrap())];
             }),

@@ -14,7 +14,7 @@ use super::leaf::Leaf;
 #[non_exhaustive]
 pub enum AuthorityRemark {
     /// Expired, or not valid yet.
-    #[error("certificate {number} is not valid now: its time ends at {ends}")]
+    #[error("certificate {number} is not valid now: its validity ends at {ends}")]
     NotValidNow {
         /// The position.
         number: usize,
@@ -23,8 +23,8 @@ pub enum AuthorityRemark {
     },
     /// A server certificate instead of its authority. Go accepts it regardless (crypto/x509, `Certificate.Verify`).
     #[error(
-        "certificate {number} is no authority but one that a server shows{names}: calls fail as soon as that is renewed, \
-         so give the authority that issued it"
+        "certificate {number} is no authority but a server certificate{names}: calls fail after its renewal, so \
+             use the authority that issued it"
     )]
     NotAnAuthority {
         /// The position.
@@ -36,7 +36,7 @@ pub enum AuthorityRemark {
 
 /// A section with certificate markers and other content.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
-#[error("certificate {number} in it is damaged, or something else")]
+#[error("certificate {number} is damaged, or is no certificate")]
 pub struct NoCertificate {
     /// The position, from 1.
     pub number: usize,
@@ -57,7 +57,7 @@ pub fn authority_remarks(pem: &[u8]) -> Result<Vec<AuthorityRemark>, NoCertifica
         let read = Leaf::read(&certificate).map_err(|_| none)?;
         if !read.is_authority() {
             let names = read.names();
-            let names = if names.is_empty() { names } else { format!(" as {names}") };
+            let names = if names.is_empty() { names } else { format!(" for {names}") };
             remarks.push(AuthorityRemark::NotAnAuthority { number, names });
         }
         if read.judge_time(now).is_err() {

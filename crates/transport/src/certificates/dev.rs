@@ -29,7 +29,7 @@ pub struct DevPair {
 #[non_exhaustive]
 pub enum DevError {
     /// The certificates cannot be created.
-    #[error("failed to make a throw-away certificate")]
+    #[error("failed to create a temporary certificate")]
     Generate {
         /// The cause.
         source: Box<dyn Error + Send + Sync>,

@@ -21,13 +21,13 @@ pub enum CertificateError {
         source: Box<dyn Error + Send + Sync>,
     },
     /// The private key needs a passphrase, which cannot be entered.
-    #[error("the private key in {} is encrypted: store it without a passphrase", path.display())]
+    #[error("the private key in {} is encrypted: store the key without a passphrase", path.display())]
     EncryptedKey {
         /// The file.
         path: PathBuf,
     },
     /// The certificates exceed the limit of clients in a handshake.
-    #[error("the certificates in {} have more than {limit} bytes together, clients refuse them", path.display())]
+    #[error("the certificates in {} have more than {limit} bytes together, and clients refuse them", path.display())]
     LongChain {
         /// The file.
         path: PathBuf,

@@ -21,10 +21,10 @@ impl ExpiryWarnings {
         if crossed > self.crossed || again {
             let expires = &leaf.expires;
             if crossed == STAGES {
-                tracing::warn!(expires, "the certificate that is served has expired");
+                tracing::warn!(expires, "the served certificate has expired");
             } else {
                 let days = leaf.not_after.saturating_sub(now) / DAY;
-                tracing::warn!(expires, days, "the certificate that is served expires soon");
+                tracing::warn!(expires, days, "the served certificate expires soon");
             }
             self.warned_at = Some(Instant::now());
         }

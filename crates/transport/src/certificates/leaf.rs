@@ -29,7 +29,7 @@ pub struct Leaf {
 #[non_exhaustive]
 pub enum RejectionReason {
     /// It signs other certificates.
-    #[error("is an authority, serve one that it issued")]
+    #[error("is an authority: serve a certificate that the authority issued")]
     Authority,
     /// It has expired.
     #[error("expired at {at}")]
@@ -47,7 +47,7 @@ pub enum RejectionReason {
     #[error("is not valid yet")]
     NotYetValid,
     /// It lacks the names that clients expect: those of the current certificate.
-    #[error("has none of the names that are served: {served}")]
+    #[error("has none of the served names: {served}")]
     OtherNames {
         /// The current names.
         served: String,

@@ -24,7 +24,7 @@ pub(super) async fn accept(socket: &TcpListener) -> (TcpStream, SocketAddr) {
             // connections end and free theirs.
             Err(error) => {
                 if !failing {
-                    tracing::warn!(%error, "failed to accept, trying again until it works");
+                    tracing::warn!(%error, "failed to accept, retrying");
                 }
                 failing = true;
                 sleep(ACCEPT_AGAIN).await;

@@ -51,7 +51,7 @@ pub(crate) fn run(args: &ConvertArgs) -> anyhow::Result<ExitCode> {
         true => ConversionResult::unchanged(object),
         false => convert(&webhook, object, &wanted).map_err(|message| match is_known(object) {
             true => message,
-            false => format!("{message}, or have objects of other kinds stay as they are by --keep-unknown"),
+            false => format!("{message}, or copy objects of other kinds unchanged with --keep-unknown"),
         }),
     })?;
     let Some(converted) = converted else {
@@ -88,14 +88,14 @@ fn facts(given: &[String], webhook: &Webhook) -> anyhow::Result<Facts> {
         if !known.contains(&name) {
             let meant = did_you_mean(name, known.iter().copied());
             let all = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-            return Err(Usage(format!("--fact {name}: no definition asks for it{meant}; known are: {all}")).into());
+            return Err(Usage(format!("--fact {name}: unknown to every definition{meant}; known facts: {all}")).into());
         }
         if !matches!(value, "true" | "false") {
             let message = format!("--fact {fact}: a fact is true or false, not {value:?}: write --fact {name}=true");
             return Err(Usage(format!("{message} or --fact {name}=false")).into());
         }
         if facts.insert(name, value).is_some() {
-            return Err(Usage(format!("--fact {fact}: {name} is given twice: say it once")).into());
+            return Err(Usage(format!("--fact {fact}: {name} is given twice")).into());
         }
     }
     Ok(facts.into_iter().collect())
@@ -135,26 +135,27 @@ Examples:
   Convert a manifest:
     pointsman convert --to v1alpha2 -f manifests/examples/v1alpha1.yaml
 
-  See what would become of the objects in a cluster, and which change did what:
+  Convert the objects of a cluster, and explain each change:
     kubectl get materializes -A -o yaml |
       pointsman convert --to v1alpha1 --explain
 
-  The same for a program:
+  The same as JSON:
     pointsman convert --to v1alpha2 -f manifests/examples/v1alpha1.yaml \\
       --explain -o json
 
-  A kind that another one replaces, and what is known beside its objects:
+  Convert to the kind that replaces this one, with the value of a fact:
     pointsman convert --kinds crates/core/kinds/mattermost \\
       --to mattermosts --fact externalDatabase=true \\
       -f manifests/examples/mattermost/clusterinstallation.yaml
 
-  All manifests of a directory, other kinds as they are:
+  Convert all manifests of a directory, and keep other kinds unchanged:
     pointsman convert --to v1alpha2 -f manifests/examples --keep-unknown
 
-Nothing is lost: what a version cannot say is kept in an annotation, and comes
-back on the way home. What is too large for an annotation is refused here.
+No value is lost: pointsman keeps the fields that a version does not have in an
+annotation, and restores them when you convert back. An object whose kept fields
+exceed the size of an annotation is refused.
 
 Exit codes:
   0  all objects were converted
-  1  one was refused, and nothing was written
+  1  an object was refused; the output is empty
   2  the flags are wrong";

@@ -51,25 +51,23 @@ pub(super) fn convert(
         }
         .map_err(|error| refused(&error))?,
     };
-    let only = format!("{}: what only {} can say", object.label(), converted.from);
+    let only = format!("{}: values that exist only in {}", object.label(), converted.from);
     match converted.fit {
         AnnotationBudget::Well => {}
-        AnnotationBudget::Barely => {
-            warn(&format!("{only} takes more than three quarters of what an object's annotations may have"))
-        }
+        AnnotationBudget::Barely => warn(&format!("{only} use more than three quarters of the annotation limit")),
         // The webhook returns the object without the value, which is still stored. A file has no other copy.
         AnnotationBudget::Not => {
             return Err(format!(
-                "{only} is too large for an annotation, and would be lost: keep this one at {}, or make the field \
-                 smaller there",
+                "{only} are too large for an annotation, and would be lost: keep this object at {}, or make the \
+                     field smaller at that version",
                 converted.from
             ));
         }
     }
     if object.is_incomplete() {
         warn(&format!(
-            "{}: has the annotation {INCOMPLETE}: it was read without what was too large for an annotation, which is \
-             not in this file",
+            "{}: the annotation {INCOMPLETE} marks missing values: they exceeded the annotation limit and are \
+                 not in this file",
             object.label()
         ));
     }
@@ -77,7 +75,7 @@ pub(super) fn convert(
     for member in ["labels", "annotations"] {
         let map = result.get("metadata").and_then(|metadata| metadata.get(member));
         if let Some((key, value)) = map.and_then(not_text) {
-            let what = format!("metadata.{member}[{key:?}] is {value}, and must be a string: put it in quotes");
+            let what = format!("metadata.{member}[{key:?}] is {value}, and must be a string: quote the value");
             return Err(format!("{}: {}", object.label(), escaped(&what)));
         }
     }
@@ -138,6 +136,6 @@ fn target<'a>(webhook: &'a Webhook, object: &InputObject, name: &str) -> Result<
     }
     match (own?, version) {
         (_, Some(Err(message))) => Err(format!("{}: --to {name}: {message}", object.label())),
-        _ => Err(format!("{}: --to {name}: no version and no kind of that name", object.label())),
+        _ => Err(format!("{}: --to {name}: no version or kind has this name", object.label())),
     }
 }

@@ -57,7 +57,7 @@ fn print_document(decided: &Decided<ConversionResult>, width: Option<usize>) {
         talk(&format!("{}: {} -> {to}", object.label(), object.api_version));
         let rows: Vec<[String; 4]> = converted.changes.iter().map(cells).collect();
         match rows.is_empty() {
-            true => talk("  nothing changed but the version"),
+            true => talk("  only the version changed"),
             false => laid_out(&rows, width).lines().for_each(|line| talk(&format!("  {line}"))),
         }
     }
@@ -88,7 +88,7 @@ fn summary(all: &[&ConversionResult]) -> Option<String> {
     let kept = changes.iter().filter(|change| change.kept).count();
     let given_back = changes.iter().filter(|change| change.given_back).count();
     let (objects, sum) = (counted(all.len(), "object"), counted(changes.len(), "change"));
-    let summary = format!("{objects}, {sum}: {kept} kept for the way back, {given_back} given back");
+    let summary = format!("{objects}, {sum}: {kept} kept for the conversion back, {given_back} restored");
     (all.len() > 1).then_some(summary)
 }
 
@@ -102,10 +102,10 @@ pub(crate) fn cells(change: &Change) -> [String; 4] {
         }
     };
     let note = match (change.kept, change.given_back) {
-        (true, true) => "given back, and kept for the way back",
-        (true, false) => "kept for the way back",
-        (false, true) => "given back",
-        (false, false) if change.after.is_empty() => "the default: filled in again on the way back",
+        (true, true) => "restored, and kept for the conversion back",
+        (true, false) => "kept for the conversion back",
+        (false, true) => "restored",
+        (false, false) if change.after.is_empty() => "the default: filled in again by the conversion back",
         (false, false) if change.before.is_empty() => "filled in",
         (false, false) => "",
     };
@@ -118,11 +118,11 @@ mod tests {
 
     #[test]
     fn wide_texts_are_printed_as_blocks() {
-        let row = ["drop spec.a", "spec.a: true", "-", "kept for the way back"].map(str::to_owned);
+        let row = ["drop spec.a", "spec.a: true", "-", "kept for the conversion back"].map(str::to_owned);
         let table = laid_out(std::slice::from_ref(&row), Some(80));
         assert!(table.starts_with("OPERATION     BEFORE         AFTER   NOTE\n"), "{table}");
         assert_eq!(laid_out(std::slice::from_ref(&row), None), table);
-        let blocks = "drop spec.a\n  before  spec.a: true\n  after   -\n  note    kept for the way back\n";
+        let blocks = "drop spec.a\n  before  spec.a: true\n  after   -\n  note    kept for the conversion back\n";
         assert_eq!(laid_out(&[row], Some(40)), blocks);
     }
 }

@@ -58,7 +58,7 @@ pub(crate) fn run(args: &DisableArgs) -> anyhow::Result<ExitCode> {
     let enabled = crd(kind, &CrdOptions { conversion: client, ..CrdOptions::default() });
     let options = DisableOptions {
         name: format!("{}.{}", kind.plural(), kind.group()),
-        enabled: enabled.context("the definition stores a version that it does not have")?,
+        enabled: enabled.context("the definition stores an undefined version")?,
         served: args.served.clone(),
         admission: args.admission,
         conversion: Some(conversion(&args.kinds)?),

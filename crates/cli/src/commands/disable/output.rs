@@ -33,7 +33,8 @@ fn uncounted(step: &DisableStep) -> Option<String> {
     let DisableStep::Unserve { removed: unserved, .. } = step else { return None };
     (!unserved.is_empty()).then(|| {
         format!(
-            "objects of other kinds whose owner references name {} may be deleted: docs/uninstall.md finds them",
+            "objects of other kinds with owner references to {} may be deleted: docs/uninstall.md shows how to \
+                 find these objects",
             unserved.join(" or ")
         )
     })
@@ -56,9 +57,9 @@ pub(super) fn sentence(done: &Disabled, dry_run: Option<DryRun>) -> String {
         (true, None) => format!("{crd} is already disabled; {listed}\n"),
         (true, Some(_)) => format!("{crd} is already disabled\n"),
         (false, None) => format!("{crd} is disabled: {listed} without a webhook\n"),
-        (false, Some(DryRun::Client)) => format!("{crd} can be disabled; no changes were made\n"),
+        (false, Some(DryRun::Client)) => format!("{crd} can be disabled; the cluster is unchanged\n"),
         (false, Some(DryRun::Server)) => {
-            format!("{crd} can be disabled: the API server accepts every change; no changes were made\n")
+            format!("{crd} can be disabled: the API server accepts every change; the cluster is unchanged\n")
         }
     };
     for (kept, count) in &done.kept {
@@ -75,7 +76,7 @@ pub(super) fn sentence(done: &Disabled, dry_run: Option<DryRun>) -> String {
         }
     }
     for document in &done.registered {
-        text.push_str(&format!("left: {document}; --admission deletes it\n"));
+        text.push_str(&format!("left: {document}; run with --admission to delete the document\n"));
     }
     if let Some(reason) = &done.unlisted {
         text.push_str(&format!("unknown: which webhook configurations and policies are left ({reason})\n"));
@@ -108,7 +109,9 @@ mod tests {
         assert_eq!(accepted(&step), "would delete ValidatingWebhookConfiguration w");
         assert_eq!(uncounted(&step), None);
         let unserve = DisableStep::Unserve { stays: "v2".to_owned(), removed: vec!["v1".to_owned()] };
-        assert!(uncounted(&unserve).unwrap().contains("owner references name v1 may be deleted"));
+        assert!(
+            uncounted(&unserve).unwrap().contains("objects of other kinds with owner references to v1 may be deleted")
+        );
         assert_eq!(done(&step), "done: delete ValidatingWebhookConfiguration w");
     }
 
@@ -126,7 +129,7 @@ mod tests {
         };
         let text = "widgets.example.com is disabled: 1 object listed at v2 without a webhook\n\
                     left: values of v1 in an annotation of 3: pointsman migrate widgets.example.com --forget v1\n\
-                    left: ValidatingWebhookConfiguration w; --admission deletes it\n";
+                    left: ValidatingWebhookConfiguration w; run with --admission to delete the document\n";
         assert_eq!(sentence(&done, None), text);
         done.named.owned = [("v1".to_owned(), 2)].into();
         let left = "left: v1 in the owner references of 2: pointsman migrate widgets.example.com --forget v1\n";

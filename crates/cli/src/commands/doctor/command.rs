@@ -83,21 +83,21 @@ pub(crate) fn run(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
 const PAGE: u32 = 500;
 
 const EXAMPLES: &str = "\
-On a cluster: whether each kind stands as pointsman status wants it, whether
-every endpoint shows a certificate that the API server would trust by every
-caBundle, whether what is registered fits itself, the kinds, and the flags that
-the Pods behind it were started with, and whether objects carry the label of a
-version that nothing is registered for. Nothing is written.
+The doctor checks a cluster, and changes nothing in it:
+  - the state of each kind, as `pointsman status` shows it;
+  - the certificate of every endpoint, against every caBundle;
+  - the webhook configurations, against each other, the kinds, and the flags of
+    the running Pods;
+  - the version labels of objects, against the registered versions.
 
 Examples:
-  All of it:
+  Check the cluster:
     pointsman doctor
 
-  What is about to be applied, without a cluster:
+  Check a manifest before you apply it, without a cluster:
     pointsman doctor -f webhooks.yaml --controller-version 2.17.0
 
 Exit codes:
-  0  everything fits
-  1  something does not: each finding names what mends it; or something could
-     not be read, or nothing could be checked
+  0  no problem was found
+  1  a problem was found, and the output names its fix; or a check could not run
   2  the flags are wrong";

@@ -39,10 +39,10 @@ pub(super) fn unknown_kind(unknown: &UnknownCrd) -> Diagnosis {
     Diagnosis {
         document: format!("CustomResourceDefinition {}", unknown.name),
         problem: format!(
-            "it converts through {}, and is not checked: no definition of its kind is known",
+            "converts through {}, but was not checked: the kind has no known definition",
             unknown.converted_by
         ),
-        change: "pointsman doctor --kinds DIR, with its definition".to_owned(),
+        change: "pointsman doctor --kinds DIR, with the definition".to_owned(),
     }
 }
 
@@ -64,11 +64,12 @@ fn unregistered(all: &[LoadedKind], seen: &KindStatus, examined: &Examined) -> V
     let diagnoses_of_labels = nobodys.map(|(label, count)| Diagnosis {
         document: format!("CustomResourceDefinition {}", seen.crd),
         problem: format!(
-            "{count} objects are labelled {}={label}, and nothing is registered for that version: nobody judges them",
+            "{count} objects have the label {}={label}, but this version has no registered webhook: these \
+                 objects are not validated",
             kind.version_label()
         ),
         change: format!(
-            "pointsman webhooks --kind {} with {label} among the versions, or label them otherwise",
+            "pointsman webhooks --kind {} with {label} among the versions, or give the objects another label",
             kind.name()
         ),
     });

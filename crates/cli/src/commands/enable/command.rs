@@ -74,9 +74,9 @@ pub(crate) fn run(args: &EnableArgs, remarks: AuthorityRemarks) -> anyhow::Resul
     let name = find(&all, &args.kind)?.kind.name().to_owned();
     let chosen = all.into_iter().filter(|known| known.kind.name() == name).map(|known| known.kind);
     let webhook = Webhook::new(chosen.collect(), Metadata::Identity)?;
-    let kind = webhook.kinds().first().context("a kind that was just found is not known")?;
+    let kind = webhook.kinds().first().context("the kind is unknown after its lookup")?;
     if kind.versions().count() < 2 {
-        return Err(Usage(format!("{} has one version: there is nothing to convert", kind.kind())).into());
+        return Err(Usage(format!("{} has only one version: no conversion is needed", kind.kind())).into());
     }
     let trust = trust(args.ca_file.as_deref(), args.cert_manager.as_ref(), remarks)?;
     let client = args.server.address().map(|address| ClientConfig { address, trust });

@@ -21,8 +21,9 @@ pub(super) fn print_event(event: EnableEvent, dry_run: Option<DryRun>) {
             talk(&format!("{replaces} the caBundle of {document}, set by {managers}"));
         }
         EnableEvent::BundleInjected { document, annotation, value } => talk(&format!(
-            "warning: cert-manager will overwrite the caBundle of {document}: it has the annotation {annotation} ({value}). \
-             Remove it, or run enable with --cert-manager {value} instead of --ca-file"
+            "warning: cert-manager will overwrite the caBundle of {document} because of the annotation \
+                 {annotation} ({value}). Remove the annotation, or run enable with --cert-manager {value} instead \
+                 of --ca-file"
         )),
         EnableEvent::Applied { document } => talk(&format!("applied {document}")),
         EnableEvent::Reads { version } => talk(&format!("{version} can be read")),
@@ -44,7 +45,7 @@ pub(super) fn sentence(enabled: &Enabled, dry_run: Option<DryRun>) -> String {
     let tested = format!("{} endpoint{} tested", endpoints.len(), if endpoints.len() == 1 { "" } else { "s" });
     match (dry_run.is_some(), unchanged) {
         (true, true) => format!("{crd} is already enabled; {tested}\n"),
-        (true, false) => format!("{crd} can be enabled; {tested}; no changes were made\n"),
+        (true, false) => format!("{crd} can be enabled; {tested}; the cluster is unchanged\n"),
         (false, _) => format!("{crd} is enabled; {tested}, {} can be read\n", versions.join(" and ")),
     }
 }

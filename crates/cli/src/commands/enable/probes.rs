@@ -32,7 +32,7 @@ pub(super) fn samples(webhook: &Webhook, kind: &Kind, label: Option<&str>) -> an
     let words = Dictionary::default();
     let made = kind.versions().map(|version| {
         let source = ObjectSource::new(kind, version, &words).context("a version has no schema")?;
-        let mut sample = object(&source, webhook, 0).context("no object can be made of a schema")?;
+        let mut sample = object(&source, webhook, 0).context("no sample object fits the schema")?;
         let labels = label.map(|label| json!({kind.version_label(): label}));
         if let Some(metadata) = sample.get_mut("metadata").and_then(Value::as_object_mut) {
             metadata.remove("uid");

@@ -74,7 +74,7 @@ fn stale(args: &HashArgs, webhook: &Webhook) -> anyhow::Result<ExitCode> {
     };
     let is_fine = stale.is_empty();
     match args.output {
-        TextFormat::Text if is_fine => output::text("every stamp is the hash of its object\n")?,
+        TextFormat::Text if is_fine => output::text("every stamp matches the hash of its object\n")?,
         TextFormat::Text => {
             let rows: Vec<[String; 3]> = stale.iter().map(row).collect();
             output::text(&table(["OBJECT", "STAMPED", "HASH"], &rows))?;
@@ -96,14 +96,14 @@ fn text(object: &InputObject, hashed: &Hashed, explain: bool) -> String {
     let mut text = format!("{}  {}\n", preimage.hash(), escaped(&object.name()));
     if explain {
         text.push_str(&format!(
-            "  made of these fields at {version}, by recipe {HASH_SCHEMA}, {recipe} of its definition:\n"
+            "  the hash covers these fields at {version}, by recipe {HASH_SCHEMA}, {recipe} of the definition:\n"
         ));
         let rows: Vec<[String; 2]> = preimage.members().into_iter().map(|(name, value)| [name, value]).collect();
         for line in table(["FIELD", "VALUE"], &rows).lines() {
             text.push_str(&format!("    {line}\n"));
         }
         text.push_str(&format!(
-            "  and of the annotation that forces a rollout: {}\n",
+            "  and the annotation that forces a rollout: {}\n",
             preimage.force.as_deref().map_or_else(|| "not set".to_owned(), escaped)
         ));
         text.push_str(&format!(
@@ -147,21 +147,21 @@ Examples:
   The hash of a manifest, in any version:
     pointsman hash -f manifests/examples/v1alpha1.yaml
 
-  What it is made of:
+  List the fields that the hash covers:
     pointsman hash --explain -f manifests/examples/v1alpha1.yaml
 
-  The hashes of all objects in a cluster, for a program:
+  The hashes of all objects in a cluster, as JSON:
     kubectl get materializes -A -o yaml | pointsman hash -o json
 
-  Objects that were written past /mutate, so that their stamps are stale:
+  Find objects that were written without /mutate, so that their stamp is stale:
     kubectl get materializes -A -o yaml | pointsman hash --stale ||
-      echo 'any write of them stamps them anew'
+      echo 'the next write of each object stamps it again'
 
-  Why two objects differ:
+  Explain why the hashes of two objects differ:
     pointsman hash diff manifests/examples/v1alpha1.yaml \\
       manifests/examples/v1alpha2.yaml
 
 Exit codes:
   0  all objects have a hash
-  1  one was refused, and nothing was written; with --stale: or one is stale
+  1  an object was refused, without output; or --stale found a stale stamp
   2  the flags are wrong";

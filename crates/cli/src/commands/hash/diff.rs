@@ -31,7 +31,7 @@ pub(crate) struct DiffArgs {
 /// Compares the inputs of two hashes. As in diff(1), errors have exit code 2, so that 1 means a difference.
 pub(crate) fn run(args: &DiffArgs) -> anyhow::Result<ExitCode> {
     if args.a == Path::new("-") && args.b == Path::new("-") {
-        return Err(Usage("stdin can be read once only: name a file for one of the two".to_owned()).into());
+        return Err(Usage("stdin is readable only once: use a file for one of the two objects".to_owned()).into());
     }
     let trouble = |error: anyhow::Error| Usage(format!("{error:#}"));
     let webhook = args.kinds.webhook().map_err(trouble)?;
@@ -65,7 +65,7 @@ fn read(webhook: &Webhook, file: &Path) -> anyhow::Result<HashedObject> {
             Ok(HashedObject { object, hashed })
         }
         (None, _) => anyhow::bail!(source.no_object()),
-        (_, more) => anyhow::bail!("{}: one object can be compared, not {}", source.name, more + 1),
+        (_, more) => anyhow::bail!("{}: expected one object, found {}", source.name, more + 1),
     }
 }
 
@@ -87,7 +87,7 @@ fn fields(object: &HashedObject) -> BTreeMap<String, String> {
     found
 }
 
-const FORCE: &str = "(annotation that forces a rollout)";
+const FORCE: &str = "(annotation to force a rollout)";
 
 fn flatten(path: &str, json: &JsonTree, found: &mut BTreeMap<String, String>) {
     match json {

@@ -18,7 +18,7 @@ pub(crate) fn hash(webhook: &Webhook, object: &InputObject) -> Result<Hashed, St
     let kind = kind_of(webhook, object)?;
     let Some(version) = kind.hash_version() else {
         let (label, kind) = (object.label(), kind.kind());
-        return Err(format!("{label}: {kind} has no rollout hash: its definition has no `rollout`"));
+        return Err(format!("{label}: {kind} has no rollout hash: its definition has no `rolloutHash`"));
     };
     let preimage = webhook.preimage(&object.text);
     let preimage = preimage.map_err(|error| format!("{}: {error}", object.label()))?;

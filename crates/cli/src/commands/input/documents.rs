@@ -43,7 +43,7 @@ fn document(place: String, json: JsonTree) -> Result<Document, Vec<String>> {
     let is_list = json.get("kind").and_then(JsonTree::as_str).is_some_and(|kind| kind.ends_with("List"));
     match json.get("items") {
         Some(items) if is_any_list(&json) && !matches!(items, JsonTree::Array(_) | JsonTree::Null) => {
-            Err(vec![format!("{place}: items of a List is no list: each object begins with `- ` there")])
+            Err(vec![format!("{place}: items of a List must be a list: begin each object with `- `")])
         }
         Some(JsonTree::Array(items)) if is_list => {
             let items = (1..).zip(items);

@@ -38,7 +38,7 @@ impl FileArgs {
         let files = match self.files.as_slice() {
             [] if io::stdin().is_terminal() => {
                 let hint = format!("name a file with -f, or pipe objects in, such as\n  {example}");
-                return Err(hinted(Usage("nothing to read".to_owned()), hint));
+                return Err(hinted(Usage("no input".to_owned()), hint));
             }
             [] => vec![stdin.to_path_buf()],
             files => files.to_vec(),
@@ -101,9 +101,9 @@ impl FileArgs {
             }
         }
         if refused > 0 {
-            talk(&format!("{refused} of {all} objects refused; nothing was written"));
+            talk(&format!("{refused} of {all} objects refused; no output was written"));
         } else if empty {
-            talk("nothing was written: an input holds no object");
+            talk("no output was written: the input contains no object");
         }
         Ok((refused == 0 && !empty).then_some(decided))
     }

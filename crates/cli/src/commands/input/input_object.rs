@@ -60,8 +60,8 @@ impl InputObject {
             let value = json.get("metadata").and_then(|metadata| metadata.get(member));
             if let Some(value) = value.filter(|value| !matches!(value, JsonTree::String(_) | JsonTree::Null)) {
                 return Err(format!(
-                    "{place}: metadata.{member} is {value}, and must be a string: put what is meant in quotes (y, n, yes, no, on \
-                     and off are true or false in YAML)"
+                    "{place}: metadata.{member} is {value} and must be a string: quote the value (YAML reads y, \
+                         n, yes, no, on and off as booleans)"
                 ));
             }
         }

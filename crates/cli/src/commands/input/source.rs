@@ -15,7 +15,7 @@ pub(crate) struct Source {
 impl Source {
     /// The message for a source without an object.
     pub(crate) fn no_object(&self) -> String {
-        format!("{}: no object in it", self.name)
+        format!("{}: contains no object", self.name)
     }
 }
 
@@ -82,7 +82,7 @@ fn definition_bytes(file: &Path) -> io::Result<Vec<u8>> {
     fs::File::open(file)?.take(LARGEST_DEFINITION + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > LARGEST_DEFINITION {
         let why = format!(
-            "longer than {} MiB: no definition is, and no CRD that an API server takes: keep other files elsewhere",
+            "longer than {} MiB, the limit for definitions and CRDs: move other files to another directory",
             LARGEST_DEFINITION >> 20
         );
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, why));

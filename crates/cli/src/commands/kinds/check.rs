@@ -74,7 +74,7 @@ pub(super) fn check(args: &CheckArgs) -> anyhow::Result<ExitCode> {
     let mut code = finish(args, &all, files.len())?;
     let unknown = all.iter().all(|checked| checked.kind.is_some() && checked.samples.is_empty());
     if unknown && !samples.is_empty() {
-        complain("--samples: none of these objects is of a kind that is checked here");
+        complain("--samples: no object has a kind of these definitions");
         code = ExitCode::FAILURE;
     }
     let interrupted = stop.is_some_and(|stop| stop.is_wanted()) && code == ExitCode::SUCCESS;
@@ -169,22 +169,22 @@ fn definitions(directory: &Path) -> anyhow::Result<Vec<PathBuf>> {
 
 const EXAMPLES: &str = "\
 Examples:
-  A definition, with its CRD beside it:
+  Check a definition; its CRD is in the same directory:
     pointsman kinds check crates/core/kinds/materialize/materialize.yaml
 
-  All of a directory, as `--kinds` would read it:
+  Check all definitions of a directory, as `--kinds` reads it:
     pointsman kinds check crates/core/kinds/materialize
 
-  Longer, for a nightly run, with a report for the CI system:
+  Check longer in a nightly run, with a report for the CI system:
     pointsman kinds check --try 200 --time 5m --junit kinds.xml \\
       crates/core/kinds/elasticsearch
 
-  On the objects that you have:
+  Check with your own objects:
     kubectl get materializes -A -o json | pointsman kinds check \\
       crates/core/kinds/materialize --samples -
 
 Exit codes:
-  0    all are fine
-  1    one is not
+  0    all definitions passed
+  1    a definition failed
   2    wrong flags
-  130  interrupted; what was tried is fine";
+  130  interrupted; all cases until then passed";

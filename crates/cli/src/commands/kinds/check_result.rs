@@ -64,7 +64,7 @@ impl Understood {
         for (step, arrow) in becoming.into_iter().map(|step| (step, "becomes")).chain(between) {
             text.push_str(&format!("  {} {arrow} {}\n", step.from, step.to));
             if step.operations.is_empty() {
-                text.push_str("    nothing changed but the version\n");
+                text.push_str("    only the version changed\n");
             }
             for operation in step.operations {
                 text.push_str(&format!("    {operation}\n"));
@@ -152,7 +152,8 @@ impl Checked {
         }
         for (version, _) in self.results().iter().filter(|result| has_no_cases(result)).map(|it| &it.versions) {
             warn(&format!(
-                "{}: no whole object of {version} was tried, so most laws say nothing: give some with --samples",
+                "{}: no complete object of {version} was tried, so most laws were not tested: add objects with \
+                     --samples",
                 self.file
             ));
         }
@@ -184,13 +185,13 @@ impl Checked {
         if let Some(trial) = self.trial.as_ref().filter(|trial| !trial.survey.results.is_empty()) {
             let end = match (trial.survey.through, trial.interrupted) {
                 (true, _) => "",
-                (false, true) => ", and would have gone on",
+                (false, true) => ", and would have continued",
                 (false, false) => ", until the time was up",
             };
             text.push_str(&hidden_values::text(&trial.survey.hidden));
             let laws: BTreeSet<&str> = trial.survey.results.iter().map(|result| result.law.name).collect();
             text.push_str(&format!(
-                "  {} laws held in {} trials, seed {}{end}\n",
+                "  {} laws passed in {} trials, seed {}{end}\n",
                 laws.len(),
                 trial.cases(),
                 trial.seed
@@ -268,7 +269,7 @@ impl Checked {
                     let story = self.with_context(broken, violations::story);
                     CaseOutcome::Failed(violations::headline(broken, &self.file), story)
                 }
-                None if result.cases == 0 => CaseOutcome::Skipped("it says nothing about the objects that were tried"),
+                None if result.cases == 0 => CaseOutcome::Skipped("the law does not apply to the tried objects"),
                 None => CaseOutcome::Passed,
             };
             Case { class: format!("{name}.{from}-{to}"), name: result.law.name.to_owned(), outcome }

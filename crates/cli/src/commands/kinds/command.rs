@@ -132,14 +132,14 @@ fn wide(all: &KnownDefinitions) -> String {
 
 const EXAMPLES: &str = "\
 Examples:
-  Which kinds are known, yours among them:
+  List the known kinds, including yours:
     pointsman kinds
     pointsman kinds -o wide --kinds crates/core/kinds/materialize
 
-  Begin your own definition from one that works:
+  Start your own definition from a working one:
     pointsman kinds show materialize
 
-  Check it before it meets a cluster:
+  Check a definition before you use it in a cluster:
     pointsman kinds check crates/core/kinds/materialize/materialize.yaml";
 
 const SCHEMA_EXAMPLES: &str = "\
@@ -149,15 +149,15 @@ Examples:
 
 const LIST_EXAMPLES: &str = "\
 Examples:
-  With versions, storage and the file that each comes from:
+  List the kinds with versions, storage version and source file:
     pointsman kinds list -o wide --kinds tests/data/kinds
 
-  Their names alone, as other commands take them:
+  Only the names, as other commands accept them:
     pointsman kinds list -o name";
 
 const SHOW_EXAMPLES: &str = "\
 Examples:
-  Begin your own definition from one that works:
+  Start your own definition from a working one:
     pointsman kinds show materialize > materialize.yaml
 
   By a short name, or with version and group, as kubectl names kinds:

@@ -10,10 +10,10 @@ pub(super) fn text(hidden: &[HiddenValue]) -> String {
     if hidden.is_empty() {
         return String::new();
     }
-    let mut text = "  hidden values, kept for the version that has them:\n".to_owned();
+    let mut text = "  hidden values, kept for the version with the field:\n".to_owned();
     for HiddenValue { versions: (from, to), operation, line, before, after, .. } in hidden.iter().take(LINES) {
         let shown = match after.is_empty() {
-            true => format!("{to} shows nothing"),
+            true => format!("{to} shows no value"),
             false => format!("{to} shows {}", fields(after)),
         };
         text.push_str(&format!("    line {line}, {operation}: {from} has {}; {shown}\n", fields(before)));

@@ -59,11 +59,11 @@ fn violation_shows_smallest_object() {
     assert!(told.starts_with(first), "{told}");
     for line in [
         ", from v1 to v2: ",
-        "\n  what is wrong: ",
+        "\n  problem: ",
         "\n  the operation at fault: values spec.policy",
-        "\n  # the smallest object that shows it, at v1; it is asked for at v2\n  apiVersion: example.com/v1\n  kind: Thing\n",
+        "\n  # the smallest object that shows the problem, at v1; converted to v2\n  apiVersion: example.com/v1\n  kind: Thing\n",
         "\n  spec:\n    policy: always\n",
-        "\n  to see it again: pointsman kinds check thing.yaml --try 1 --seed ",
+        "\n  to repeat the trial: pointsman kinds check thing.yaml --try 1 --seed ",
         "\n  next: change the operation in line 8 of thing.yaml and check again. ",
     ] {
         assert!(told.contains(line), "{line}\n{told}");
@@ -110,9 +110,11 @@ fn failing_sample_is_named() {
         r#"{"apiVersion":"example.com/v1","kind":"Thing","metadata":{"name":"a"},"spec":{"policy":"always"}}"#,
     ])
     .story();
-    assert!(told.contains("\n  it began with things.json, item 2: Thing a\n"), "{told}");
+    assert!(told.contains("\n  found with things.json, item 2: Thing a\n"), "{told}");
     assert!(
-        told.contains("\n  to see it again: pointsman kinds check thing.yaml --try 0 --seed 0 --samples things.json\n"),
+        told.contains(
+            "\n  to repeat the trial: pointsman kinds check thing.yaml --try 0 --seed 0 --samples things.json\n"
+        ),
         "{told}"
     );
 }

@@ -32,7 +32,7 @@ pub(super) struct TrialArgs {
 /// A positive duration, because a trial without cases proves nothing.
 fn some_time(text: &str) -> Result<Duration, String> {
     let time = parse_duration(text).map_err(|error| error.to_string())?;
-    (!time.is_zero()).then_some(time).ok_or_else(|| "in no time nothing is tried; --try 0 says that".to_owned())
+    (!time.is_zero()).then_some(time).ok_or_else(|| "a duration of 0 tries no object; use --try 0 instead".to_owned())
 }
 
 /// The default number of objects for each law.
@@ -85,7 +85,7 @@ pub(super) fn run(
     panic::set_hook(hook);
     drop(progress);
     let mut surveys = surveys?.into_iter();
-    let mut survey = surveys.next().context("nothing was tried")?;
+    let mut survey = surveys.next().context("no object was tried")?;
     for other in surveys {
         survey.results.extend(other.results);
         survey.unexercised.extend(other.unexercised);
@@ -109,7 +109,7 @@ fn of_kind(
     let mut all: Option<Survey> = None;
     for facts in snapshots {
         webhook = webhook.knowing(facts);
-        let kind = webhook.kinds().first().context("a kind that was just given is not known")?;
+        let kind = webhook.kinds().first().context("the kind is unknown after its lookup")?;
         let words = Dictionary::default();
         let mut has_time = || progress.has_time();
         let mut options = CheckOptions {
@@ -133,7 +133,7 @@ fn of_kind(
             }
         }
     }
-    all.context("nothing was tried")
+    all.context("no object was tried")
 }
 
 /// The combinations of facts. With many facts, only a part of the combinations.
@@ -168,7 +168,7 @@ impl<'p> Progress<'p> {
     fn has_time(&mut self) -> bool {
         self.steps += 1;
         let Self { name, started, steps, .. } = self;
-        self.line.update(|| format!("{name}: trying it, {steps} steps in {} s", started.elapsed().as_secs()));
+        self.line.update(|| format!("{name}: trial, {steps} steps in {} s", started.elapsed().as_secs()));
         self.started.elapsed() < self.limit && !self.stop.is_wanted()
     }
 }

@@ -27,22 +27,22 @@ pub(super) fn headline(broken: &Broken, file: &str) -> String {
 /// The details below the headline, line by line.
 pub(super) fn story(broken: &Broken, context: &ViolationContext<'_>) -> String {
     let (from, to) = &broken.versions;
-    let mut out = vec![format!("what is wrong: {}", cut(&broken.message))];
+    let mut out = vec![format!("problem: {}", cut(&broken.message))];
     out.extend(broken.operation.iter().map(|operation| format!("the operation at fault: {operation}")));
-    out.extend(context.sample.iter().map(|sample| format!("it began with {sample}")));
-    let caption = format!("the smallest object that shows it, at {from}; it is asked for at {to}");
+    out.extend(context.sample.iter().map(|sample| format!("found with {sample}")));
+    let caption = format!("the smallest object that shows the problem, at {from}; converted to {to}");
     for (what, object) in std::iter::once((caption.as_str(), &broken.object)).chain(pages(broken)) {
         out.push(format!("# {what}"));
         out.extend(yaml::write(&readable(object)).lines().map(str::to_owned));
     }
-    out.push(format!("to see it again: {}", context.again));
+    out.push(format!("to repeat the trial: {}", context.again));
     let change = match broken.line {
         0 => "change the step".to_owned(),
         line => format!("change the operation in line {line} of {}", context.file),
     };
     out.push(format!(
-        "next: {change} and check again. If it says what you mean, the defect is ours: please report it with all of this, \
-         the definition and its CRD"
+        "next: {change} and check again. If the definition is right, report a bug with this output, the \
+             definition and the CRD"
     ));
     out.iter().map(|line| format!("  {line}\n")).collect()
 }

@@ -104,7 +104,7 @@ pub(crate) fn run(args: &MigrateArgs) -> anyhow::Result<ExitCode> {
         MigrateFormat::Text => output::text(&summary(&migrated, args.dry_run)),
     };
     if migrated.objects.interrupted {
-        talk("Stopped. Run the same command again to continue; what was written stays");
+        talk("Stopped. Run the same command again to continue; written objects stay");
         return Ok(ExitCode::from(INTERRUPTED));
     }
     if !args.dry_run && !migrated.is_complete() {
@@ -157,30 +157,29 @@ fn policies(kind: &Kind, to: &str) -> Vec<Value> {
 }
 
 const EXAMPLES: &str = "\
-Every object is written as it is, by an empty patch, so that the API server
-stores it in the storage version. When nothing old is left,
-status.storedVersions of the CRD says so, and older versions need not be
-served any more. It can be stopped or killed at any time: the same command
-goes on.
+The command writes every object unchanged, by an empty patch, so that the API
+server stores the object in the storage version. Then the command removes the
+older versions from status.storedVersions of the CRD, and you can stop serving
+these versions. You can stop the command at any time: the next run continues.
 
 Examples:
-  What would be done:
+  Show the steps, and change nothing:
     pointsman migrate materialize --dry-run
 
-  Rewrite what is stored in other versions than the storage version:
+  Rewrite all objects in the storage version:
     pointsman migrate materialize
 
-  Store the older version again, and rewrite everything:
+  Make the older version the storage version again, and rewrite all objects:
     pointsman migrate materialize --to v1alpha1
 
-  What was kept for a version that is served no more goes, too:
+  Also remove the fields that were kept for a version that you removed:
     pointsman migrate materialize --forget v1alpha1
 
-  A CRD that some other webhook converts:
+  Migrate a CRD that another webhook converts:
     pointsman migrate certificates.cert-manager.io
 
 Exit codes:
-  0    all that is stored is in the storage version, or this was a dry run
-  1    some objects could not be written, or the cluster could not be asked
+  0    all objects are stored in the storage version, or this was a dry run
+  1    an object could not be written, or the API server did not respond
   2    wrong flags
   130  stopped by Ctrl-C or SIGTERM";

@@ -65,15 +65,15 @@ impl ForgetRequest<'_> {
 
     fn summary(&self, forgotten: &Forgotten) -> String {
         let Forgotten { crd, version, foreign, objects } = forgotten;
-        let (written, objects) = (count(objects.written), objects.seen());
+        let (written, objects) = (count(objects.written), count(objects.seen()));
         let what = match self.dry_run {
-            true => format!("would take it off {written}"),
-            false => format!("taken off {written}"),
+            true => format!("would remove the annotation from {written}"),
+            false => format!("removed from {written}"),
         };
-        let mut text = format!("{crd}: what was kept for {version}: {what}, {objects} looked at\n");
+        let mut text = format!("{crd}: kept values for {version}: {what}, {objects} checked\n");
         if *foreign > 0 {
             let of = count(*foreign);
-            text.push_str(&format!("left on {of}: an annotation of that name that is not of the form that we write\n"));
+            text.push_str(&format!("left on {of}: an annotation of this name in an unknown form\n"));
         }
         text.push_str(&failures(&forgotten.objects.failures));
         text
@@ -102,11 +102,11 @@ mod tests {
             foreign: 1,
             objects: RewrittenObjects { written: 1, passed_over: 6, ..RewrittenObjects::default() },
         };
-        let text = "widgets.example.com: what was kept for v1: taken off 1 object, 7 looked at\n\
-                    left on 1 object: an annotation of that name that is not of the form that we write\n";
+        let text = "widgets.example.com: kept values for v1: removed from 1 object, 7 objects checked\n\
+                    left on 1 object: an annotation of this name in an unknown form\n";
         assert_eq!(requested.summary(&forgotten), text);
         requested.dry_run = true;
-        assert!(requested.summary(&forgotten).contains("would take it off 1 object"));
+        assert!(requested.summary(&forgotten).contains("would remove the annotation from 1 object"));
         assert_eq!(requested.outcome(&forgotten)["dryRun"], true);
     }
 }

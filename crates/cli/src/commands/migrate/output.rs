@@ -44,19 +44,23 @@ impl MigratePrinter {
     fn print_event(&self, event: &MigrateEvent) {
         let line = match event {
             MigrateEvent::Flipped { from, to } => format!("stored from now on: {to}, no longer {from}"),
-            MigrateEvent::Deleted { document } => format!("deleted, since its version is stored no more: {document}"),
+            MigrateEvent::Deleted { document } => {
+                format!("deleted, because its version is no longer stored: {document}")
+            }
             MigrateEvent::Left { document, error } => {
                 let (kind, name) = document.split_once(' ').unwrap_or((document, ""));
                 let kind = kind.to_lowercase();
-                format!("left, since it cannot be deleted ({error}): kubectl delete {kind} {name}")
+                format!("left, because the deletion failed ({error}): kubectl delete {kind} {name}")
             }
             MigrateEvent::Settling(time) => {
                 format!("waiting {} s until every API server has seen the change", time.as_secs())
             }
-            MigrateEvent::Resumed => "going on where an earlier run ended".to_owned(),
-            MigrateEvent::Delegated { name } => format!("the cluster rewrites them: StorageVersionMigration {name}"),
+            MigrateEvent::Resumed => "continuing an earlier run".to_owned(),
+            MigrateEvent::Delegated { name } => {
+                format!("the cluster rewrites the objects: StorageVersionMigration {name}")
+            }
             MigrateEvent::TakenBack { reason } => {
-                format!("the cluster did not write all of them: {reason}; going on here")
+                format!("the cluster did not rewrite all objects: {reason}; continuing here")
             }
             MigrateEvent::Looking => "everything was written; looking once more".to_owned(),
             MigrateEvent::Trying { error, pause } => format!("{error}; retrying in {} s", pause.as_secs()),
@@ -65,14 +69,15 @@ impl MigratePrinter {
                 let rate = *written as f64 / seconds;
                 let left = match remaining {
                     Some(left) if rate > 0.0 => {
-                        format!(", {left} to look at, {:.0} s at most", *left as f64 / rate)
+                        format!(", {} to check, {:.0} s at most", count(*left), *left as f64 / rate)
                     }
-                    Some(left) => format!(", {left} to look at"),
+                    Some(left) => format!(", {} to check", count(*left)),
                     None => String::new(),
                 };
                 let failures = if *failed > 0 { format!(", {failed} failed") } else { String::new() };
                 let line = format!(
-                    "{written} written, {passed_over} as they should be{failures}{left} ({rate:.0} a second, {max_in_flight} at once)"
+                    "{written} written, {passed_over} already current{failures}{left} ({rate:.0} a second, \
+                         {max_in_flight} in flight)"
                 );
                 return self.progress(&line);
             }
@@ -154,7 +159,7 @@ pub(super) fn outcome(migrated: &Migrated, dry_run: bool) -> Value {
 pub(super) fn summary(migrated: &Migrated, dry_run: bool) -> String {
     let Migrated { crd, storage, .. } = migrated;
     if migrated.objects.interrupted && storage.is_empty() {
-        return format!("{crd}: nothing was done yet\n");
+        return format!("{crd}: no object was written yet\n");
     }
     let (before, stored) = (migrated.stored_before.join(", "), migrated.stored.join(", "));
     if dry_run {
@@ -162,15 +167,15 @@ pub(super) fn summary(migrated: &Migrated, dry_run: bool) -> String {
         return match migrated.is_complete() && migrated.objects.left.is_none() {
             true => format!("{crd}: everything is already stored as {storage}\n"),
             false => format!(
-                "{crd}: stored as {before}; would look at {objects}, write those that are not {storage} yet, and set \
-                 storedVersions to {storage}\n"
+                "{crd}: stored as {before}; would check {objects}, write all objects in other versions as \
+                     {storage}, and set storedVersions to {storage}\n"
             ),
         };
     }
     let done = done(migrated);
     let mut text = match (migrated.is_complete(), before == stored) {
-        (true, true) => format!("{crd}: everything is stored as {storage}; there was nothing to do\n"),
-        (true, false) => format!("{crd}: everything is stored as {storage} ({done}); storedVersions was {before}\n"),
+        (true, true) => format!("{crd}: every object is stored as {storage} already\n"),
+        (true, false) => format!("{crd}: every object is stored as {storage} ({done}); storedVersions was {before}\n"),
         (false, _) => {
             format!("{crd}: not everything is stored as {storage} ({done}); storedVersions is still {stored}\n")
         }
@@ -190,7 +195,7 @@ fn done(migrated: &Migrated) -> String {
         }
     }
     match migrated.objects.left {
-        Some(left) => format!("{done}, {left} left to look at"),
+        Some(left) => format!("{done}, {} to check", count(left)),
         None => done,
     }
 }
@@ -212,9 +217,9 @@ pub(super) fn failures(failures: &[FailedWrite]) -> String {
     let mut text = table(["NAMESPACE", "NAME", "REASON"], &rows);
     let more = failures.len().saturating_sub(SHOWN);
     if more > 0 {
-        text.push_str(&format!("and {more} more: -o json names all of them\n"));
+        text.push_str(&format!("and {more} more: see -o json\n"));
     }
-    text.push_str("Mend these objects, and run the same command again: only they are written.\n");
+    text.push_str("Fix these objects, and run the same command again: the command then writes only these objects.\n");
     text
 }
 
@@ -248,11 +253,11 @@ mod tests {
     #[test]
     fn outcome_is_one_sentence() {
         let done = migrated();
-        let text = "widgets.example.com: everything is stored as v2 (1 object written, 2 new already); storedVersions was \
-                    v1, v2\n";
+        let text = "widgets.example.com: every object is stored as v2 (1 object written, 2 new already); storedVersions \
+                    was v1, v2\n";
         assert_eq!(summary(&done, false), text);
         let nothing = Migrated { stored_before: vec!["v2".to_owned()], ..migrated() };
-        assert!(summary(&nothing, false).ends_with("there was nothing to do\n"));
+        assert!(summary(&nothing, false).ends_with("every object is stored as v2 already\n"));
         assert!(summary(&nothing, true).ends_with("everything is already stored as v2\n"));
     }
 
@@ -271,7 +276,7 @@ mod tests {
         };
         let text = summary(&failed, false);
         assert!(text.contains("not everything is stored as v2"), "{text}");
-        assert!(text.contains("\nn           w-19   spec.size: Invalid value\nand 2 more: -o json"), "{text}");
+        assert!(text.contains("\nn           w-19   spec.size: Invalid value\nand 2 more: see -o json"), "{text}");
         assert_eq!(outcome(&failed, false)["failures"].as_array().map(Vec::len), Some(22));
     }
 }

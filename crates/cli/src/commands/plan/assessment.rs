@@ -157,10 +157,10 @@ impl Severity {
     /// The meaning, printed after the number of objects.
     pub(super) fn meaning(self) -> &'static str {
         match self {
-            Self::Refused => "cannot be converted: every list of the kind fails while they are there",
+            Self::Refused => "cannot be converted: lists of the kind fail while these objects exist",
             Self::Lost => "change in a round trip (data loss)",
-            Self::TooLarge => "have too much to keep for an annotation: read there, and not written",
-            Self::Invalid => "are not valid there: only a change of the invalid field is refused",
+            Self::TooLarge => "exceed the annotation limit: readable in this version, but not writable",
+            Self::Invalid => "are invalid in this version: only changes of invalid fields are refused",
             Self::Denied => "would not be taken by the controller version",
             Self::Rollouts => "have an outdated rollout hash; the next write starts a rollout",
         }
@@ -177,7 +177,8 @@ fn here(kind: &Kind, object: &InputObject) -> Vec<Note> {
     let bad = violation(kind, object, None);
     let bad = bad.map(|bad| (Severity::Invalid, format!("{} {}", bad.field, bad.message).trim_start().to_owned()));
     let marked = object.is_incomplete().then(|| {
-        let incomplete_text = format!("has the annotation {INCOMPLETE}: what was too large to come along is not in it");
+        let incomplete_text =
+            format!("the annotation {INCOMPLETE} marks missing values that exceeded the annotation limit");
         (Severity::TooLarge, incomplete_text)
     });
     bad.into_iter().chain(marked).map(|(what, detail)| Note { to: None, what, detail }).collect()
@@ -192,10 +193,10 @@ pub(crate) fn remarks(to: &str, preview: &Preview) -> Vec<Note> {
     }
     for place in &preview.differences {
         let [before, after] = [&place.before, &place.after].map(|text| text.as_deref().unwrap_or("absent"));
-        note(Severity::Lost, format!("{}: {before} comes home as {after}", place.path));
+        note(Severity::Lost, format!("{}: {before} returns as {after}", place.path));
     }
     if preview.incomplete {
-        note(Severity::TooLarge, "what only this version can say does not fit in an annotation".to_owned());
+        note(Severity::TooLarge, "values that exist only in this version exceed the annotation limit".to_owned());
     }
     if let Some(invalid) = &preview.invalid {
         note(Severity::Invalid, format!("{} {}", invalid.path.trim_start_matches('/'), invalid.message));

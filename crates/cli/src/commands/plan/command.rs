@@ -140,8 +140,8 @@ fn in_cluster(args: &PlanArgs, name: &str, questions: &Questions<'_>) -> anyhow:
     })?;
     if !state.is_converted() && state.stored_versions().len() > 1 {
         talk(&format!(
-            "{crd} has objects stored as {}, and no webhook converts them yet: they were read as {}, and what another \
-             version calls otherwise is not seen here",
+            "{crd} has objects stored as {}, without a conversion webhook: this plan read the objects as {}, so \
+                 fields with other names in another version are missing here",
             state.stored_versions().join(" and "),
             state.storage(),
         ));
@@ -150,30 +150,30 @@ fn in_cluster(args: &PlanArgs, name: &str, questions: &Questions<'_>) -> anyhow:
 }
 
 /// An empty input is an error.
-const EMPTY: &str = "cannot check the input: it is a list without an object";
+const EMPTY: &str = "cannot check the input: the list contains no object";
 
 const EXAMPLE: &str = "kubectl get materializes -A -o json | pointsman plan";
 
 const EXAMPLES: &str = "\
-Every object is converted to each other version and home again, through a model
-of what the API server does on the way. Nothing is written.
+The plan converts every object to each other version and back, with a model of
+the API server in between. The cluster is unchanged.
 
 Examples:
-  Objects of files:
+  Plan for the objects of a directory:
     pointsman plan -f manifests/examples
 
-  Those of a cluster, from what kubectl reads:
+  Plan for the objects of a cluster, read by kubectl:
     kubectl get materializes -A -o json | pointsman plan
 
-  What would controller version 2.17.0 say if all were handed over to it?
+  Show how controller version 2.17.0 would validate all objects:
     pointsman plan -f manifests/examples --controller-version 2.17.0
 
-  A page for whoever reviews the change:
+  Write a page for the review of the change:
     pointsman plan -f manifests/examples -o html > plan.html
 
 Without a file, `pointsman plan KIND` reads the cluster itself.
 
 Exit codes:
-  0  every object can be converted, and comes home as it left
-  1  one cannot, or something would be lost, or an object could not be read
+  0  every object can be converted, and returns unchanged
+  1  an object cannot be converted or read, or would lose a value
   2  the flags are wrong";

@@ -27,13 +27,13 @@ fn totals(report: &PlanReport) -> String {
     let rows: String = rows.collect();
     let cold = report.cold().max(1.0);
     let long = match report.outlives_compaction() {
-        true => ", longer than etcd remembers (5 min): it may have to begin again",
+        true => ", longer than the compaction interval of etcd (5 min): the migration may restart",
         false => "",
     };
     let shown = report
         .controller
         .as_ref()
-        .map_or_else(String::new, |version| format!("<p>Controller version asked: {}</p>\n", escaped(version)));
+        .map_or_else(String::new, |version| format!("<p>Controller version: {}</p>\n", escaped(version)));
     format!(
         "<h2>Totals</h2>\n<table class=\"totals\"><tbody>\n{rows}</tbody></table>\n{shown}<p>A cold cache: {}, about \
          {cold:.0} s{long}.</p>\n",

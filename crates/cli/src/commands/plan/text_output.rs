@@ -22,7 +22,7 @@ pub(super) fn text(report: &PlanReport, all: bool) -> String {
     }
     let hidden = report.hidden();
     if !hidden.is_empty() {
-        text.push_str("hidden values, kept for the version that has them:\n");
+        text.push_str("hidden values, kept for the version with the field:\n");
     }
     for ((to, path), objects) in hidden {
         text.push_str(&format!("  {objects:>6} with {path}, which {to} shows differently or not at all\n"));
@@ -33,7 +33,7 @@ pub(super) fn text(report: &PlanReport, all: bool) -> String {
         conversions(report)
     ));
     if report.outlives_compaction() {
-        text.push_str("; longer than the compaction interval of etcd (5 min), so it may restart repeatedly");
+        text.push_str("; longer than the compaction interval of etcd (5 min), so the migration may restart repeatedly");
     }
     text.push('\n');
     let rows: Vec<[String; 4]> = report

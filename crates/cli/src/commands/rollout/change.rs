@@ -56,20 +56,20 @@ pub(crate) struct CleanArgs {
 }
 
 pub(super) fn pause(args: &ChangeArgs) -> anyhow::Result<ExitCode> {
-    let done = "is paused: what is under way ends, and nothing more is moved";
+    let done = "is paused: objects in flight finish, no other object moves";
     set(args, RolloutRequest::Pause, &json!({"paused": true}), done)
 }
 
 pub(super) fn undo(args: &ChangeArgs) -> anyhow::Result<ExitCode> {
     // A new direction ends an earlier pause.
     let run = format!("pointsman rollout run {}{}", args.name, args.kinds.flags());
-    let done = format!("goes back: {run} takes back what was moved");
+    let done = format!("is being undone: {run} reverts moved objects");
     set(args, RolloutRequest::Undo, &json!({"direction": "Undo", "paused": false}), &done)
 }
 
 pub(super) fn abort(args: &ChangeArgs) -> anyhow::Result<ExitCode> {
     let run = format!("pointsman rollout run {}{}", args.name, args.kinds.flags());
-    let done = format!("ends: {run} waits for what is under way");
+    let done = format!("is aborting: {run} waits for objects in flight");
     set(args, RolloutRequest::Abort, &json!({"direction": "Abort", "paused": false}), &done)
 }
 
@@ -103,7 +103,7 @@ pub(super) fn resume(args: &ChangeArgs) -> anyhow::Result<ExitCode> {
         }
         Ok(())
     })?;
-    output::text(&format!("rollout {} goes on\n", args.name))?;
+    output::text(&format!("rollout {} continues\n", args.name))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -144,7 +144,10 @@ pub(super) fn clean(args: &CleanArgs) -> anyhow::Result<ExitCode> {
         clean_rollout(&cluster, kind, &args.name).await.map_err(|error: RolloutError| advise(error))
     })?;
     if cleaned.is_nothing() {
-        anyhow::bail!("cannot clean rollout {}: it has left nothing in the cluster", args.name);
+        anyhow::bail!(
+            "cannot clean rollout {}: no annotation or policy of this rollout is left in the cluster",
+            args.name
+        );
     }
     output::text(&format!("rollout {}: {} cleaned\n", args.name, counted(cleaned.objects, "object")))?;
     Ok(ExitCode::SUCCESS)

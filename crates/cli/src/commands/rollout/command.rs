@@ -110,37 +110,38 @@ pub(crate) fn run(args: &RolloutArgs) -> anyhow::Result<ExitCode> {
 }
 
 const EXAMPLES: &str = "\
-A StagedRollout says which objects go from which controller version to which, in which
-waves, and how many at once; the definition of their kind says what a healthy
-one looks like. Whatever is known stands on the objects and in the StagedRollout: run
-can be killed at any time, and the same command goes on. See docs/rollouts.md.
+A StagedRollout moves objects from one controller version to another: it lists the
+waves, and how many objects move at once. The definition of the kind describes a
+healthy object. All state is in the cluster, in the StagedRollout and on the
+objects: you can stop `run` at any time, and the next run continues. See
+docs/rollouts.md.
 
 Examples:
   Once, in each cluster:
     pointsman rollout crd | kubectl apply --server-side -f -
 
-  What a rollout would do, as every webhook judges it:
+  Show the steps of a rollout, with the decision of every webhook:
     pointsman rollout plan -f rollout.yaml --server
 
-  Begin, and look on:
+  Start a rollout, and follow it:
     pointsman rollout start -f rollout.yaml
     pointsman rollout run eck-2-17
 
-  What it freezes meanwhile, for whoever applies the StagedRollout without start:
+  Apply the policies that freeze fields, if you apply the StagedRollout yourself:
     pointsman rollout policies -f rollout.yaml | kubectl apply -f -
 
-  All rollouts of a cluster, also those that come, as a Deployment of one replica:
+  Run all rollouts of a cluster, in a Deployment of one replica:
     pointsman rollout run --namespace pointsman
 
-  Meanwhile:
+  During a rollout:
     pointsman rollout approve eck-2-17 canary
     pointsman rollout objects eck-2-17
     pointsman rollout prioritize eck-2-17 search/orders
 
-  Which versions run, and where the fleet may go from there:
+  List the running versions, and the allowed target versions:
     pointsman rollout versions elasticsearch
 
 Exit codes:
-  0  it was done; of run and plan: nothing needs a person
-  1  something needs a person, or the cluster could not be asked
+  0  done; for run and plan: no action is needed
+  1  an action is needed, or the API server did not respond
   2  the flags are wrong";

@@ -2,26 +2,26 @@
 
 pub(super) const ABORT: &str = "\
 Examples:
-  Stay where it is, for good; what was moved stays moved:
+  Stop the rollout for ever; moved objects stay on the new version:
     pointsman rollout abort eck-2-17";
 
 pub(super) const APPROVE: &str = "\
 Examples:
-  Behind the canary, let the others go:
+  Approve the canary, so that the next wave starts:
     pointsman rollout approve eck-2-17 canary
 
-  Where a wave asks for two approvals, say which one is meant:
+  If a wave needs two approvals, give the one before the wave:
     pointsman rollout approve eck-2-17 rest --before";
 
 pub(super) const UNDO: &str = "\
 Examples:
-  Take back what was moved, the last one first:
+  Move the objects back, the last one first:
     pointsman rollout undo eck-2-17
     pointsman rollout run eck-2-17";
 
 pub(super) const CLEAN: &str = "\
 Examples:
-  Once a rollout is over, and nobody wants to know any more what it did:
+  Remove the rollout's annotations, after you have read its results:
     pointsman rollout clean eck-2-17";
 
 pub(super) const CRD: &str = "\
@@ -31,12 +31,12 @@ Examples:
 
 pub(super) const LEASE: &str = "\
 Examples:
-  What to start the controller of a version with:
+  Print the lease flags for the controller of a version:
     pointsman rollout lease elasticsearch 2.17.0";
 
 pub(super) const LIST: &str = "\
 Examples:
-  Where each rollout is, and what it waits for:
+  Show the progress of each rollout, and what it waits for:
     pointsman rollout list -o wide
 
   For an alert:
@@ -49,34 +49,34 @@ Examples:
 
 pub(super) const OBJECTS: &str = "\
 Examples:
-  Which object is how far, and why it does not go:
+  Show the state of each object, and the reason for each wait:
     pointsman rollout objects eck-2-17
 
-  Their names alone:
+  Only their names:
     pointsman rollout objects eck-2-17 -o name";
 
 pub(super) const PAUSE: &str = "\
 Examples:
-  Something looks odd: move nothing more until it is understood.
+  Stop the rollout while you investigate, then continue:
     pointsman rollout pause eck-2-17
     pointsman rollout resume eck-2-17";
 
 pub(super) const PLAN: &str = "\
 Examples:
-  What would happen to each object, as the API server judges it:
+  Show the steps of each object, with the decision of the API server:
     pointsman rollout plan -f rollout.yaml --server
 
-  A page to attach to the change:
+  Write a page for the change request:
     pointsman rollout plan -f rollout.yaml -o html > plan.html";
 
 pub(super) const POLICIES: &str = "\
 Examples:
-  Before somebody else, such as a GitOps tool, applies the StagedRollout:
+  Before another runner, such as a GitOps tool, applies the StagedRollout:
     pointsman rollout policies -f rollout.yaml | kubectl apply -f -";
 
 pub(super) const RESUME: &str = "\
 Examples:
-  After what failed was mended:
+  Continue after you have fixed the failure:
     pointsman rollout resume eck-2-17";
 
 pub(super) const RIGHTS: &str = "\
@@ -86,35 +86,35 @@ Examples:
 
 pub(super) const RUN: &str = "\
 Examples:
-  One rollout, until it is over:
+  Run one rollout to its end:
     pointsman rollout run eck-2-17
 
-  As far as it goes now, for a pipeline that comes again:
+  Run one rollout until the next wait, for a pipeline with repeated runs:
     pointsman rollout run eck-2-17 --once
 
-  All rollouts of a cluster, as a Deployment of one replica:
+  Run all rollouts of a cluster, in a Deployment of one replica:
     pointsman rollout run --namespace pointsman
 
 Exit codes:
-  0    complete, or undone or aborted by a person; with --once, also waiting
-  1    failed, refused, undone by itself, or objects without annotation remain;
-       with --once, also paused. Without --once, run waits for a resume. With
-       several rollouts: one of these applies to at least one of them
+  0    complete, or undone or aborted by a user; with --once, also waiting
+  1    failed, refused, rolled back automatically, or objects without annotation
+       remain; with --once, also paused (without --once, run waits for a
+       resume). With several rollouts: any rollout has such a result
   2    wrong flags
   130  stopped by Ctrl-C or SIGTERM";
 
 pub(super) const STATUS: &str = "\
 Examples:
-  What it waits for, and what to do next:
+  Show what the rollout waits for, and the next step:
     pointsman rollout status eck-2-17";
 
 pub(super) const START: &str = "\
 Examples:
-  First what the API server says of it, then in earnest:
+  Validate the rollout on the API server, then start it:
     pointsman rollout start -f rollout.yaml --dry-run=server
     pointsman rollout start -f rollout.yaml";
 
 pub(super) const VERSIONS: &str = "\
 Examples:
-  Which versions run, and where the fleet may go from there:
+  List the running versions, and the allowed target versions:
     pointsman rollout versions elasticsearch";

@@ -32,7 +32,7 @@ pub(super) fn lease(args: &LeaseArgs) -> anyhow::Result<ExitCode> {
     let all = args.kinds.load()?;
     let kind = &find(&all, &args.kind)?.kind;
     let Some((namespace, name)) = kind.controller_lease(args.controller.as_str()) else {
-        anyhow::bail!("the definition of {} names no Lease: give it `lease` under `admission`", kind.name());
+        anyhow::bail!("the definition of {} names no Lease: add `lease` under `admission`", kind.name());
     };
     match args.output {
         None => output::text(&format!("{name}\n"))?,

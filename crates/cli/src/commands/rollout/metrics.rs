@@ -12,12 +12,12 @@ pub(super) fn exposition(documents: &[Value], now: u64) -> String {
     let mut add = |name: &str, help: &str, samples| gauge(&mut text, name, help, samples);
     add(
         "rollouts_timestamp_seconds",
-        "When rollouts were looked at, in seconds since the epoch.",
+        "Time of the last read of all rollouts, in seconds since the epoch.",
         vec![(Vec::new(), now)],
     );
     add(
         "rollout_phase",
-        "The phase that a rollout is in, and why; always 1.",
+        "Phase and reason of a rollout; always 1.",
         each(&rollouts, |rollout| {
             let reason = rollout.status.reason.as_deref().unwrap_or_default();
             vec![(vec![("phase", rollout.phase.as_str()), ("reason", reason)], 1)]
@@ -25,14 +25,14 @@ pub(super) fn exposition(documents: &[Value], now: u64) -> String {
     );
     add(
         "rollout_objects",
-        "Objects of a rollout, by how they stand.",
+        "Objects of a rollout, by state.",
         each(&rollouts, |rollout| {
             states(&rollout.status.counts).map(|(state, count)| (vec![("state", state)], count)).to_vec()
         }),
     );
     add(
         "rollout_wave_objects",
-        "Objects of a wave, and those of them that are through.",
+        "Objects of a wave, and completed objects of the wave.",
         each(&rollouts, |rollout| {
             let waves = rollout.status.waves.iter().flat_map(|wave| {
                 [("total", wave.total), ("done", wave.done)]

@@ -76,7 +76,7 @@ pub(super) fn plan(args: &PlanRolloutArgs) -> anyhow::Result<ExitCode> {
         .filter(|one| !matches!(one.object_state, ObjectState::Old | ObjectState::New | ObjectState::Deleted))
         .count();
     let words = || {
-        let never: String = never.iter().map(|why| format!("it would not begin: {why}\n")).collect();
+        let never: String = never.iter().map(|why| format!("the rollout would not start: {why}\n")).collect();
         summary(rollout, &survey, &forecasts, moves, &refusals, shut.as_deref()) + &never
     };
     let objects = ObjectList::new(rollout, &status, &forecasts);
@@ -128,10 +128,10 @@ fn summary(
     let stops = rollout.points_of_no_return();
     match rollout.no_way_back() {
         None if !stops.is_empty() => {
-            text.push_str(&format!("going back is on the path, and stops at step {}\n", stops.join(", ")));
+            text.push_str(&format!("the path permits an undo down to step {}\n", stops.join(", ")));
         }
-        None => text.push_str("going back is on the path\n"),
-        Some(why) if rollout.way_back().is_ok() => text.push_str(&format!("no way back, which is accepted: {why}\n")),
+        None => text.push_str("the path permits an undo\n"),
+        Some(why) if rollout.way_back().is_ok() => text.push_str(&format!("no way back, an accepted risk: {why}\n")),
         Some(_) => {}
     }
     let steps = step_descriptions(rollout);
@@ -143,19 +143,19 @@ fn summary(
     text.extend(gate_descriptions(rollout).iter().map(|gate| format!("{}\n", gate.words())));
     let accepted = rollout.irreversible().into_iter().filter(|(name, _)| rollout.accepts(name));
     text.extend(accepted.map(|(name, why)| format!("step {name} cannot be undone, which is accepted: {why}\n")));
-    text.extend(refusals.iter().map(|why| format!("it would not begin: {why}\n")));
+    text.extend(refusals.iter().map(|why| format!("the rollout would not start: {why}\n")));
     if let Some(shut) = shut {
-        text.push_str(&format!("nothing would be moved: {shut}\n"));
+        text.push_str(&format!("no object would move: {shut}\n"));
     }
     if let Some(closed) = survey.facts.closed(rollout) {
-        text.push_str(&format!("nothing would be moved now: {closed}\n"));
+        text.push_str(&format!("no object would move now: {closed}\n"));
     }
     if let Some(why) = rollout.undetectable_controllers().filter(|_| !rollout.has_workflows()) {
         text.push_str(&format!("cannot detect two controllers on one object: {why}\n"));
     }
     text.push_str(&freezing(rollout, survey));
     if rollout.holds() {
-        text.push_str("each object is held until its turn: nobody else changes its label before that\n");
+        text.push_str("each object is held until its turn: other clients cannot change its label earlier\n");
     }
     text.push_str(&calls(rollout, survey, moves));
     text
@@ -169,8 +169,8 @@ fn calls(rollout: &Rollout, survey: &FleetSnapshot, moves: usize) -> String {
         (false, false) => moves.to_string(),
     };
     match survey.dry_runs {
-        0 => format!("calls to come: {patches} patches; --server asks every webhook by a dry run\n"),
-        asked => format!("calls to come: {patches} patches; {asked} were sent as dry runs, and nothing was stored\n"),
+        0 => format!("planned calls: {patches} patches; --server sends each as a dry run to all webhooks\n"),
+        asked => format!("planned calls: {patches} patches; {asked} were sent as dry runs, none was stored\n"),
     }
 }
 
@@ -200,11 +200,9 @@ fn freezing(rollout: &Rollout, survey: &FleetSnapshot) -> String {
         return String::new();
     }
     let held = match (&survey.unfrozen, survey.mode) {
-        (Some(why), _) => format!("; not yet: {why}, and pointsman rollout start applies it"),
-        (None, SnapshotOptions::DryRun) => "; the policy that refuses it is there".to_owned(),
-        (None, SnapshotOptions::ObserveOnly) => {
-            "; --server says whether the policy that refuses it is there".to_owned()
-        }
+        (Some(why), _) => format!("; not yet: {why}; pointsman rollout start applies the policy"),
+        (None, SnapshotOptions::DryRun) => "; the policy that refuses these writes exists".to_owned(),
+        (None, SnapshotOptions::ObserveOnly) => "; --server checks the policy that refuses these writes".to_owned(),
     };
     format!("frozen meanwhile: {}{held}\n", frozen.join(", "))
 }

@@ -45,7 +45,7 @@ pub(super) fn policies(args: &PoliciesArgs) -> anyhow::Result<ExitCode> {
     let documents: Vec<_> = frozen.chain(replacement_policies(&rollout, kind, runner)).collect();
     if documents.is_empty() {
         anyhow::bail!(
-            "rollout {} freezes nothing: give it `freeze`, such as [{{resources: [deployments.apps]}}]",
+            "rollout {} freezes no resource: add `freeze`, such as [{{resources: [deployments.apps]}}]",
             rollout.name()
         );
     }

@@ -42,12 +42,12 @@ pub(super) fn prioritize(args: &PrioritizeArgs) -> anyhow::Result<ExitCode> {
         let forecasts = forecast(&rollout, &status, &survey.fleet, survey.facts.clone(), RolloutClock::start().now());
         match next_move(&rollout, &status, &forecasts, &args.object).map_err(anyhow::Error::msg)? {
             PriorityDecision::Needless(why) => {
-                anyhow::bail!("cannot tell rollout {} to move that next: {why}", args.name)
+                anyhow::bail!("cannot prioritize in rollout {}: {why}", args.name)
             }
             PriorityDecision::Prioritized { next, when }
                 if Some(&json!(next)) == document.pointer("/spec/prioritizedObjects") =>
             {
-                anyhow::bail!("cannot tell rollout {} to move that next: it was told already: {when}", args.name)
+                anyhow::bail!("cannot prioritize in rollout {}: already prioritized: {when}", args.name)
             }
             PriorityDecision::Prioritized { next, when } => {
                 set_next(&cluster, &document, &next).await.map_err(advise)?;

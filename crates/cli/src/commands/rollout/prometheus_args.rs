@@ -26,7 +26,7 @@ impl PrometheusArgs {
         let Some(text) = self.prometheus.as_deref().filter(|text| !text.is_empty()) else { return Ok(None) };
         let address: HttpAddress = text.parse().map_err(|error| wrong(&format!("{error}")))?;
         if address.has_query() {
-            return Err(wrong("the address ends with a path: what is behind `?` is what checks ask").into());
+            return Err(wrong("the address must end with a path: checks add the query after `?`").into());
         }
         Ok(Some(address))
     }

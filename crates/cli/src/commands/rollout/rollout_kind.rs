@@ -25,7 +25,7 @@ impl FileRollout {
         let rollout = read_rollout(&source.name, &source.text, kind)?;
         if let Some(zone) = unknown_zone(&rollout) {
             anyhow::bail!(
-                "{}: windows: no time zone {zone:?} is known: use a name of the IANA database, such as Europe/Berlin",
+                "{}: windows: unknown time zone {zone:?}: use a name of the IANA database, such as Europe/Berlin",
                 source.name
             );
         }

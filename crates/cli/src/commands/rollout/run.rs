@@ -117,13 +117,15 @@ impl RolloutPrinter {
             }
             RolloutEvent::Moved(object) => talk(&format!("{of}moved {object}")),
             RolloutEvent::Wrote(what, about) => talk(&format!("{of}{what} for {about}")),
-            RolloutEvent::NotYet(why) => talk(&format!("{of}{why}; it is sent once more")),
+            RolloutEvent::NotYet(why) => talk(&format!("{of}{why}; the write is repeated")),
             RolloutEvent::Ran(job, about) => talk(&format!("{of}job {job} runs for {about}")),
             RolloutEvent::Replaced(object) => warn(&format!(
-                "{of}{object} was replaced, or moved by somebody else, since it was looked at: it is looked at again"
+                "{of}{object} was replaced or moved by another client since the last read: reading again"
             )),
             RolloutEvent::Refused(object, why) => warn(&format!("{of}{object} cannot be moved: {why}")),
-            RolloutEvent::WaitsFor(by) => talk(&format!("{of}{by} runs it: waiting until it is gone")),
+            RolloutEvent::WaitsFor(by) => {
+                talk(&format!("{of}{by} runs this rollout: waiting for the end of that runner"))
+            }
             RolloutEvent::Pace(change) => talk(&format!("{of}{change}")),
             RolloutEvent::Trying(error) => warn(&format!("{of}{error}; trying again")),
             RolloutEvent::Noted(why) | RolloutEvent::NotAllowed(why) => warn(&format!("{of}{why}")),

@@ -59,14 +59,14 @@ pub(super) fn start(args: &StartArgs) -> anyhow::Result<ExitCode> {
             };
         }
         refusals.iter().for_each(|why| complain(why));
-        anyhow::bail!("rollout {} is not started: nothing was written", file.rollout.name())
+        anyhow::bail!("rollout {} is not started; the cluster is unchanged", file.rollout.name())
     })?;
     match dry_run {
         None => output::text(&rollouts(&[started]))?,
         Some(mode) => {
             let (name, mode) = (file.rollout.name(), DryRun::name(mode));
             let policy =
-                documents.map(|one| format!("policy {} and its binding would be applied ({mode} dry run)\n", one.name));
+                documents.map(|one| format!("would apply policy {} and its binding ({mode} dry run)\n", one.name));
             output::text(&format!("{}rollout {name} would be applied ({mode} dry run)\n", policy.unwrap_or_default()))?;
         }
     }

@@ -69,7 +69,7 @@ pub(super) fn screen(document: &Value, flags: &str) -> String {
     ];
     lines.extend(status.state.iter().map(|state| format!("  state     {state}")));
     if status.direction != Direction::Forward {
-        lines.push(format!("  goes      {:?}", status.direction));
+        lines.push(format!("  direction {:?}", status.direction));
     }
     for wave in &status.waves {
         let now = match status.wave.as_ref() == Some(&wave.name) && !status.is_over() {
@@ -133,23 +133,26 @@ pub(super) fn next(document: &Value, status: &RolloutStatus, flags: &str) -> Opt
             let side = if status.before { " --before" } else { which(document, &wave) };
             Some(format!("pointsman rollout approve {name} {wave}{side}{flags}"))
         }
-        RolloutPhase::Waiting if status.waits_for_job() => {
-            Some("wait for that Job, or delete it as the message says: it goes on by itself".to_owned())
-        }
-        RolloutPhase::Refused => Some(format!("mend that, then pointsman rollout run {name}{flags}")),
+        RolloutPhase::Waiting if status.waits_for_job() => Some(
+            "wait for the Job, or delete the Job as the message describes: the rollout continues automatically"
+                .to_owned(),
+        ),
+        RolloutPhase::Refused => Some(format!("fix the problem, then pointsman rollout run {name}{flags}")),
         RolloutPhase::Paused if status.is_unreadable() => {
-            Some(format!("kubectl edit stagedrollouts {name}: it goes on by itself"))
+            Some(format!("kubectl edit stagedrollouts {name}: the rollout continues automatically"))
         }
         // The rollout reverts by itself, and `resume` continues that.
         RolloutPhase::Paused if status.undo_all => {
-            Some(format!("mend it, then pointsman rollout undo {name} and pointsman rollout resume {name}"))
+            Some(format!("fix the problem, then pointsman rollout undo {name} and pointsman rollout resume {name}"))
         }
-        RolloutPhase::Paused if status.is_undo() => Some(format!("mend it, then pointsman rollout resume {name}")),
+        RolloutPhase::Paused if status.is_undo() => {
+            Some(format!("fix the problem, then pointsman rollout resume {name}"))
+        }
         RolloutPhase::Paused => {
-            Some(format!("mend it, then pointsman rollout resume {name}; or pointsman rollout undo {name}"))
+            Some(format!("fix the problem, then pointsman rollout resume {name}; or pointsman rollout undo {name}"))
         }
         RolloutPhase::Failed => {
-            Some(format!("mend those, then pointsman rollout resume {name}; or pointsman rollout abort {name}"))
+            Some(format!("fix the problems, then pointsman rollout resume {name}; or pointsman rollout abort {name}"))
         }
         _ => None,
     }

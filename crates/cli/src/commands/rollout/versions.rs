@@ -110,7 +110,7 @@ fn only(version: &str, object_states: Vec<VersionStatus>, kind: &Kind) -> anyhow
     let names: Vec<String> = object_states.iter().map(|one| one.version.clone()).collect();
     object_states.into_iter().find(|one| one.is_called(version)).ok_or_else(|| {
         let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-        anyhow::anyhow!("nothing is known of version {version:?} of {}; known: {known}", kind.name())
+        anyhow::anyhow!("version {version:?} of {} is unknown; known versions: {known}", kind.name())
     })
 }
 
@@ -176,7 +176,7 @@ fn warn_of_unread(running: &RunningVersions<'_>) {
         more => format!(", and {more} more"),
     };
     warn(&format!(
-        "nobody knows which version runs of {} of {}, so that none is active: {}: {}{more}",
+        "the running version of {} of {} is unknown, so no version is active: {}: {}{more}",
         running.unread(),
         counted(running.objects(), "object"),
         first.object,

@@ -54,7 +54,7 @@ pub(super) fn sentence(rotated: &Rotated, dry_run: Option<DryRun>) -> String {
     let Rotated { steps, documents, endpoints, crd_changes } = rotated;
     let all = counted(documents.len(), "document");
     if dry_run.is_some() {
-        return format!("the authority in {all} can be replaced; no changes were made\n");
+        return format!("the authority in {all} can be replaced; the cluster is unchanged\n");
     }
     let shown = format!("{} it", if endpoints.len() == 1 { "shows" } else { "show" });
     let shown = format!("{} {shown}", counted(endpoints.len(), "endpoint"));
@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn dry_run_prints_plan() {
         let webhooks = Trusting { document: "ValidatingWebhookConfiguration w".to_owned(), is_crd: false };
-        let text = "would trust the new authority beside the old one in ValidatingWebhookConfiguration w";
+        let text = "would trust the new authority in addition to the old one in ValidatingWebhookConfiguration w";
         assert_eq!(accepted(&RotateStep::Publish(webhooks)), text);
     }
 
@@ -110,6 +110,6 @@ mod tests {
         let again =
             Rotated { steps: vec![RotateStep::Prove(Duration::ZERO)], endpoints: vec!["h:1".to_owned()], ..rotated };
         assert!(sentence(&again, None).contains("1 endpoint shows it; no changes were needed"));
-        assert!(sentence(&again, Some(DryRun::Client)).ends_with("no changes were made\n"));
+        assert!(sentence(&again, Some(DryRun::Client)).ends_with("the cluster is unchanged\n"));
     }
 }

@@ -145,31 +145,31 @@ impl ServeArgs {
 /// An address to listen on.
 fn address(text: &str) -> Result<SocketAddr, String> {
     let expected =
-        "takes an IP address and a port, and no name, such as 127.0.0.1:8443, or [::]:8443 for every address";
+        "takes an IP address and a port instead of a name, such as 127.0.0.1:8443, or [::]:8443 for every address";
     text.parse().map_err(|_| expected.to_owned())
 }
 
 const EXAMPLES: &str = "\
 Examples:
-  Try it on this machine; prints a curl to go on with:
+  Try the server on this machine, with a printed curl command:
     pointsman serve --dev
 
   In a Pod, with a certificate mounted from a Secret:
     pointsman serve --tls-cert-file /tls/tls.crt \\
       --tls-private-key-file /tls/tls.key
 
-  Your own kinds, admission for API servers with a client certificate only:
+  Serve your own kinds; admission requires a client certificate:
     pointsman serve --kinds /kinds --client-ca-file /client-ca/ca.crt \\
       --tls-cert-file /tls/tls.crt --tls-private-key-file /tls/tls.key
 
-Definitions of --kinds are read again when their files change. What cannot be
-served, or lacks a version that is served, changes nothing and is said in the
-log. Replace a file as a whole, by `mv`: one that was cut off may be a good one.
+The server reads the definitions of --kinds again when their files change. It
+logs and ignores an invalid definition, and one that lacks a served version.
+Replace a file as a whole, by `mv`: a file that is half written can be valid.
 
 Signals:
-  The first SIGTERM or SIGINT drains, the second aborts. SIGHUP is ignored.
+  The first SIGTERM or SIGINT drains, the second one aborts. SIGHUP is ignored.
 
 Exit codes:
-  0  it was told to stop, and has answered all requests
-  1  it failed to serve, or requests were cut off
+  0  stopped by a signal, after all responses
+  1  the server failed, or requests were aborted
   2  the flags are wrong";

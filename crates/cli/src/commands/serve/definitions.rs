@@ -177,7 +177,8 @@ fn keeps_all(serving: &Webhook, new: &Webhook) -> anyhow::Result<()> {
         if let Some(removed) = kind.versions().find(|version| !has(version)) {
             let (kind, group) = (kind.kind(), kind.group());
             anyhow::bail!(
-                "{kind}.{group} has no {removed} any more, which is served: bring it back, or restart to let it go"
+                "{kind}.{group} has lost {removed}, which this server serves: restore the version, or restart \
+                     the server"
             );
         }
     }
@@ -186,8 +187,8 @@ fn keeps_all(serving: &Webhook, new: &Webhook) -> anyhow::Result<()> {
         let resource = mutated.resource();
         if !new.mutated().iter().any(|other| (other.group(), other.kind()) == (mutated.group(), mutated.kind())) {
             anyhow::bail!(
-                "{resource} has no mutations any more, which are served: bring them back, or delete their webhooks and \
-                 restart to let them go"
+                "{resource} has lost its mutations, which this server serves: restore the mutations, or delete \
+                     their webhooks and restart the server"
             );
         }
     }
@@ -255,7 +256,7 @@ mod tests {
         let error = definitions.reload().unwrap_err().to_string();
         assert_eq!(
             error,
-            "Widget.example.com has no v1 any more, which is served: bring it back, or restart to let it go"
+            "Widget.example.com has lost v1, which this server serves: restore the version, or restart the server"
         );
         assert_eq!(definitions.served().names(), "Widget.example.com v1 v2");
         written(dir.path());
@@ -274,7 +275,7 @@ mod tests {
         let mut definitions = served(dir.path());
         fs::remove_file(&file).unwrap();
         let error = definitions.reload().unwrap_err().to_string();
-        assert!(error.starts_with("deployments.apps has no mutations any more, which are served"), "{error}");
+        assert!(error.starts_with("deployments.apps has lost its mutations, which this server serves"), "{error}");
         assert!(!definitions.served().facts().is_empty());
         fs::write(&file, mutations.replace("noFlag: --a", "noFlag: --b")).unwrap();
         assert!(definitions.reload().unwrap());

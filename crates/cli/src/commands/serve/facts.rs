@@ -76,7 +76,7 @@ impl FactFollower {
                         Err(error) => {
                             self.note(&facts, |standing| standing.failures += 1);
                             if throttle.is_new(&error.to_string(), Instant::now()) {
-                                let what = "facts cannot be followed, mutations that hang on them are not decided";
+                                let what = "facts cannot be followed; the server cannot decide their mutations";
                                 tracing::warn!(%error, "{what}");
                             }
                             pause = next_pause(pause, Duration::ZERO, None);
@@ -144,16 +144,16 @@ impl FactFollower {
                     return;
                 }
                 if error.code() == Some(404) {
-                    let what = "the resource that says facts is not there: they are not true until it is";
+                    let what = "the resource of a fact is not installed: until then, the fact is false";
                     return tracing::warn!(%error, ?pause, "{what}");
                 }
-                tracing::warn!(%error, ?pause, "facts cannot be read or watched, what is known of them goes on");
+                tracing::warn!(%error, ?pause, "facts cannot be read or watched; the server keeps the last known facts");
             }
             FactEvent::Misplaced { fact } => {
                 self.note(group, |standing| standing.failures += 1);
                 if throttle.is_new(&fact.to_string(), Instant::now()) {
-                    let what = "a fact can never be true: its objects are in namespaces and it names none, or it names \
-                                one and they are in none";
+                    let what = "a fact can never be true: its resource is namespaced and the fact names no namespace, or \
+                         its resource is cluster-scoped and the fact names a namespace";
                     tracing::warn!(%fact, "{what}");
                 }
             }

@@ -56,6 +56,6 @@ const LEAST: u64 = 16 << 20;
 
 /// At least one connection.
 fn some_connections(text: &str) -> Result<usize, String> {
-    let count = text.parse().map_err(|_| "takes a whole number".to_owned())?;
-    (count > 0).then_some(count).ok_or_else(|| "nobody could connect".to_owned())
+    let count = text.parse().map_err(|_| "takes an integer".to_owned())?;
+    (count > 0).then_some(count).ok_or_else(|| "no client could connect".to_owned())
 }

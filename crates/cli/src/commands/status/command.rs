@@ -153,41 +153,40 @@ const CLEAR: &str = "\u{1b}[H\u{1b}[2J";
 /// Each round lists every object of a kind at each of its versions.
 fn pause(text: &str) -> Result<Duration, String> {
     let pause = parse_duration(text).map_err(|bad| bad.to_string())?;
-    (pause >= Duration::from_secs(1)).then_some(pause).ok_or_else(|| "look once a second at most".to_owned())
+    (pause >= Duration::from_secs(1)).then_some(pause).ok_or_else(|| "the interval is at least one second".to_owned())
 }
 
 /// Short enough to be imperceptible.
 const OFTEN: Duration = Duration::from_millis(100);
 
 const EXAMPLES: &str = "\
-Nothing is written. Every served version is listed, the metadata of every
-object is looked at, and every endpoint of the Service is asked for its
-certificate, trusting only what the API server is told to trust. In which
-version an object is stored cannot be seen: status.storedVersions of the CRD
-says in which ones objects may be. The last errors are those that each Pod
-remembers since it began: the API server asks for them at /errors of the admin
-port, for whoever may get pods/proxy there. Without that right, or where a
-NetworkPolicy is in the way, they are said not to be known.
+The command reads, and changes nothing. It lists every served version, reads the
+metadata of every object, and checks the certificate of every endpoint with the
+caBundle of the CRD. The API server hides the stored version of an object:
+status.storedVersions of the CRD lists the possible ones. The last errors come
+from the memory of each Pod, through /errors of its admin port: you need the
+right to get pods/proxy. Without the right, or behind a NetworkPolicy, they are
+shown as unknown.
 
 Examples:
-  All kinds that are converted in this cluster:
+  Show all kinds that pointsman converts in this cluster:
     pointsman status
 
-  One, for a program:
+  Show one kind as JSON:
     pointsman status materialize -o json
 
-  As metrics, for a file that node-exporter reads: whole, or as it was before
+  Write metrics for node-exporter, and replace the file only when complete:
     pointsman status -o prometheus > new; [ -s new ] && mv new pointsman.prom
 
-  With the last errors of a Pod, after kubectl port-forward POD 8080:
+  Show the last errors of a Pod, after kubectl port-forward POD 8080:
     pointsman status materialize --admin localhost:8080
 
-  While something is under way:
+  Follow a change:
     pointsman status materialize --watch
 
 Exit codes:
-  0    nothing needs a person
-  1    something does: each finding names what mends it; or a CRD that converts
-       through pointsman is of an unknown kind; or nothing could be checked
+  0    no action is needed
+  1    an action is needed, named in the output; or pointsman converts a CRD
+       of an unknown kind; or no check could run
   2    wrong flags
   130  a watch was ended by Ctrl-C, or SIGTERM";

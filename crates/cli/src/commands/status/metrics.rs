@@ -11,10 +11,10 @@ use crate::commands::gauge::{MetricSample, gauge};
 pub(super) fn exposition(seen: &[KindStatus], now: u64) -> String {
     let mut text = String::new();
     let mut add = |name: &str, help: &str, samples| gauge(&mut text, name, help, samples);
-    add("status_timestamp_seconds", "When it was looked, in seconds since the epoch.", vec![(Vec::new(), now)]);
+    add("status_timestamp_seconds", "Time of the last check, in seconds since the epoch.", vec![(Vec::new(), now)]);
     add(
         "crd_drift",
-        "Differences between the CRD and the one that the definition was checked against.",
+        "Differences between the CRD in the cluster and the CRD of the definition.",
         each(seen, |one| vec![(Vec::new(), count(one.drift.len()))]),
     );
     add(
@@ -24,7 +24,7 @@ pub(super) fn exposition(seen: &[KindStatus], now: u64) -> String {
     );
     add(
         "objects",
-        "Objects, by the controller version that manages them.",
+        "Objects of each controller version.",
         each(seen, |one| {
             let by_controller = one.objects.by_controller.iter();
             by_controller.map(|(version, count)| (vec![("controller_version", version.as_str())], *count)).collect()
@@ -32,14 +32,14 @@ pub(super) fn exposition(seen: &[KindStatus], now: u64) -> String {
     );
     add(
         "objects_kept",
-        "Objects with an annotation that keeps what only a version can say.",
+        "Objects with an annotation of values that exist in only one version.",
         each(seen, |one| {
             one.objects.kept.iter().map(|(version, count)| (vec![("version", version.as_str())], *count)).collect()
         }),
     );
     add(
         "crd_stored_version",
-        "Versions that objects may be stored in; 1 for the one that is stored from now on.",
+        "Possible versions of stored objects; 1 for the storage version.",
         each(seen, |one| {
             let stored = one.stored.iter();
             stored.map(|version| (vec![("version", version.as_str())], u64::from(*version == one.storage))).collect()
@@ -47,14 +47,14 @@ pub(super) fn exposition(seen: &[KindStatus], now: u64) -> String {
     );
     add(
         "crd_authority_expiry_timestamp_seconds",
-        "When the last authority ends that the CRD trusts.",
+        "Expiry time of the last authority in the caBundle of the CRD.",
         each(seen, |one| {
             one.authorities.iter().map(|end| end.seconds).max().map(|end| (Vec::new(), end)).into_iter().collect()
         }),
     );
     add(
         "endpoint_expiry_timestamp_seconds",
-        "When the certificate ends that an endpoint shows.",
+        "Expiry time of the certificate of an endpoint.",
         each(seen, |one| {
             let ends =
                 one.endpoints.iter().filter_map(|one| Some((one.endpoint.as_str(), one.certificate.as_ref().ok()?)));

@@ -11,13 +11,13 @@ use crate::commands::json_tree::JsonTree;
 /// The text for people. `now` is in seconds since 1970.
 pub(super) fn screen(seen: &KindStatus, now: u64) -> String {
     let mut lines: Vec<(&str, String)> = Vec::new();
-    let no_converter = || "nobody converts".to_owned();
+    let no_converter = || "no conversion webhook".to_owned();
     lines.push(("converted by", seen.converted_by.clone().unwrap_or_else(no_converter)));
     lines.push(("served", seen.served.join(", ")));
     lines.push(("stored", format!("{}; objects may be stored as {}", seen.storage, seen.stored.join(", "))));
     let objects = &seen.objects;
     let written =
-        objects.written_since.map(|count| format!("; {count} of them written since {} is stored", seen.storage));
+        objects.written_since.map(|count| format!("; {count} of these written since {} is stored", seen.storage));
     lines.push(("objects", format!("{}{}", objects.all, written.unwrap_or_default())));
     let named = |count: &BTreeMap<String, u64>| {
         let texts = count.iter().map(|(name, count)| {
@@ -69,10 +69,10 @@ fn departures(seen: &KindStatus) -> Vec<String> {
             format!("{version}: no, objects may be stored as {version}: pointsman migrate {crd}")
         } else if !named.is_empty() {
             format!(
-                "{version}: no, it is named in {named}: pointsman disable {crd}, or migrate {crd} --forget {version}"
+                "{version}: no, because of {named}: run pointsman disable {crd}, or migrate {crd} --forget {version}"
             )
         } else {
-            format!("{version}: yes, once no client uses it")
+            format!("{version}: yes, after all clients have stopped using the version")
         }
     });
     lines_by_version.collect()
@@ -89,7 +89,7 @@ fn last_errors(seen: &ReportedErrors) -> Vec<(&'static str, String)> {
     let mut lines: Vec<_> = seen.errors.iter().take(SHOWN).map(|one| ("last error", last_error(one))).collect();
     let more = seen.errors.len().saturating_sub(SHOWN);
     if more > 0 {
-        lines.push(("last errors", format!("and {more} more: -o json has them all")));
+        lines.push(("last errors", format!("and {more} more: see -o json")));
     }
     if seen.errors.is_empty() && !seen.reported_by.is_empty() {
         let all: Vec<&str> = seen.reported_by.keys().map(String::as_str).collect();
@@ -105,7 +105,13 @@ fn versions(seen: &ReportedErrors) -> Option<(&'static str, String)> {
     let all: Vec<String> =
         seen.reported_by.iter().map(|(endpoint, version)| format!("{version} at {endpoint}")).collect();
     other.then(|| {
-        ("pointsman", format!("{}; this is {THIS}: have one of them everywhere, docs/upgrade.md", all.join(", ")))
+        (
+            "pointsman",
+            format!(
+                "{}; this program is {THIS}: install the same version everywhere, see docs/upgrade.md",
+                all.join(", ")
+            ),
+        )
     })
 }
 
@@ -219,7 +225,7 @@ widgets.example.com
   converted by  Service n/s:443/convert
   served        v1, v2
   stored        v2; objects may be stored as v1, v2
-  objects       7; 3 of them written since v2 is stored
+  objects       7; 3 of these written since v2 is stored
   controllers   no label: 1, 2.16.0: 6
   kept for      v1: 2
   may go        v1: no, objects may be stored as v1: pointsman migrate widgets.example.com
@@ -230,7 +236,7 @@ widgets.example.com
   last error    day 9 (3 times since day 8), h:1, convert: no
   last error    day 9 (4 times since day 8), h:1, convert: no
   last error    day 9 (5 times since day 8), h:1, convert: no
-  last errors   and 2 more: -o json has them all
+  last errors   and 2 more: see -o json
   last errors   not known: h:2: away
   schemas       as in the definition
   ! bad
@@ -248,11 +254,11 @@ widgets.example.com
             stored: vec!["v2".to_owned()],
             ..KindStatus::default()
         };
-        assert_eq!(departures(&seen), ["v1: yes, once no client uses it"]);
+        assert_eq!(departures(&seen), ["v1: yes, after all clients have stopped using the version"]);
         seen.objects.named.managed = [("v1".to_owned(), 2), ("v2".to_owned(), 9)].into();
         seen.objects.named.owned = [("v1".to_owned(), 3)].into();
-        let expected = "v1: no, it is named in managedFields of 2, owner references of 3: pointsman disable ws.e.com, or migrate \
-                    ws.e.com --forget v1";
+        let expected = "v1: no, because of managedFields of 2, owner references of 3: run pointsman disable ws.e.com, or \
+                    migrate ws.e.com --forget v1";
         assert_eq!(departures(&seen), [expected]);
     }
 
@@ -262,7 +268,9 @@ widgets.example.com
         let errors = ReportedErrors { reported_by, ..ReportedErrors::default() };
         let text = screen(&KindStatus { errors, ..KindStatus::default() }, 0);
         assert!(text.contains("  last errors   none of h:1, h:2\n"), "{text}");
-        let words = format!("  pointsman     {THIS} at h:1, 0.0.9 at h:2; this is {THIS}: have one of them everywhere");
+        let words = format!(
+            "  pointsman     {THIS} at h:1, 0.0.9 at h:2; this program is {THIS}: install the same version everywhere"
+        );
         assert!(text.contains(&words), "{text}");
         assert!(!screen(&KindStatus::default(), 0).contains("last error"));
     }

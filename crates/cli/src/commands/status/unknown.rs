@@ -13,18 +13,18 @@ pub(crate) fn unchecked(unknown: Vec<UnknownCrd>, is_any_known: bool) -> Vec<Unk
 /// A line about a CRD, for people.
 pub(super) fn line(unknown: &UnknownCrd) -> String {
     format!(
-        "{} converts through {}, and no definition of its kind is known: add it with --kinds DIR",
+        "{} converts through {}, but its definition is unknown: add the definition with --kinds DIR",
         unknown.name, unknown.converted_by
     )
 }
 
 /// The line if the CRDs cannot be listed.
 pub(crate) fn unlisted(error: &CallError) -> String {
-    format!("cannot list CRDs: {error}: those without a definition are not reported")
+    format!("cannot list CRDs: {error}: CRDs without a definition are not reported")
 }
 
 /// The error if nothing was checked. `command` is the current command.
 pub(crate) fn nothing_checked(command: &str, kinds: &KindsArgs) -> anyhow::Error {
-    let error = anyhow::anyhow!("cannot check this cluster: no known kind is installed in it");
+    let error = anyhow::anyhow!("cannot check this cluster: no known kind is installed");
     hinted(error, format!("pointsman {command}{} --kinds DIR, with the definitions of its kinds", kinds.flags()))
 }

@@ -29,7 +29,7 @@ pub(super) struct ServerArgs {
 }
 
 fn url(text: &str) -> Result<Url, &'static str> {
-    text.parse().map_err(|_| "the API server takes https://, a host and a port only")
+    text.parse().map_err(|_| "the API server accepts https://, a host and a port only")
 }
 
 impl ServerArgs {
@@ -63,7 +63,7 @@ impl ServerArgs {
             return Err(Usage("needs --service or --url".to_owned()).into());
         };
         if all.max(printed.len()) > 1 && !address.is_per_version() {
-            let message = "each controller version has a server of its own: put {version} into --service or --url";
+            let message = "each controller version has its own server: put {version} into --service or --url";
             return Err(Usage(message.to_owned()).into());
         }
         fits(&address, printed)?;

@@ -80,8 +80,8 @@ pub(crate) fn run(args: &WebhooksArgs, remarks: AuthorityRemarks) -> anyhow::Res
     if let ([only], None, Some(_)) = (served.as_slice(), &args.default, args.printed.guard.mode()) {
         let only = only.as_str();
         warn(&format!(
-            "no --default: nobody gives new objects the version label, and the guard does not accept them without it. Say \
-             --default {only}, and start that server with --default-version"
+            "no --default: new objects get no version label, and the guard refuses objects without a label. Add \
+                 --default {only}, and start the server of this version with --default-version"
         ));
     }
     print(&documents(kind, &versions, args.printed.guard, &client), args.printed.output)
@@ -90,18 +90,18 @@ pub(crate) fn run(args: &WebhooksArgs, remarks: AuthorityRemarks) -> anyhow::Res
 /// All served versions, which must include the registered ones.
 fn served(args: &WebhooksArgs, registered: &[ControllerVersion]) -> Result<Vec<ControllerVersion>, Usage> {
     if let Some(default) = args.default.as_ref().filter(|default| !registered.contains(default)) {
-        return Err(Usage(format!("--default {}: register that version too", default.as_str())));
+        return Err(Usage(format!("--default {}: register this version too", default.as_str())));
     }
     if let (Some(version), [], true) = (&args.controller_version, &*args.served, args.printed.guard.mode().is_some()) {
         let version = version.as_str();
         return Err(Usage(format!(
-            "--served must name all controller versions that are served: the policy that guards the label is printed anew, \
-             and refuses all others. Say --served {version} if there is no other, or --guard none to leave it as it is"
+            "--served must name all served controller versions, because the guard policy refuses every other \
+                 label. Add --served {version} if this is the only version, or --guard none to keep the policy"
         )));
     }
     if let Some(own) = args.shadow.iter().find(|shadowed| registered.contains(shadowed)) {
         return Err(Usage(format!(
-            "--shadow {}: the server judges these objects, it does not only look on",
+            "--shadow {}: this server enforces its rules for these objects, so it cannot be an audit server",
             own.as_str()
         )));
     }
@@ -111,8 +111,8 @@ fn served(args: &WebhooksArgs, registered: &[ControllerVersion]) -> Result<Vec<C
     let Some(version) = known.find(|version| !served.contains(version)) else {
         return Ok(served);
     };
-    let (version, what) = (version.as_str(), if registered.contains(version) { "registered" } else { "looked at" });
-    Err(Usage(format!("--served leaves {version} out, which is {what} here: the guard would refuse it")))
+    let (version, what) = (version.as_str(), if registered.contains(version) { "registered" } else { "audited" });
+    Err(Usage(format!("--served does not include {version}, {what} in this command: the guard would refuse the label")))
 }
 
 const EXAMPLES: &str = "\
@@ -128,12 +128,12 @@ Examples:
       --default 2.16.0 --service 'pointsman-system/pointsman-{version}:443' \\
       --cert-manager pointsman-system/pointsman
 
-  A new version looks on while the old one decides:
+  The new version only reports, and the old one decides:
     pointsman webhooks --kind materialize --controller-version 2.17.0 \\
       --shadow 2.16.0 --guard none --ca-file certs/dev/ca.crt \\
       --service pointsman-system/pointsman-next:443
 
-  See first what the guard of the label would refuse:
+  Only warn where the guard of the label would refuse:
     pointsman webhooks --kind elasticsearch --controller-version 2.17.0 \\
       --served 2.17.0 --guard warn --service pointsman-system/pointsman \\
       --ca-file certs/dev/ca.crt

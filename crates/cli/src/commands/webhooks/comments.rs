@@ -42,21 +42,22 @@ fn document(document: &JsonTree, task: WebhookTask) -> String {
 const OF_WEBHOOKS: [(&str, &str); 7] = [
     (
         "failurePolicy: Fail",
-        "Nothing of this kind is written unjudged. Run two replicas, so that a restart does not mean a refusal.",
+        "While no replica answers, writes of this kind are refused. Run two replicas, so that a restart refuses no write.",
     ),
-    ("failurePolicy: Ignore", "A write goes on where it does not answer."),
+    ("failurePolicy: Ignore", "Writes are accepted while no server responds."),
     (
         "matchConditions:",
-        "An object that is going is let go, also while no server is up: its finalizers are removed by updates.",
+        "Terminating objects are excluded, so that their finalizers can be removed while no server is up.",
     ),
     (
         "matchPolicy: Equivalent",
-        "All served versions are named below, so nothing is converted for the call; a later one would be.",
+        "All served versions are listed, so the API server calls without a conversion; without the list, \
+             objects of a later version would be converted.",
     ),
-    ("objectSelector:", "Matched against the old object and the new one: a change of the label reaches both versions."),
+    ("objectSelector:", "Matched against the old and the new object: a change of the label reaches both versions."),
     (
         "reinvocationPolicy: IfNeeded",
-        "Another webhook may change the spec after us, and the hash must be of what is stored.",
+        "Another webhook may change the spec later, and the hash must match the stored object.",
     ),
     ("sideEffects: None", "Dry runs are answered as any other."),
 ];
@@ -64,36 +65,39 @@ const OF_WEBHOOKS: [(&str, &str); 7] = [
 const OF_MUTATIONS: [(&str, &str); 8] = [
     (
         "failurePolicy: Fail",
-        "What the mutation is about is not written while no server answers. Run two replicas, so that a rollout-out does not \
-         mean a refusal.",
+        "Writes of these objects fail while no server is up. Run two replicas, so that a restart refuses no write.",
     ),
-    ("failurePolicy: Ignore", "A write goes on as it was sent, where no server answers."),
+    ("failurePolicy: Ignore", "Writes are accepted unchanged while no server responds."),
     (
         "matchConditions:",
-        "An object that is going is let go, also while no server is up: its finalizers are removed by updates.",
+        "Terminating objects are excluded, so that their finalizers can be removed while no server is up.",
     ),
     ("matchPolicy: Equivalent", "A write in another version of the resource is converted for the call."),
-    ("namespaceSelector:", "The namespaces of the mutation; without any, all but that of the cluster and our own."),
-    ("objectSelector:", "Matched against the old object and the new one; the server looks at the new one."),
-    ("reinvocationPolicy: IfNeeded", "Another webhook may change after us what the mutation has made so."),
+    (
+        "namespaceSelector:",
+        "The namespaces of the mutation; by default all, except those of the cluster and of pointsman.",
+    ),
+    ("objectSelector:", "Matched against the old and the new object; the server evaluates the new one."),
+    ("reinvocationPolicy: IfNeeded", "Another webhook may change the field later, after the mutation."),
     ("sideEffects: None", "Dry runs are answered as any other."),
 ];
 
 const OF_MUTATION_POLICIES: [(&str, &str); 6] = [
-    ("failurePolicy: Fail", "The API server evaluates it by itself: a write is refused where it cannot."),
-    ("failurePolicy: Ignore", "A write goes on as it was sent, where the API server cannot evaluate it."),
-    ("matchConditions:", "An object that is going is let go: its finalizers are removed by updates."),
+    ("failurePolicy: Fail", "The API server evaluates the policy; a failed evaluation refuses the write."),
+    ("failurePolicy: Ignore", "Writes are accepted unchanged if the API server cannot evaluate the policy."),
+    ("matchConditions:", "Terminating objects are excluded: their finalizers are removed by updates."),
     (
         "matchPolicy: Equivalent",
-        "A write in another version of a custom resource is converted for it; of another resource it cannot be.",
+        "The API server converts a write in another version of a custom resource; other resources cannot be \
+             converted.",
     ),
-    ("namespaceSelector:", "The namespaces of the mutation; without any, all but that of the cluster."),
-    ("reinvocationPolicy: IfNeeded", "Another webhook or policy may change after it what the mutation has made so."),
+    ("namespaceSelector:", "The namespaces of the mutation; by default all, except those of the cluster."),
+    ("reinvocationPolicy: IfNeeded", "Another webhook or policy may change the field later, after the mutation."),
 ];
 
 const OF_POLICIES: [(&str, &str); 4] = [
-    ("failurePolicy: Fail", "The API server evaluates it by itself: it holds while no server of ours is up."),
-    ("matchConditions:", "An object that is going is let go: its finalizers are removed by updates."),
-    ("matchPolicy: Equivalent", "Whatever version a write comes in."),
-    ("matchPolicy: Exact", "Whoever writes in an older version need not know what is requested."),
+    ("failurePolicy: Fail", "The API server evaluates the policy, also while no pointsman server runs."),
+    ("matchConditions:", "Terminating objects are excluded: their finalizers are removed by updates."),
+    ("matchPolicy: Equivalent", "Writes in every version."),
+    ("matchPolicy: Exact", "A client of an older version may not have the request field."),
 ];

@@ -64,7 +64,7 @@ pub(crate) fn judge_files(
         format => output::data(&format.write_all(findings.iter().map(Diagnosis::render).collect()))?,
     }
     if fits && !is_registered && settings.controller.is_some() {
-        talk("nothing of ours is registered there for a kind that is known here");
+        talk("no webhook of pointsman is registered for a known kind");
     }
     // If a server version is given, it must be registered.
     let is_good = fits && (is_registered || settings.controller.is_none());
@@ -126,12 +126,12 @@ const EXAMPLE: &str = "kubectl get mutatingwebhookconfigurations,validatingwebho
 
 const EXAMPLES: &str = "\
 Examples:
-  What is registered in a cluster:
+  Check the webhook configurations of a cluster:
     for what in mutatingwebhookconfiguration validatingwebhookconfiguration \\
       validatingadmissionpolicy validatingadmissionpolicybinding; do
       kubectl get $what -o yaml; echo ---; done | pointsman webhooks doctor
 
-  Whether what is printed fits a server that is started so:
+  Check printed configurations against the flags of a server:
     pointsman webhooks --kind materialize --side-by-side 2.16.0,2.17.0 \\
       --service 'pointsman-system/pointsman-{version}:443' \\
       --cert-manager pointsman-system/pointsman |
@@ -139,6 +139,6 @@ Examples:
         --served-versions 2.16.0,2.17.0
 
 Exit codes:
-  0  everything fits
-  1  something does not, or a file could not be read
+  0  no problem was found
+  1  a problem was found, or a file could not be read
   2  the flags are wrong";

@@ -90,7 +90,10 @@ fn find<'k>(all: &'k [LoadedMutations], name: &str) -> Result<&'k LoadedMutation
     all.iter().find(|known| known.mutated.is_called(name)).ok_or_else(|| {
         let known: Vec<&str> = all.iter().map(|known| known.mutated.name()).collect();
         let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-        Usage(format!("no definition of mutations is called {name:?}; known are {known}. They come from --kinds DIR"))
+        Usage(format!(
+            "no definition of mutations has the name {name:?}; known definitions: {known}. Add others with --kinds \
+             DIR"
+        ))
     })
 }
 
@@ -102,8 +105,8 @@ Examples:
       --service pointsman-system/pointsman:443 \\
       --cert-manager pointsman-system/pointsman
 
-  Policies that go on while no server is up, for facts that a namespace says, or
-  an object whose name is the same for all; and webhooks for the others:
+  Policies, which work without a server, for facts in a namespace or in one
+  named object; and webhooks for the other facts:
     pointsman webhooks mutations --kind deployments --policy \\
       --kinds manifests/examples/gardener \\
       --service pointsman-system/pointsman:443 \\

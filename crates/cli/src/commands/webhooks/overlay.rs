@@ -45,13 +45,12 @@ pub(super) fn run(args: &OverlayArgs) -> anyhow::Result<ExitCode> {
     let all = args.kinds.load()?;
     let kinds = args.kind.iter().map(|name| Ok(&find(&all, name)?.kind)).collect::<anyhow::Result<Vec<&Kind>>>()?;
     if let Some(default) = args.default.as_ref().filter(|default| !args.side_by_side.contains(default)) {
-        return Err(Usage(format!("--default {}: name it in --side-by-side too", default.as_str())).into());
+        return Err(Usage(format!("--default {}: add this version to --side-by-side", default.as_str())).into());
     }
     let versions = once_each(&args.side_by_side);
     let address = args.service.clone().map(Address::Service);
     if versions.len() > 1 && !address.as_ref().is_some_and(Address::is_per_version) {
-        let message =
-            "each version of the operator has a webhook of its own: give --service with {version} in its name";
+        let message = "each version of the operator has its own webhook: use --service with {version} in its name";
         return Err(Usage(message.to_owned()).into());
     }
     address.iter().try_for_each(|address| fits(address, &versions))?;
@@ -63,8 +62,8 @@ pub(super) fn run(args: &OverlayArgs) -> anyhow::Result<ExitCode> {
             .map_err(|error| anyhow::anyhow!("{}: {error}", source.name))?;
         let name = document.pointer("/metadata/name").and_then(serde_json::Value::as_str).unwrap_or_default();
         match &laid.rest {
-            Some(_) => talk(&format!("{name}: what is printed under this name replaces it")),
-            None => talk(&format!("{name}: delete it when what is printed is applied, and not before")),
+            Some(_) => talk(&format!("{name}: the printed configuration replaces this document")),
+            None => talk(&format!("{name}: delete this after you apply the printed configuration")),
         }
         documents.extend(laid.versions);
         documents.extend(laid.rest);
@@ -82,5 +81,5 @@ Examples:
 
 Exit codes:
   0  printed
-  1  a file could not be read, or nothing can be laid over it
+  1  a file could not be read, or has no webhook to adapt
   2  the flags are wrong";

@@ -30,31 +30,28 @@ pub(super) struct PolicyArgs {
 /// Prints the policy and its binding.
 pub(super) fn run(args: &PolicyArgs) -> anyhow::Result<ExitCode> {
     let Some(mode) = args.guard.mode() else {
-        return Err(Usage("--guard none: then there is nothing to print".to_owned()).into());
+        return Err(Usage("--guard none: there is no policy to print".to_owned()).into());
     };
     let all = args.kinds.load()?;
     let kind = &find(&all, &args.kind)?.kind;
     let Some(documents) = promoting(kind, mode) else {
-        anyhow::bail!(
-            "the definition of {} does not say how a status speaks of rollouts: give it `status` under `rollout`",
-            kind.name()
-        );
+        anyhow::bail!("the definition of {} has no rollout status: add `rolloutStatus`", kind.name());
     };
     print(&documents, args.output)
 }
 
 const EXAMPLES: &str = "\
-While a condition says that a rollout is being promoted, the API server refuses
-a status that requests another one, also from a controller, and also while no
-server of ours is up. Once the status says that it is completed, anything goes.
+While a condition shows a promotion in progress, the API server refuses a status
+that requests another rollout. It refuses controllers as well, and does so while
+no pointsman server runs. After the promotion is complete, it accepts any status.
 
 Examples:
-  Find out who would be refused, then refuse them:
+  Only warn first, then refuse:
     pointsman webhooks policy --kind materialize --guard warn
 
     pointsman webhooks policy --kind materialize | kubectl apply -f -
 
 Exit codes:
   0  printed
-  1  there is nothing to print
+  1  the kind has no such policy
   2  the flags are wrong";

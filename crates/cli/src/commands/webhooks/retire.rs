@@ -45,10 +45,14 @@ pub(super) struct RetireArgs {
 pub(super) fn run(args: &RetireArgs, remarks: AuthorityRemarks) -> anyhow::Result<ExitCode> {
     let (retired, served) = (&args.removed, &once_each(&args.served));
     if served.contains(retired) {
-        return Err(Usage(format!("--served names {}, which is to go: name those that stay", retired.as_str())).into());
+        return Err(Usage(format!(
+            "--served names {}, which you retire: name the remaining versions",
+            retired.as_str()
+        ))
+        .into());
     }
     if let Some(default) = args.default.as_ref().filter(|default| !served.contains(default)) {
-        return Err(Usage(format!("--default {}: it is not among --served, which stay", default.as_str())).into());
+        return Err(Usage(format!("--default {}: add this version to --served", default.as_str())).into());
     }
     let all = args.printed.kinds.load()?;
     let kind = &find(&all, &args.kind)?.kind;
@@ -65,12 +69,12 @@ pub(super) fn run(args: &RetireArgs, remarks: AuthorityRemarks) -> anyhow::Resul
     let steps = retire(kind, retired, served, default.as_ref(), args.printed.guard.mode(), &client);
     match args.step {
         None => {
-            talk(&format!("none of {seen} objects is labelled {}", retired.as_str()));
+            talk(&format!("none of {seen} objects has the label {}", retired.as_str()));
             whole(&steps, args.printed.output)
         }
         Some(number) => {
             let Some(step) = number.checked_sub(1).and_then(|index| steps.get(index)) else {
-                return Err(Usage(format!("--step {number}: there are steps 1 to {}", steps.len())).into());
+                return Err(Usage(format!("--step {number}: valid steps are 1 to {}", steps.len())).into());
             };
             print(parts(step).2, args.printed.output)
         }
@@ -121,32 +125,35 @@ fn default(args: &RetireArgs, kind: &Kind, registered: &[InputObject]) -> anyhow
     let retired = args.removed.as_str();
     let stay = |version: &str| args.served.iter().any(|served| served.as_str() == version);
     if let Some(version) = there.served.iter().find(|version| *version != retired && !stay(version)) {
-        let message = format!("--served leaves {version} out, which is registered: the guard would refuse it");
+        let message =
+            format!("--served does not include the registered version {version}: the guard would refuse its label");
         return Err(Usage(message).into());
     }
     let given = args.default.as_ref().map(ControllerVersion::as_str);
     let message = match (&there.default, given) {
         (RegisteredDefault::Unassigned, None) => return Ok(None),
         (RegisteredDefault::Unassigned, Some(given)) => format!(
-            "--default {given}: nothing that is registered sends objects without a label to anybody; leave --default out, or \
-             register one before, with `pointsman webhooks --default`"
+            "--default {given}: no registered webhook receives objects without a label; omit --default, or \
+                 register a default first with `pointsman webhooks --default`"
         ),
         (RegisteredDefault::Version(version), None) if version == retired => match once_each(&args.served).as_slice() {
             [only] => return Ok(Some(only.clone())),
-            _ => format!("objects without a label are {retired}'s: say with --default which version takes them"),
+            _ => format!("objects without a label belong to {retired}: name their new version with --default"),
         },
         (RegisteredDefault::Version(version), Some(_)) if version == retired => return Ok(args.default.clone()),
         (RegisteredDefault::Version(version), given) if given.is_none_or(|given| given == version) => {
             return Ok(args.served.iter().find(|served| served.as_str() == version).cloned());
         }
         (RegisteredDefault::Version(version), given) => format!(
-            "--default {}: by what is registered objects without a label are {version}'s, which stays",
+            "--default {}: objects without a label belong to {version}, which stays registered",
             given.unwrap_or_default()
         ),
         (_, Some(_)) => return Ok(args.default.clone()),
-        (_, None) => "whose the objects without a label are cannot be told from what is registered: say it with \
-                      --default, and see what `pointsman webhooks doctor` finds"
-            .to_owned(),
+        (_, None) => {
+            "the owner of objects without a label is not clear from the registered webhooks: set --default, and \
+             check `pointsman webhooks doctor`"
+                .to_owned()
+        }
     };
     Err(Usage(message).into())
 }
@@ -161,7 +168,10 @@ fn still_labelled(args: &RetireArgs, kind: &Kind, input: &Input) -> anyhow::Resu
         let Ok(label) = label(&json, kind.version_label()) else {
             is_read = false;
             let key = kind.version_label();
-            complain(&format!("{}: label {key} cannot be read: labels are strings, put it in quotes", object.label()));
+            complain(&format!(
+                "{}: label {key} cannot be read: labels are strings, so quote the value",
+                object.label()
+            ));
             continue;
         };
         if label == Some(args.removed.as_str()) {
@@ -170,14 +180,14 @@ fn still_labelled(args: &RetireArgs, kind: &Kind, input: &Input) -> anyhow::Resu
         }
     }
     if labelled > 0 {
-        talk(&format!("{labelled} of {seen} objects are labelled {}; nothing was written", args.removed.as_str()));
+        talk(&format!("{labelled} of {seen} objects have the label {}; no webhook was printed", args.removed.as_str()));
     }
     // An empty list shows that there are no objects. A list of other objects does not.
     let others = objects.len() + input.registered.len() - seen;
     if seen == 0 && others > 0 && !(objects.is_empty() && input.is_explicitly_empty) {
         let (kind, plural) = (kind.kind(), format!("{}.{}", kind.plural(), kind.group()));
         complain(&format!(
-            "none of {others} objects is a {kind}, so none of them says who has the label: kubectl get {plural} -A -o yaml"
+            "none of {others} objects is a {kind}, so the label cannot be checked: kubectl get {plural} -A -o yaml"
         ));
         return Ok(None);
     }
@@ -215,7 +225,7 @@ fn whole(steps: &[RetireStep], format: Format) -> anyhow::Result<ExitCode> {
         let (verb, why, documents) = parts(step);
         let documents = documents.iter().map(|document| JsonTree::from_json(&document.to_string()));
         let documents: Vec<JsonTree> = documents.collect::<anyhow::Result<_>>()?;
-        let head = format!("# Step {number} of {}: kubectl {verb}. From there on {why}.\n", steps.len());
+        let head = format!("# Step {number} of {}: kubectl {verb}. After this step, {why}.\n", steps.len());
         texts.push(format!("{head}{}", commented(&documents, WebhookTask::OfOurs)));
         values.push(JsonTree::object([
             ("step", JsonTree::Number(number.to_string())),
@@ -235,14 +245,14 @@ const EXAMPLE: &str = "kubectl get materializes -A -o yaml | pointsman webhooks 
 
 const EXAMPLES: &str = "\
 Examples:
-  The old one of two versions goes, and new objects are the other one's:
+  Remove the old one of two versions; the other one gets new objects:
     kubectl get materializes -A -o yaml |
       pointsman webhooks retire 2.16.0 --kind materialize \\
         --served 2.17.0 --default 2.17.0 \\
         --service 'pointsman-system/pointsman-{version}:443' \\
         --cert-manager pointsman-system/pointsman
 
-  The same where what is registered says whose objects without a label are:
+  The same, with the registered owner of objects without a label:
     kubectl get materializes -A -o yaml > objects.yaml
     kubectl get mutatingwebhookconfiguration -o yaml > stamped.yaml
     kubectl get validatingwebhookconfiguration -o yaml > judged.yaml

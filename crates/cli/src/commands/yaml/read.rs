@@ -31,13 +31,13 @@ pub(crate) fn read(text: &str) -> Result<JsonTree, BadYaml> {
 
 fn message(error: &Error) -> String {
     match error {
-        Error::DuplicateMappingKey { key: Some(key), .. } => format!("the key {key:?} stands twice: say it once"),
+        Error::DuplicateMappingKey { key: Some(key), .. } => format!("the key {key:?} occurs twice"),
         Error::AliasError { error, .. } => message(error.without_snippet()),
         Error::AliasReplayLimitExceeded { .. } => {
-            format!("aliases stand for more than {MOST_ALIASED} values here: write out what they stand for")
+            format!("aliases expand to more than {MOST_ALIASED} values: write the values out")
         }
         Error::Budget { breach: BudgetBreach::Depth { .. }, .. } => {
-            format!("more than {MOST_DEEP} lists and objects stand inside each other here, which is more than is read")
+            format!("more than {MOST_DEEP} nested lists and objects, the limit for an input file")
         }
         error => error.render_with_formatter(&DefaultMessageFormatter.with_localizer(&NoPlace)),
     }
@@ -117,7 +117,7 @@ impl<'de> Visitor<'de> for ScannedVisitor {
     type Value = Scanned;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a value that JSON can say")
+        f.write_str("a value that JSON supports")
     }
 
     fn visit_unit<E>(self) -> Result<Scanned, E> {

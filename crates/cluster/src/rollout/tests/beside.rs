@@ -91,7 +91,7 @@ fn rights_are_checked_before_delete() {
     let denied = "admission webhook \"w\" denied the request: nobody cannot set that";
     let reference = "deployments.apps \"a\" is forbidden: cannot set blockOwnerDeletion if an ownerReference refers to a \
                      resource you can't set finalizers on: , <nil>";
-    let takes = ": that takes `update` of `finalizers` of its owners; pointsman rollout rights --guarded-owners prints the role";
+    let takes = ": this needs `update` of `finalizers` of its owners; pointsman rollout rights --guarded-owners prints the role";
     for (code, message, next) in [
         (403, denied, ""),
         (403, reference, takes),
@@ -102,7 +102,7 @@ fn rights_are_checked_before_delete() {
         let (landed, is_deleted) = makes_way(code, message);
         let Ok(WriteOutcome::Refused(why)) = landed else { panic!("{code} {message}: {landed:?}") };
         let end = format!("{message}{next}");
-        assert!(why.ends_with(&end) && why.contains("nothing was deleted") && !is_deleted, "{why}");
+        assert!(why.ends_with(&end) && why.contains("the old object was not deleted") && !is_deleted, "{why}");
     }
     for (code, message) in [(503, "busy"), (409, "Operation cannot be fulfilled on resourcequotas \"q\"")] {
         let (landed, is_deleted) = makes_way(code, message);
@@ -122,10 +122,13 @@ fn delete_waits_for_dependents() {
     let set = |since: &str, owners: &Value| json!([{"metadata": {"name": "a-1", "creationTimestamp": since, "ownerReferences": owners}}]);
     let (landed, is_deleted) = makes_way_beside(409, there, &set("2026-11-20T10:48:30Z", &owners("d")));
     assert!(matches!(landed, Ok(WriteOutcome::Written(_))) && is_deleted, "{landed:?}");
-    for (since, owners) in [("2026-11-20T10:48:31Z", owners("d")), ("2026-11-20T09:00:00Z", json!([]))] {
+    for (since, owners, cause) in
+        [("2026-11-20T10:48:31Z", owners("d"), "a-1 "), ("2026-11-20T09:00:00Z", json!([]), "the ownership of a-1 ")]
+    {
         let (landed, is_deleted) = makes_way_beside(409, there, &set(since, &owners));
         let Ok(WriteOutcome::NotYet(why)) = landed else { panic!("{landed:?}") };
-        assert!(why.starts_with("deployments.apps n/a is not deleted yet: a-1 ") && !is_deleted, "{why}");
+        let expected = format!("deployments.apps n/a is not deleted yet: {cause}");
+        assert!(why.starts_with(&expected) && !is_deleted, "{why}");
     }
 }
 
@@ -167,11 +170,11 @@ fn fits() -> Vec<u8> {
 /// Somebody may delete that between the look and the deletion, and nothing would be left of either.
 #[test]
 fn delete_of_missing_owner_is_skipped() {
-    let unsaid = "does not say any more made-of: d, which has to be set again";
+    let unsaid = "has lost made-of: d; set the value again";
     for (found, told) in [
         (there(&json!({"uid": "h", "deletionTimestamp": "2026-11-20T10:48:31Z"})), "is being deleted"),
-        (there(&json!({"uid": "another one"})), "is not there any more"),
-        (no(404, "newapps.example.com \"a\" not found"), "is not there any more"),
+        (there(&json!({"uid": "another one"})), "no longer exists"),
+        (no(404, "newapps.example.com \"a\" not found"), "no longer exists"),
         (there(&json!({"uid": "h", "annotations": {"made-of": "another"}})), unsaid),
         (there(&json!({"uid": "h"})), unsaid),
     ] {
@@ -199,7 +202,7 @@ fn kept_object_is_written_first() {
     // A policy takes it off again: it was answered 200, and nothing was written.
     for answered in [fits(), says("6")] {
         let (landed, is_deleted) = leaves(answered, fits());
-        let why = "n/a does not keep the annotation pointsman.dev/source-resource-version: a mutating webhook or policy takes it off";
+        let why = "n/a does not keep the annotation pointsman.dev/source-resource-version: a mutating webhook or policy removes the annotation";
         assert!(matches!(&landed, Ok(WriteOutcome::Refused(said)) if said.contains(why)) && !is_deleted, "{landed:?}");
     }
     // Whoever was killed in between does not write it once more.
@@ -330,7 +333,7 @@ fn unserved_api_keeps_owners() {
             _ => Manner::Says(answer(404, "{}")),
         })
     };
-    let why = "things.example.org/v1 is not served now: what belongs to it there is not known";
+    let why = "things.example.org/v1 is not served now: its dependents are unknown";
     let (stale, current) = (known(3, &answers("Stale")), known(3, &answers("Current")));
     assert!(stale.contains(why), "{stale}");
     assert!(!current.contains("is not served now"), "{current}");

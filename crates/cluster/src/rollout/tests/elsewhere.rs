@@ -94,11 +94,11 @@ fn unreachable_cluster_is_queried_once() {
     });
     let told = object_states(&rollout, &fleet, first);
     for (name, said) in [
-        ("n/dead", "its credentials are dead"),
-        ("n/empty", "secret empty/way: kubeconfig: there is no such key"),
+        ("n/dead", "its credentials have expired"),
+        ("n/empty", "secret empty/way: kubeconfig: the Secret has no such key"),
         ("n/fine", "Pending "),
-        ("n/lost", "there is no secret lost/way"),
-        ("n/silent", "there is no answer yet"),
+        ("n/lost", "secret lost/way with the kubeconfig of the other cluster does not exist"),
+        ("n/silent", "no response yet"),
     ] {
         assert!(told[name].contains(said), "{name}: {}", told[name]);
     }
@@ -221,5 +221,5 @@ fn lookup_before_write_is_discarded() {
         elsewhere.results(cluster, &lookups, Duration::from_millis(500), &mut answers).await;
         object_states(&rollout, &fleet, answers)
     }));
-    assert!(told["n/there"].contains("there is no answer yet"), "{told:?}");
+    assert!(told["n/there"].contains("no response yet"), "{told:?}");
 }

@@ -91,22 +91,19 @@ fn prometheus_result_is_number_or_closed() {
     let said: Vec<(&str, String)> = [
         ("fine", ""),
         ("high", "high is 0.25, and must be at most 0.1"),
-        ("empty", "Prometheus has no sample of it"),
-        ("several", "Prometheus has 2 samples of it, and one is needed: sum(…) makes one of them"),
-        ("nan", "Prometheus says \"NaN\", which cannot be compared"),
-        ("garbage", "BASE: what answers does not speak HTTP as it should: "),
-        ("page", "what answers is not JSON: is it the API of Prometheus?"),
+        ("empty", "the query has no sample"),
+        ("several", "the query returns 2 samples instead of one: aggregate the samples with sum(…)"),
+        ("nan", "Prometheus returned \"NaN\", which cannot be compared"),
+        ("garbage", "BASE: invalid HTTP response: "),
+        ("page", "the response is no JSON; check that this is the API of Prometheus"),
         ("cut", "BASE: the answer ends early: "),
         ("error", "Prometheus answers HTTP 400: bad_data: unknown function"),
         ("broken", "Prometheus answers HTTP 500"),
-        (
-            "redirect",
-            "Prometheus answers HTTP 307: redirects are not followed, so name the address that this one leads to",
-        ),
-        ("closes", "BASE: what answers does not speak HTTP as it should: "),
+        ("redirect", "Prometheus answers HTTP 307: redirects are not followed: use the address of the target"),
+        ("closes", "BASE: invalid HTTP response: "),
         ("hangs", "BASE: no answer within 5 s"),
         ("stalls", "BASE: no answer within 5 s"),
-        ("huge", "BASE: the answer has more than 1024 KiB, and one number is wanted"),
+        ("huge", "BASE: the response has more than 1024 KiB, but must be one number"),
     ]
     .map(|(name, said)| (name, said.replace("BASE", &format!("Prometheus at {base}"))))
     .into();
@@ -153,11 +150,11 @@ fn failed_probe_closes_gate() {
         target => server.url(target),
     };
     let said = [
-        ("/redirect", "HTTP 302: redirects are not followed, so name the address that this one leads to"),
+        ("/redirect", "HTTP 302: redirects are not followed: use the address of the target"),
         ("/down?token=secret", "HTTP 503"),
-        ("/garbage", "what answers does not speak HTTP as it should: "),
+        ("/garbage", "invalid HTTP response: "),
         ("/hangs", "no answer within 5 s"),
-        ("/nobody", "it cannot be reached: "),
+        ("/nobody", "unreachable: "),
     ];
     let targets = ["/ok?token=secret", "/huge"].into_iter().chain(said.iter().map(|(target, _)| *target));
     let checks: Vec<_> =
@@ -176,9 +173,7 @@ fn missing_prometheus_names_flag() {
     let (_, rollout) = rollout("start", &[metric("fine")]);
     assert_eq!(
         asked(&rollout, None),
-        [
-            "fine: fine cannot be read: nobody says where Prometheus is: give --prometheus URL, or set POINTSMAN_PROMETHEUS"
-        ]
+        ["fine: fine cannot be read: no Prometheus is configured: use --prometheus URL, or set POINTSMAN_PROMETHEUS"]
     );
 }
 

@@ -107,7 +107,7 @@ fn object_deadline_extends_once() {
     for (name, is_granted) in [("a", true), ("a", false), ("b", true), ("a", false)] {
         all.add(job(name, 65));
         let waits = all.next_status(&before, clock.now());
-        assert!(waits.message.starts_with(&format!("job n/{name} was asked for")), "{}", waits.message);
+        assert!(waits.message.starts_with(&format!("job n/{name}: the creation was requested")), "{}", waits.message);
         all.status_written();
         assert!(all.is_waited_for(), "it may still come");
         all.forget_late();
@@ -207,7 +207,7 @@ fn reverted_change_stays_pending() {
         let landed = against(&server, async |cluster| writes(cluster, &write(ObjectCall::Patch(patch.clone()))).await);
         match landed.unwrap() {
             WriteOutcome::Written(_) if is_kept => {}
-            WriteOutcome::NotYet(why) if !is_kept && why.contains("in the same write") => {}
+            WriteOutcome::NotYet(why) if !is_kept && why.contains("changes the same write") => {}
             other => panic!("{other:?}"),
         }
     }
@@ -247,9 +247,9 @@ fn unidentified_write_is_repeated() {
         match landed {
             WriteOutcome::Refused(why) if goes || made == 0 => {
                 let then = match (made, deletes) {
-                    (0, _) => "nothing was made",
-                    (_, 200) => "it was deleted again",
-                    _ => "it is there, and has to be deleted",
+                    (0, _) => "no object was created",
+                    (_, 200) => "the object was deleted again",
+                    _ => "cannot delete the object",
                 };
                 assert!(
                     why.contains("does not keep the annotation pointsman.dev/created-from") && why.contains(then),

@@ -58,7 +58,7 @@ fn unneeded_body_is_not_read() {
 fn refused_connection_is_reported() {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let why = get(&WebClient::default(), &format!("http://127.0.0.1:{port}/"), BodyWanted::All).unwrap_err();
-    assert!(why.starts_with("it cannot be reached: ") && why.contains("refused"), "{why}");
+    assert!(why.starts_with("unreachable: ") && why.contains("refused"), "{why}");
 }
 
 /// Over TLS, whoever answers is who they should be, for somebody whom we trust.

@@ -30,25 +30,25 @@ pub(crate) struct AdmissionSpec {
     /// The path (of `paths`) that an object must follow from one controller version to the next. Without a path, every
     /// change of version is allowed.
     pub(super) version_path: Option<String>,
-    /// Label keys that are often mistaken for the version label. Setting one is rejected, and the error names the right
-    /// label.
+    /// Label keys often mistaken for the version label. Writes with such a label are rejected, and the error names the
+    /// right label.
     #[serde(default)]
     pub(super) mistaken_labels: Vec<String>,
     /// The Lease that a controller version holds while it runs. A rollout moves objects only while the Leases of the
     /// old and the new version are held.
     pub(super) lease: Option<ControllerLease>,
-    /// The field managers of controller versions, by version, if they differ. A rollout uses them to detect two
-    /// controllers that write to one object.
+    /// The field managers of controller versions, by version, if different. A rollout uses the managers to detect two
+    /// controllers on the same object.
     #[serde(default)]
     pub(super) managers: BTreeMap<String, String>,
-    /// The places that contain the running version. Without this key, the version label is used. Several places are
-    /// several parts. If they differ, the object runs several versions.
+    /// The places of the running version. Without this key, the version label is used. Several places are
+    /// several parts. If the places differ, the object runs several versions.
     #[schemars(with = "Option<Vec<ObservedSpec>>")]
     pub(super) observe: Option<Vec<Spanned<ObservedSpec>>>,
     /// The role of an object, such as `controller` or `worker`, shown next to its versions.
     #[schemars(with = "Option<RoleSpec>")]
     pub(super) role: Option<Spanned<RoleSpec>>,
-    /// The objects that contain the state of the prerequisites of versions in `paths`.
+    /// The objects with the state of the prerequisites of versions in `paths`.
     #[schemars(with = "Option<PrerequisitesSpec>")]
     pub(super) prerequisites: Option<Spanned<PrerequisitesSpec>>,
     /// Conditions that must hold before another controller version takes over an object.
@@ -180,17 +180,18 @@ impl AdmissionSpec {
             return vec![of_label(version_label, has_path)];
         };
         if specs.is_empty() {
-            problems.add(at_line, "observe: is empty: leave it out, and the version label says what runs");
+            problems
+                .add(at_line, "observe: is empty: remove the key to read the running version from the version label");
         }
         let (of_parts, of_all): (Vec<_>, Vec<_>) = specs.iter().partition(|place| place.value.part.is_some());
         if let Some(nameless) = of_all.first().filter(|_| !of_parts.is_empty()) {
-            let why = "observe: this place names no part, and others do: give each place a `part`, or none";
+            let why = "observe: this place names no part, but others do: give all places a `part`, or none";
             problems.add(line(nameless), why);
         }
         let mut parts: Vec<ObservedPart> = Vec::new();
         for (name, place) in places {
             if parts.iter().any(|part| part.has(&place)) {
-                problems.add(at_line, format!("observe: {} stands twice", place.id()));
+                problems.add(at_line, format!("observe: {} occurs twice", place.id()));
             }
             match parts.iter_mut().find(|part| part.name == name) {
                 Some(part) => part.and(place),
@@ -216,8 +217,10 @@ impl AdmissionSpec {
             if self.version_path.as_ref() != Some(name)
                 && let Some((version, _)) = path.needs().next()
             {
-                problems
-                    .add(at_line, format!("paths.{name}: {version} needs something, and only `versionPath` is asked"));
+                problems.add(
+                    at_line,
+                    format!("paths.{name}: {version} has needs, but only the path in `versionPath` supports needs"),
+                );
             }
         }
         compiled
@@ -246,7 +249,7 @@ impl AdmissionSpec {
             } else if path.is_some_and(|path| upgrade::version(version).is_none_or(|one| !path.path.knows(&one))) {
                 // No rollout uses this version, so the field manager would never be used.
                 let named = self.version_path.as_deref().unwrap_or_default();
-                problems.add(at_line, format!("managers: the path {named:?} knows no version {version:?}"));
+                problems.add(at_line, format!("managers: the path {named:?} has no version {version:?}"));
             }
             if manager.is_empty() {
                 problems.add(at_line, format!("managers: {version}: a field manager has a name"));

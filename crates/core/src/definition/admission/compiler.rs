@@ -145,7 +145,7 @@ impl<'a> RuleCompiler<'a> {
 
     fn others(&mut self, others: &OthersSpec, spec: &ObservedSpec, has_path: bool) -> Option<OtherSource> {
         let (None, Some(field)) = (&spec.label, &spec.field) else {
-            self.problem("observe: what is read `from` others is a `field` of them");
+            self.problem("observe: `from` others needs a `field` of these objects");
             return None;
         };
         let compiled = Path::parse(field).and_then(|at| {
@@ -166,7 +166,7 @@ impl<'a> RuleCompiler<'a> {
             }
             (None, Some(field)) => self.text_field("role", field).map(RoleSource::field),
             _ => {
-                self.problem("role: it is either {label: KEY} or {field: FIELD}");
+                self.problem("role: must be {label: KEY} or {field: FIELD}");
                 None
             }
         }
@@ -204,7 +204,7 @@ impl<'a> RuleCompiler<'a> {
         let newest = self.versions.newest();
         let (base, _) = self.field(newest, &requires.field)?;
         if requires.needs.is_empty() {
-            self.problem(format!("requires: {base} needs nothing"));
+            self.problem(format!("requires: {base} has no needs"));
         }
         let needs = requires.needs.iter();
         let needs = needs.map(|name| self.field(newest, &format!("{base}.{name}")).map(|(path, _)| path));
@@ -248,7 +248,7 @@ impl<'a> RuleCompiler<'a> {
         let found = self.versions.named(name);
         if found.is_none() {
             let known = self.versions.names();
-            self.problem(format!("at: the CRD has no version {name:?}; it has {known}"));
+            self.problem(format!("at: the CRD has no version {name:?}; known versions: {known}"));
         }
         found
     }
@@ -257,7 +257,7 @@ impl<'a> RuleCompiler<'a> {
         let found = self.paths.get(name).cloned();
         if found.is_none() {
             let known = self.paths.keys().cloned().collect::<Vec<_>>().join(", ");
-            self.problem(format!("there is no upgrade path {name:?} under paths; there is {known}"));
+            self.problem(format!("paths has no upgrade path {name:?}; known paths: {known}"));
         }
         found
     }

@@ -9,7 +9,7 @@ use crate::apimachinery::{is_dns_label, is_dns_subdomain};
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Lease")]
 pub(crate) struct ControllerLease {
-    /// The namespace of the Lease, which is that of the controllers.
+    /// The namespace of the Lease and of the controllers.
     namespace: String,
     /// The name of the Lease, with the placeholder `{version}`. In the version, dots become dashes:
     /// `elastic-operator-leader-v{version}` is `elastic-operator-leader-v2-16-1` for `2.16.1`.
@@ -29,7 +29,7 @@ impl ControllerLease {
         }
         if self.name.matches(PLACE).count() != 1 {
             return Some(format!(
-                "lease: {:?} must have {PLACE} in it once: two versions that share a Lease do not run side by side",
+                "lease: {:?} must contain {PLACE} once: with a shared Lease, two versions cannot run side by side",
                 self.name
             ));
         }

@@ -70,7 +70,7 @@ impl VersionSource {
                 // An image tag cannot contain `+`, so `--` stands for it.
                 let tag = upgrade::tag(text).map(|tag| tag.replace("--", "+"));
                 let version = tag.filter(|tag| upgrade::version(tag).is_some());
-                version.map(Some).ok_or_else(|| format!("{}, whose tag is no version", is()))
+                version.map(Some).ok_or_else(|| format!("{}, but its tag is not a version", is()))
             }
             Reading::Version if self.strict && upgrade::version(text).is_none() => {
                 Err(format!("{}, which is no version", is()))
@@ -112,14 +112,18 @@ mod tests {
             (
                 image(false),
                 runs("registry:5000/api"),
-                unknown("spec.image is \"registry:5000/api\", whose tag is no version"),
+                unknown("spec.image is \"registry:5000/api\", but its tag is not a version"),
             ),
-            (image(false), runs("api:latest"), unknown("spec.image is \"api:latest\", whose tag is no version")),
-            (image(false), runs("api@sha256:01"), unknown("spec.image is \"api@sha256:01\", whose tag is no version")),
+            (image(false), runs("api:latest"), unknown("spec.image is \"api:latest\", but its tag is not a version")),
+            (
+                image(false),
+                runs("api@sha256:01"),
+                unknown("spec.image is \"api@sha256:01\", but its tag is not a version"),
+            ),
             (image(false), json!({"spec": {"image": 5}}), unknown("spec.image is 5, and no text")),
             (image(false), json!({"spec": {"image": null}}), unknown("spec.image is not set")),
             (image(true), json!({}), Ok(None)),
-            (image(true), runs("api:latest"), unknown("spec.image is \"api:latest\", whose tag is no version")),
+            (image(true), runs("api:latest"), unknown("spec.image is \"api:latest\", but its tag is not a version")),
         ] {
             assert_eq!(source.read(&object), read, "{object}");
         }

@@ -127,7 +127,7 @@ pub(crate) fn whole_parts(
 ) -> Vec<PartVersions> {
     let all: Vec<PartVersions> = parts.iter().zip(own).map(|(part, own)| part.with_others(own, others)).collect();
     let all_empty = all.iter().all(|part| part.as_ref().is_ok_and(Vec::is_empty));
-    if all_empty { vec![Err("nothing of it says a version".to_owned()); all.len()] } else { all }
+    if all_empty { vec![Err("none of its fields contains a version".to_owned()); all.len()] } else { all }
 }
 
 #[cfg(test)]
@@ -165,7 +165,7 @@ mod tests {
         }
         // The object has parts without a version.
         let silent = [part("hull", &["a"], true), part("sails", &["c"], true)];
-        let why = unknown("nothing of it says a version");
+        let why = unknown("none of its fields contains a version");
         assert_eq!(read_parts(&silent, &json!({"metadata": {}})), [why.clone(), why]);
     }
 }

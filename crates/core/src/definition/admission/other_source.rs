@@ -116,8 +116,8 @@ impl OtherSource {
             return Ok(Vec::new());
         }
         let more =
-            if elsewhere { ", but in other namespaces: where those are meant, `from` has a `namespace`" } else { "" };
-        Err(format!("none of {} says it by {}{more}", self.title(), self.by))
+            if elsewhere { ", except in other namespaces: to read these, add `namespace` to `from`" } else { "" };
+        Err(format!("none of {} has a version in {}{more}", self.title(), self.by))
     }
 }
 

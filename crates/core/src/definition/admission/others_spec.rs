@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// Other objects that each contain the version of the object that they refer to.
+/// Other objects, each with a version and a reference to an object of the rollout.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "ObservedOthers")]
 pub(super) struct OthersSpec {
@@ -16,7 +16,7 @@ pub(super) struct OthersSpec {
     pub(super) labels: Option<String>,
     /// The field with the name of the object that runs the version, such as `spec.nodeName`.
     pub(super) by: String,
-    /// The list item that contains the version, if it is in a list.
+    /// The list item with the version, for versions in lists.
     pub(super) item: Option<OthersItemSpec>,
 }
 

@@ -27,7 +27,7 @@ pub(crate) struct Needs {
 pub(super) struct PrerequisitesSpec {
     /// Plural and group of these objects, such as `patches.example.com`.
     resource: String,
-    /// Their namespace, if they are namespaced.
+    /// The namespace of namespaced objects.
     namespace: Option<String>,
     /// Their name, with the placeholder `{id}`: the id in lower case, with dashes for underscores.
     name: String,
@@ -64,8 +64,7 @@ impl Needs {
             for (id, _) in needs.all() {
                 let Some(source) = source else {
                     bad.push(format!(
-                        "{version} needs {id}, and nothing says where that is looked up: give the admission block \
-                         `prerequisites`"
+                        "{version} needs {id}, and no lookup is defined: add `prerequisites` to the admission block"
                     ));
                     continue;
                 };
@@ -74,7 +73,7 @@ impl Needs {
                     bad.push(format!("{version} needs {id:?}, and no object can be called {name:?}"));
                 }
                 if let Some(other) = names.insert(name.clone(), id).filter(|other| *other != id) {
-                    bad.push(format!("{other} and {id} are different, and both would be looked up as {name}"));
+                    bad.push(format!("{other} and {id} are different, but both use the lookup name {name}"));
                 }
             }
         }
@@ -90,7 +89,7 @@ impl PrerequisitesSpec {
             return Err(format!("{namespace:?} is no name of a namespace"));
         }
         if name.matches(PLACE).count() != 1 {
-            return Err(format!("name: {name:?} must have {PLACE} in it once"));
+            return Err(format!("name: {name:?} must contain {PLACE} once"));
         }
         let state = Path::parse(state)?;
         Ok(Prerequisites { resource, namespace: namespace.clone(), name: name.clone(), state })

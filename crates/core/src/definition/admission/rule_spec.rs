@@ -16,7 +16,7 @@ pub(super) enum RuleSpec {
     Immutable(ImmutableSpec),
     /// A number must be within bounds.
     Range(RangeSpec),
-    /// If the field is set, some of its members must be set too.
+    /// If the field is set, some members must be set too.
     Requires(RequiresSpec),
     /// A version must be reachable from the running version.
     Upgrade(UpgradeSpec),
@@ -30,9 +30,10 @@ pub(super) enum RuleSpec {
 pub(super) struct DeprecatedSpec {
     /// The field.
     pub(super) field: String,
-    /// The version with the field, if the newest version lacks it. Only requests in that version cause the warning.
+    /// The version with the field, if the newest version lacks the field. Only requests in this version cause the
+    /// warning.
     pub(super) at: Option<String>,
-    /// What to use in its place.
+    /// The replacement of the field.
     #[serde(rename = "use")]
     pub(super) successor: String,
     /// Values that count as unused, such as the default.
@@ -54,7 +55,7 @@ pub(super) struct FieldSpec {
 pub(super) struct ImmutableSpec {
     /// The field.
     pub(super) field: String,
-    /// Values that count as not set, so that they may still change.
+    /// Values that count as unset, so a change is allowed.
     #[serde(default)]
     pub(super) unset: Vec<Value>,
 }
@@ -71,7 +72,7 @@ pub(super) struct RangeSpec {
     pub(super) max: Option<i64>,
 }
 
-/// A field that requires some of its members.
+/// A field with required members.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Requires")]
 pub(super) struct RequiresSpec {
@@ -92,12 +93,12 @@ pub(super) struct UpgradeSpec {
     /// The previous desired version counts as well while the running version is unknown.
     #[serde(default)]
     pub(super) or_wanted: bool,
-    /// How the versions are read. A tag that is no version is not checked.
+    /// How the versions are read. Tags without a version are not checked.
     #[serde(rename = "as")]
     pub(super) reading: Reading,
     /// The upgrade path, by its name in `paths`.
     pub(super) path: String,
-    /// Also checks a downgrade from the previous desired version, even if that version never ran.
+    /// Also checks a downgrade from the previous desired version, even if the previous version never ran.
     #[serde(default)]
     pub(super) no_downgrade: bool,
 }
@@ -127,7 +128,7 @@ pub(super) struct WarnSpec {
     #[serde(default)]
     #[schemars(with = "Names")]
     pub(super) unlike: Names,
-    /// Values that count as not set.
+    /// Values that count as unset.
     #[serde(default)]
     pub(super) unless: Vec<Value>,
     /// The text of the warning.

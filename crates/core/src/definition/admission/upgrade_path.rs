@@ -33,7 +33,7 @@ pub(super) struct HopSpec {
     pub(super) from: String,
     /// The maximum downgrade of these versions: `patch`, `minor`, `major`. Without this key, downgrades are forbidden.
     pub(super) back: Option<ReachSpec>,
-    /// A range of versions that may follow. Applies only to newer versions. For older versions, see `back`.
+    /// A range of allowed next versions. Applies only to newer versions. For older versions, see `back`.
     pub(super) to: Option<String>,
     /// Instead of `to`: the maximum step, `patch`, `minor` or `major`.
     pub(super) step: Option<ReachSpec>,
@@ -41,7 +41,7 @@ pub(super) struct HopSpec {
 
 /// The maximum distance of an upgrade.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", rename = "Step")]
+#[serde(rename_all = "camelCase", rename = "StepSize")]
 pub(super) enum ReachSpec {
     /// The next major version.
     Major,
@@ -57,10 +57,10 @@ pub(super) enum ReachSpec {
 pub(super) struct NeighboursSpec {
     /// The version.
     pub(super) version: String,
-    /// The versions that may be upgraded to this version.
+    /// The allowed previous versions of an upgrade.
     #[serde(default)]
     pub(super) upgrade_from: Vec<String>,
-    /// The older versions that this version may be downgraded to.
+    /// The older versions, allowed as targets of a downgrade.
     #[serde(default)]
     pub(super) downgrade_to: Vec<String>,
     /// The prerequisites of a rollout to this version.
@@ -119,13 +119,11 @@ impl UpgradePath {
             unknown.iter().map(|version| format!("{version} is named as a neighbour, but has no entry under versions")),
         );
         let unreachable = path.unreachable();
-        bad.extend(
-            unreachable
-                .iter()
-                .map(|version| format!("no other version leads to {version}: it could never be upgraded to")),
-        );
+        bad.extend(unreachable.iter().map(|version| {
+            format!("no other version leads to {version}: no object could be upgraded to this version")
+        }));
         if path.rules.is_empty() && path.exact.is_empty() {
-            bad.push("allows nothing: give it rules or versions".to_owned());
+            bad.push("permits no version: add rules or versions".to_owned());
         }
         let is_good = bad.is_empty();
         for message in bad {

@@ -22,7 +22,7 @@ impl AddressTemplate {
         let error_text = |bad: BadHttpAddress| match words(text).find(|word| !is_version(word)) {
             Some(word) if bad == BadHttpAddress::Character => {
                 let hint = near_version(word);
-                format!("a word in braces stands for nothing here{hint}. {KNOWN}; a brace itself is written as %7B")
+                format!("unknown placeholder in braces{hint}. {KNOWN}; write a literal brace as %7B")
             }
             _ => bad.to_string(),
         };
@@ -30,8 +30,8 @@ impl AddressTemplate {
         let (authority, target) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
         if let Some(word) = words(authority).find(|word| is_version(word) && !authority.contains('@')) {
             return Err(format!(
-                "{{{word}}} stands in the host or the port, and who is asked must not hang on what a StagedRollout says: put it \
-                 behind the first / of the address"
+                "{{{word}}} is in the host or the port, and a StagedRollout must not change the target host: \
+                     move the variable behind the first / of the address"
             ));
         }
         whole.parse::<HttpAddress>().map_err(error_text)?;
@@ -86,19 +86,22 @@ mod tests {
 
     #[test]
     fn unexpected_placeholders_are_refused() {
-        let host = "stands in the host or the port";
+        let host = "is in the host or the port, and a StagedRollout must not change the target host";
         for (text, error_text) in [
             ("http://{to}/ok", host),
             ("http://a-{from}.example.com", host),
             ("http://a:{to}/ok", host),
-            ("http://{secret}/ok", "a word in braces stands for nothing here. Known are {from} and {to}"),
-            ("{to}://a/ok", "an address begins with http:// or https://"),
-            ("http://a/{to}?token={secret}", "a word in braces stands for nothing here. Known are {from} and {to}"),
-            ("http://a/{form}", "stands for nothing here, did you mean \"from\"?. Known are {from} and {to}"),
-            ("http://a/{ to}", "a character that no address has"),
-            ("http://a/{to", "a character that no address has"),
-            ("http://a/{to}#b", "a character that no address has"),
-            ("http://amy:{to}@a/ok", "an address with a user or a password in it"),
+            ("http://{secret}/ok", "unknown placeholder in braces. Known variables: {from} and {to}"),
+            ("{to}://a/ok", "an address must begin with http:// or https://"),
+            ("http://a/{to}?token={secret}", "unknown placeholder in braces. Known variables: {from} and {to}"),
+            (
+                "http://a/{form}",
+                "unknown placeholder in braces, did you mean \"from\"?. Known variables: {from} and {to}",
+            ),
+            ("http://a/{ to}", "the address contains an invalid character"),
+            ("http://a/{to", "the address contains an invalid character"),
+            ("http://a/{to}#b", "the address contains an invalid character"),
+            ("http://amy:{to}@a/ok", "an address must not contain a user or a password"),
         ] {
             let bad = AddressTemplate::parse(text).unwrap_err();
             assert!(bad.contains(error_text) && !bad.contains("secret"), "{text}: {bad}");

@@ -20,10 +20,13 @@ pub struct HttpAddress {
 #[non_exhaustive]
 pub enum BadHttpAddress {
     /// Another scheme, or none.
-    #[error("an address begins with http:// or https://")]
+    #[error("an address must begin with http:// or https://")]
     Scheme,
     /// A user name, and possibly a password.
-    #[error("an address with a user or a password in it (USER:PASSWORD@) is not taken: everybody reads it here")]
+    #[error(
+        "an address must not contain a user or a password (USER:PASSWORD@): every reader of the definition would \
+         see both"
+    )]
     UserInfo,
     /// No host, or an invalid host.
     #[error("the address names no host: write http://HOST, http://HOST:PORT or http://[IPV6]:PORT")]
@@ -32,7 +35,7 @@ pub enum BadHttpAddress {
     #[error("the port of the address is not between 1 and 65535")]
     Port,
     /// A character that is ambiguous, or never sent.
-    #[error("the address holds a character that no address has, or a fragment (#): write characters as %20")]
+    #[error("the address contains an invalid character or a fragment (#): write special characters as %20")]
     Character,
 }
 

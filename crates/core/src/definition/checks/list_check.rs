@@ -23,7 +23,7 @@ pub(super) struct ListCheckSpec {
     /// versions of the rollout.
     #[serde(rename = "where")]
     labels: Option<String>,
-    /// The condition for each object. Fields are those that the API server returns. In values, `{from}` and `{to}`
+    /// The condition for each object. Fields are as returned by the API server. In values, `{from}` and `{to}`
     /// stand for the versions of the rollout.
     every: GateSpec,
 }
@@ -91,5 +91,9 @@ impl ListCheck {
 
 /// A hint for a placeholder in the wrong place.
 fn hint(text: &str) -> &'static str {
-    if names_version(text) { ": versions of the rollout stand in values of `where` and `every` alone" } else { "" }
+    if names_version(text) {
+        ": variables of the rollout are allowed only in values of `where` and `every`"
+    } else {
+        ""
+    }
 }

@@ -55,10 +55,10 @@ impl MetricCheckSpec {
         }
         match (at_least, at_most) {
             (None, None) => {
-                report("it needs `atLeast`, `atMost` or both: without them this could never fail".to_owned())
+                report("needs `atLeast`, `atMost` or both: otherwise the check could never fail".to_owned())
             }
             (Some(least), Some(most)) if least > most => {
-                report(format!("atLeast {least} is more than atMost {most}, so that this could never hold"));
+                report(format!("atLeast {least} is more than atMost {most}, so the check could never pass"));
             }
             _ => {}
         }

@@ -46,7 +46,7 @@ impl MetricQuery {
                 "#" => parts.push(QueryPart::Text(inner.to_owned())),
                 "`" => parts.push(between_backquotes(inner)?),
                 _ if end.is_none() && names_version(inner) => {
-                    return Err("a text in which a version is to stand has no quote at its end".to_owned());
+                    return Err("a string with a variable has no closing quote".to_owned());
                 }
                 _ if end.is_none() => parts.push(QueryPart::Text(inner.to_owned())),
                 _ => parts.extend(in_quotes(inner, used_as)?),
@@ -114,8 +114,8 @@ fn end_of(quote: &str, inner: &str) -> Option<usize> {
 fn outside(code: &str) -> Result<QueryPart, String> {
     match words(code).find(|word| is_version(word)) {
         Some(word) => Err(format!(
-            "{{{word}}} stands outside of a text, where it would be a part of the query itself: put it between quotes, as \
-             in version=\"{{{word}}}\""
+            "{{{word}}} is outside of a string, so its value could change the query: quote the variable, as in \
+                 version=\"{{{word}}}\""
         )),
         None => Ok(QueryPart::Text(code.to_owned())),
     }
@@ -125,7 +125,7 @@ fn outside(code: &str) -> Result<QueryPart, String> {
 fn between_backquotes(inner: &str) -> Result<QueryPart, String> {
     match words(inner).find(|word| is_version(word)) {
         Some(word) => {
-            Err(format!("{{{word}}} stands between backquotes, where nothing is filled in: use double quotes"))
+            Err(format!("{{{word}}} is between backquotes, where placeholders are not replaced: use double quotes"))
         }
         None => Ok(QueryPart::Text(inner.to_owned())),
     }
@@ -149,9 +149,7 @@ fn in_quotes(inner: &str, used_as: TextUse) -> Result<Vec<QueryPart>, String> {
             }
             Piece::Word(word) => {
                 if is_escaping(&before, used_as) {
-                    return Err(format!(
-                        "{{{word}}} stands right behind a backslash, which would be about the version"
-                    ));
+                    return Err(format!("{{{word}}} follows a backslash, which would escape the version"));
                 }
                 before.clear();
                 parts.push(match used_as {
@@ -243,16 +241,16 @@ mod tests {
 
     #[test]
     fn unexpected_placeholders_are_refused() {
-        let escape = "{to} stands right behind a backslash";
+        let escape = "{to} follows a backslash";
         for (query, decoded) in [
-            ("up{to}", "{to} stands outside of a text, where it would be a part of the query itself"),
-            ("up_{from}", "put it between quotes, as in version=\"{from}\""),
-            ("up{a=\"b\"} == {to}", "{to} stands outside of a text"),
-            ("up{a=`{to}`}", "{to} stands between backquotes, where nothing is filled in: use double quotes"),
-            ("up{a=\"{form}\"}", "{form} stands for nothing here, did you mean \"from\"?"),
+            ("up{to}", "{to} is outside of a string, so its value could change the query"),
+            ("up_{from}", "quote the variable, as in version=\"{from}\""),
+            ("up{a=\"b\"} == {to}", "{to} is outside of a string"),
+            ("up{a=`{to}`}", "{to} is between backquotes, where placeholders are not replaced: use double quotes"),
+            ("up{a=\"{form}\"}", "unknown placeholder {form}, did you mean \"from\"?"),
             ("up{a=\"/users/{id}\"}", "A brace itself is written as \\x7b, or between backquotes"),
-            ("up{a=\"{to}", "has no quote at its end"),
-            ("up{a='{to}\n'}", "has no quote at its end"),
+            ("up{a=\"{to}", "a string with a variable has no closing quote"),
+            ("up{a='{to}\n'}", "a string with a variable has no closing quote"),
             ("up{a=\"b\\{to}\"}", escape),
             ("up{a=\"b\\x4{to}\"}", escape),
             ("up{a=\"b\\u005{to}\"}", escape),

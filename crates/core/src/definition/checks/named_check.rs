@@ -25,7 +25,7 @@ pub(crate) enum NamedCheck {
 /// The schema of a named check. The members determine its kind.
 #[derive(JsonSchema)]
 #[schemars(untagged, rename = "NamedCheck")]
-#[expect(dead_code, reason = "it is the schema of what is read by hand, so that what is wrong is said with its name")]
+#[expect(dead_code, reason = "only for the JSON Schema; a custom parser gives better error messages")]
 pub(super) enum NamedCheckForm {
     List(Box<ListCheckSpec>),
     Metric(MetricCheckSpec),
@@ -51,7 +51,7 @@ impl NamedCheck {
     pub(crate) fn unfit(&self, versions: RolloutVersions<'_>) -> Option<String> {
         if versions.from.is_none() && self.mentions(FROM) {
             return Some(format!(
-                "{} fills in {{from}}, and the StagedRollout has no `from`: say which version its objects come from",
+                "{} contains {{from}}, and the StagedRollout has no `from`: add the version of its objects",
                 self.name()
             ));
         }
@@ -84,8 +84,8 @@ impl NamedCheck {
             ["list"] => {
                 form::<ListCheckSpec>(value).and_then(|spec| spec.compile()).map(|list| Self::List(list.into()))
             }
-            [] => Err(vec![format!("it says nothing to check: give it one of {}", SUBJECTS.join(", "))]),
-            more => Err(vec![format!("{name}: {} are two checks: give each a name of its own", more.join(" and "))]),
+            [] => Err(vec![format!("has no check: add one of {}", SUBJECTS.join(", "))]),
+            more => Err(vec![format!("{name}: {} are two checks: give each its own name", more.join(" and "))]),
         };
         (name, check)
     }

@@ -19,7 +19,7 @@ pub(in crate::definition) struct ChecksSpec {
     #[serde(default)]
     #[schemars(with = "Vec<StartCheckForm>")]
     start: Vec<Spanned<Value>>,
-    /// Checks that must pass while the rollout moves objects. If one fails, the rollout waits until it passes again.
+    /// Checks that must pass while the rollout moves objects. After a failure, the rollout waits until all pass again.
     #[serde(default)]
     #[schemars(with = "Vec<NamedCheckForm>")]
     during: Vec<Spanned<Value>>,
@@ -28,7 +28,7 @@ pub(in crate::definition) struct ChecksSpec {
 /// A built-in check, or a named check.
 #[derive(JsonSchema)]
 #[schemars(untagged, rename = "StartCheck")]
-#[expect(dead_code, reason = "it is the schema of what is read by hand, so that what is wrong is said with its name")]
+#[expect(dead_code, reason = "only for the JSON Schema; a custom parser gives better error messages")]
 enum StartCheckForm {
     Word(StartWord),
     Named(NamedCheckForm),
@@ -84,10 +84,8 @@ impl ChecksSpec {
             && !checks.start.iter().any(|check| matches!(check, StartCheck::Needs))
         {
             let at_line = spec.map(line).unwrap_or_default();
-            problems.add(
-                at_line,
-                format!("checks.start: {version} needs something, and nobody looks: add `needs` to the list"),
-            );
+            problems
+                .add(at_line, format!("checks.start: {version} has needs without a check: add `needs` to the list"));
         }
         checks
     }
@@ -112,14 +110,14 @@ fn word_of(word: &str, admission: &Admission) -> Result<StartCheck, Vec<String>>
         other => {
             let meant = did_you_mean(other, WORDS);
             return Err(vec![format!(
-                "{other:?} is not known{meant}. Known are {}, {{name: …, list: …, every: …}}, {{name: …, prometheus: …}} and \
-                 {{name: …, http: …}}",
+                "{other:?} is unknown{meant}. Known checks: {}, {{name: …, list: …, every: …}}, {{name: …, \
+                     prometheus: …}} and {{name: …, http: …}}",
                 WORDS.join(", ")
             )]);
         }
     };
     match lacks {
-        Some(why) => Err(vec![format!("{word}: {why}, so that this could never fail")]),
+        Some(why) => Err(vec![format!("{word}: {why}, so the check could never fail")]),
         None => Ok(check),
     }
 }
@@ -132,7 +130,7 @@ fn fine<T>(list: &str, one: &Spanned<Value>, check: Result<T, Vec<String>>, prob
 /// Reports duplicate names, because messages use them.
 fn twice(list: &str, one: &Spanned<Value>, name: String, names: &mut Vec<String>, problems: &mut Problems) {
     if names.contains(&name) {
-        problems.add(line(one), format!("checks.{list}: there are two that are called {name:?}"));
+        problems.add(line(one), format!("checks.{list}: two checks have the name {name:?}"));
     }
     names.push(name);
 }

@@ -16,9 +16,9 @@ use crate::definition::side::Sides;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Accept")]
 pub(in crate::definition) struct AcceptSpec {
-    /// The field, as the reported problem names it. With the suffix `.**`, the field and its contents.
+    /// The field, as in the reported problem. With the suffix `.**`, the field and its contents.
     path: String,
-    /// The difference: `enum`, `default`, `minimum` …, as the reported problem names it. `bounds` covers all bounds.
+    /// The difference: `enum`, `default`, `minimum` …, as in the reported problem. `bounds` covers all bounds.
     /// One name, or a list.
     difference: DifferenceSpec,
     /// The reason, for the next reader.
@@ -103,9 +103,9 @@ impl<'a> Accepted<'a> {
                 }
             }
             if names.is_empty() {
-                problems.add(line(accept), format!("accept: {path}: say what differs, in `difference`"));
+                problems.add(line(accept), format!("accept: {path}: name the difference in `difference`"));
             } else if lost.is_empty() && reason.trim().is_empty() {
-                problems.add(line(accept), format!("accept: {path}: say why, in `reason`"));
+                problems.add(line(accept), format!("accept: {path}: give a reason in `reason`"));
             }
         }
     }

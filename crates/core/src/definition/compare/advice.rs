@@ -29,7 +29,7 @@ impl Advice {
 
     /// Proposes a change of the CRD, because no operation can express the difference.
     pub(super) fn crd(why: &str, change: &str) -> Self {
-        Self { text: format!("no operation can express it, as {why}: {change}"), remedy: Remedy::Crd }
+        Self { text: format!("no operation can express the difference, because {why}: {change}"), remedy: Remedy::Crd }
     }
 }
 
@@ -39,7 +39,7 @@ fn quoted(operations: &[String]) -> String {
 }
 
 /// The effect of separate values, for messages.
-const APART: &str = ", so that each version keeps its own and readers of the other do not see it";
+const APART: &str = ", so that each version keeps its own field, hidden from readers of the other version";
 
 /// A place of both versions that a proposal concerns. The paths start at the object or item of the ground.
 #[derive(Clone, Debug)]
@@ -57,7 +57,7 @@ impl AdvisedPlace {
             return Advice::crd("it is the object itself", "let both versions have the same there");
         }
         if !self.ground.is_reachable(&self.paths.older) {
-            return Advice::crd("the API server itself converts it", "let both versions have the same there");
+            return Advice::crd("the API server itself converts this field", "let both versions have the same there");
         }
         let sides = [("drop", Side::Older), ("add", Side::Newer)];
         let written = sides.map(|(name, side)| {
@@ -67,8 +67,8 @@ impl AdvisedPlace {
         match (older, newer, line) {
             (Ok(older), Ok(newer), None) => Advice::write(vec![older, newer], APART),
             (Ok(older), Ok(newer), Some(line)) => Advice::instead(line, vec![older, newer], APART),
-            (Err(why), ..) => Advice::crd(&why, "give it a `default` in the older schema"),
-            (_, Err(why), _) => Advice::crd(&why, "give it a `default` in the newer schema"),
+            (Err(why), ..) => Advice::crd(&why, "add a `default` to the older schema"),
+            (_, Err(why), _) => Advice::crd(&why, "add a `default` to the newer schema"),
         }
     }
 
@@ -76,8 +76,10 @@ impl AdvisedPlace {
     fn dropped(&self, line: u64) -> Advice {
         let Sides { older, .. } = &self.paths;
         match one_sided(&self.ground, "drop", older, &self.schemas.older, self.requires.older) {
-            Ok(drop) => Advice::instead(line, vec![drop], ", so that readers of the newer version do not see it"),
-            Err(why) => Advice::crd(&why, "give it a `default` in the older schema"),
+            Ok(drop) => {
+                Advice::instead(line, vec![drop], ", so that readers of the newer version do not see the field")
+            }
+            Err(why) => Advice::crd(&why, "add a `default` to the older schema"),
         }
     }
 
@@ -106,18 +108,19 @@ impl AdvisedPlace {
             }
             (None, None) if older.is("object") && newer.is("object") => match self.fields() {
                 Ok(operations) => operations,
-                Err(why) => return Advice::crd(&why, "give it a `default`"),
+                Err(why) => return Advice::crd(&why, "add a `default`"),
             },
             _ => return self.apart(Some(line)),
         };
         if self.paths.older == self.paths.newer {
-            let change = "give it a `default` in the schema that requires it";
-            return Advice::crd("an object is filled in as a whole", change);
+            let change = "add a `default` to the schema with the requirement";
+            return Advice::crd("only complete objects are filled in", change);
         }
         let list: String = operations.iter().map(|operation| format!("\n  - {operation}")).collect();
         let at = self.ground.name(&self.paths.older);
-        let text =
-            format!("name the fields of {at} one by one, instead of all at once; in place of line {line} write{list}");
+        let text = format!(
+            "name the fields of {at} individually, instead of all together; in place of line {line} write{list}"
+        );
         Advice { text, remedy: Remedy::instead(line, operations) }
     }
 
@@ -181,7 +184,7 @@ impl ComparedOperation {
     /// Proposes a change if the operation cannot apply to its whole place.
     pub(super) fn in_place(&self) -> Advice {
         let Some(place) = &self.place else {
-            let why = format!("`{}` has one place", self.name);
+            let why = format!("`{}` supports only one place", self.name);
             return Advice::crd(&why, "let both versions have the same there");
         };
         match self.name {

@@ -136,13 +136,13 @@ impl Pair<'_> {
     /// Proposes the operation `fill` for the place.
     fn fill(&self, has_operations: bool) -> Advice {
         let version = if self.requires.newer { "newer" } else { "older" };
-        let default = format!("give it a `default` in the {version} schema");
+        let default = format!("add a `default` to the {version} schema");
         if has_operations || !fits_as_whole(self.older, self.newer) {
-            return Advice::crd("`fill` is about all that is in it, and other operations are needed inside", &default);
+            return Advice::crd("`fill` covers the whole field, and its inner fields need other operations", &default);
         }
         match self.advised().fill() {
             Ok(fill) => {
-                let effect = ", so that readers see that value where nothing is set";
+                let effect = ", so that readers see this value for unset fields";
                 let Advice { text, remedy } = Advice::write(vec![fill], effect);
                 Advice { text: format!("{text}, or {default}"), remedy }
             }
@@ -161,9 +161,9 @@ struct RefusedDifference {
 }
 
 /// Why a default of one version alone needs an operation.
-const FILLED: &str = "what the one version fills in there would come home as if somebody had written it";
+const FILLED: &str = "a default of one version would return as a user's value";
 
-const NULL: &str = "a null could be read there and not be written";
+const NULL: &str = "a null would be readable but not writable in that version";
 
 impl Comparison<'_> {
     fn level(&mut self, ground: &Ground, older: &Schema, newer: &Schema, explained: Explained<'_>) {
@@ -198,8 +198,8 @@ impl Comparison<'_> {
                 let line = if line > 0 { line } else { self.line };
                 let accept = accept(&at, bound);
                 let message = format!(
-                    "{at}: `{operation}` changes how much is in it, and {bound} bounds that (older: {older}; newer: \
-                     {newer}): lift the bound, or `accept: {accept}`"
+                    "{at}: `{operation}` changes the size of the field, but the schema has the bound {bound} \
+                         (older: {older}; newer: {newer}): remove the bound, or `accept: {accept}`"
                 );
                 self.problems.advise(line, message, Remedy::accept(accept));
             }
@@ -323,22 +323,21 @@ impl Comparison<'_> {
             Side::Newer => ("newer", "older", "add", "to it"),
         };
         let at = ground.name_in(side, path);
-        let only = format!("{at}: only the {version} version has it");
+        let only = format!("{at}: only the {version} version has the field");
         let advice = match &self.under {
             Some(under) => under.in_place(),
             None => match one_sided(ground, name, ground.paths(path).of(side), schema, is_required) {
                 Ok(operation) => {
-                    let hidden = format!("so that readers of the {other} version do not see it");
+                    let hidden = format!("so that readers of the {other} version do not see the field");
                     let text = format!("add `{operation}`, {hidden}, or `rename`/`move` {moved}");
                     Advice { text, remedy: Remedy::operations(vec![operation]) }
                 }
-                Err(why) => Advice::crd(
-                    &why,
-                    &format!("give it a `default` in the {version} schema, or `rename`/`move` {moved}"),
-                ),
+                Err(why) => {
+                    Advice::crd(&why, &format!("add a `default` to the {version} schema, or `rename`/`move` {moved}"))
+                }
             },
         };
-        let message = format!("{only}, and no operation explains it: {}", advice.text);
+        let message = format!("{only}, and no operation explains the difference: {}", advice.text);
         self.problems.advise(self.line, message, advice.remedy);
     }
 
@@ -385,7 +384,7 @@ impl Comparison<'_> {
             self.differs(at, "required", &version_values);
             return None;
         }
-        let why = "an object without it could be read there and not be written";
+        let why = "an object without the field would be readable but not writable in that version";
         Some(RefusedDifference { difference: "required", version_values, why, advice: Some(pair.fill(has_operations)) })
     }
 
@@ -463,7 +462,7 @@ impl Comparison<'_> {
         }
         let wrapped = |each: &Schema| each.kind == older.kind && newer.is("array");
         let (why, advice) = match narrow {
-            Some(true) => ("the narrower version requires it, and cannot say every value", None),
+            Some(true) => ("the narrower version requires the field, but cannot represent every value", None),
             _ if is_scalar(older) && is_scalar(newer) => {
                 ("", Some(Advice::write(vec![pair.advised().operation("type")], "")))
             }
@@ -471,7 +470,7 @@ impl Comparison<'_> {
                 let Advice { text, remedy } = Advice::write(vec![pair.advised().operation("wrap")], "");
                 ("", Some(Advice { text: format!("{text}; or {}", pair.advised().apart(None).text), remedy }))
             }
-            _ => ("no value of the one is one of the other", None),
+            _ => ("the two versions share no value", None),
         };
         Some(RefusedDifference { difference: "type", version_values, why, advice })
     }
@@ -521,10 +520,10 @@ impl Comparison<'_> {
                 continue;
             }
             let why = if why.is_empty() { String::new() } else { format!("{why}: ") };
-            let same = if difference == "nullable" { ", or say the same in both schemas" } else { "" };
+            let same = if difference == "nullable" { ", or make both schemas equal" } else { "" };
             let message = format!(
-                "{at}: {difference} differs and no operation explains it (older: {older}; newer: {newer}), and it \
-                 cannot be accepted: {why}{}{same}",
+                "{at}: {difference} differs without an operation (older: {older}; newer: {newer}), and cannot \
+                     be accepted: {why}{}{same}",
                 advice.text
             );
             self.problems.advise(line, message, advice.remedy.clone());
@@ -546,8 +545,8 @@ impl Comparison<'_> {
         }
         let accept = accept(at, difference);
         let message = format!(
-            "{at}: {difference} differs and no operation explains it (older: {older}; newer: {newer}): add one, or \
-             `accept: {accept}`"
+            "{at}: {difference} differs without an operation (older: {older}; newer: {newer}): add an \
+                 operation, or `accept: {accept}`"
         );
         self.problems.advise(self.line, message, Remedy::accept(accept));
         false
@@ -566,7 +565,7 @@ fn pruned(pair: &Pair<'_>) -> Vec<RefusedDifference> {
     let mut found = Vec::new();
     if older.preserve != newer.preserve {
         let version_values = [older.preserve.to_string(), newer.preserve.to_string()];
-        let why = "the other version prunes what is unknown";
+        let why = "the other version prunes unknown fields";
         found.push(RefusedDifference { difference: "preserve-unknown-fields", version_values, why, advice: None });
     }
     let describe = |schema: &Schema| match (&schema.each, schema.properties.is_empty()) {
@@ -577,7 +576,7 @@ fn pruned(pair: &Pair<'_>) -> Vec<RefusedDifference> {
     };
     if older.each.is_some() != newer.each.is_some() && older.kind == newer.kind {
         let version_values = [describe(older), describe(newer)].map(str::to_owned);
-        let why = "what the one holds the other prunes";
+        let why = "one version prunes values of the other";
         found.push(RefusedDifference { difference: "items", version_values, why, advice: None });
     }
     if let Some(key) = lost_key(older, newer) {
@@ -586,7 +585,7 @@ fn pruned(pair: &Pair<'_>) -> Vec<RefusedDifference> {
             found.map_or("none", |schema| schema.kind.as_deref().unwrap_or("anything")).to_owned()
         };
         let version_values = [describe(older), describe(newer)];
-        let why = "items are told apart by it, so no operation changes it";
+        let why = "the field identifies the items, so no operation can change its value";
         found.push(RefusedDifference { difference: "items", version_values, why, advice: None });
     }
     found
@@ -605,7 +604,7 @@ fn default_of(pair: &Pair<'_>) -> Option<RefusedDifference> {
     }
     let advice = pair.ground.innermost().map(|each| {
         let Advice { text, remedy } = Advice::write(vec![each], "");
-        let text = format!("say the same in both schemas, or name what is around it with `each`: {text}");
+        let text = format!("make both schemas equal, or name the enclosing list with `each`: {text}");
         Advice { text, remedy }
     });
     Some(RefusedDifference { difference: "default", version_values, why: FILLED, advice })

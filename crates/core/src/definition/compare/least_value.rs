@@ -7,11 +7,11 @@ use crate::definition::schema::Schema;
 /// The smallest value that a version accepts at a place, or why no value can be checked.
 pub(super) fn least_value(schema: &Schema) -> Result<Value, String> {
     if let Some(unchecked) = schema.unchecked() {
-        return Err(format!("it has {unchecked}, which is not checked here"));
+        return Err(format!("the schema has {unchecked}, which pointsman cannot check"));
     }
     let takes = |value: &Value| schema.takes(&schema.filled(value.clone()));
     let found = candidates(schema)?.into_iter().find(takes);
-    found.ok_or_else(|| "no simple value fits its bounds".to_owned())
+    found.ok_or_else(|| "no simple value fits the bounds".to_owned())
 }
 
 fn candidates(schema: &Schema) -> Result<Vec<Value>, String> {
@@ -40,7 +40,7 @@ const LONGEST: usize = 64;
 
 fn list(schema: &Schema, count: usize) -> Result<Value, String> {
     match &schema.each {
-        Some(_) if count > 1 && schema.list_type.is_some() => Err("its items must differ".to_owned()),
+        Some(_) if count > 1 && schema.list_type.is_some() => Err("the items must differ".to_owned()),
         Some(each) if count > 0 => Ok(Value::Array(vec![least_value(each)?; count.min(LONGEST)])),
         _ => Ok(json!([])),
     }
@@ -49,9 +49,9 @@ fn list(schema: &Schema, count: usize) -> Result<Value, String> {
 fn object(schema: &Schema, count: usize) -> Result<Value, String> {
     let mut made = Map::new();
     for name in &schema.required {
-        let inner = schema.member(name).ok_or_else(|| format!("it requires {name}, which has no schema"))?;
+        let inner = schema.member(name).ok_or_else(|| format!("the schema requires {name}, which has no schema"))?;
         if inner.default.is_none() {
-            let value = least_value(inner).map_err(|why| format!("it requires {name}, and {why}"))?;
+            let value = least_value(inner).map_err(|why| format!("the schema requires {name}, and {why}"))?;
             made.insert(name.clone(), value);
         }
     }
@@ -85,9 +85,9 @@ mod tests {
     #[test]
     fn pattern_prevents_least_value() {
         let pattern = json!({"type": "string", "pattern": "^a$"});
-        let why = "it has `pattern`, which is not checked here";
+        let why = "the schema has `pattern`, which pointsman cannot check";
         least(pattern.clone(), Err(why));
         let object = json!({"type": "object", "required": ["a"], "properties": {"a": pattern}});
-        least(object, Err(&format!("it requires a, and {why}")));
+        least(object, Err(&format!("the schema requires a, and {why}")));
     }
 }

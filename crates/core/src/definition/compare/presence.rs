@@ -83,7 +83,7 @@ impl AbsenceCheck<'_> {
     fn makes_none(&self, operation: &Operation, index: usize, sibling: &Path) -> Option<String> {
         let other = self.side.other();
         let Some(source) = operation.places.of(other).first() else {
-            return Some(format!("the {} version has nothing to say about it", self.version(other)));
+            return Some(format!("the {} version has no value", self.version(other)));
         };
         if let Some(why) = operation.may_lack(self.side, index) {
             return Some(why);
@@ -91,13 +91,13 @@ impl AbsenceCheck<'_> {
         let nullable = operation.places.of(self.side).get(index).is_none_or(|place| place.schema.nullable);
         if source.schema.nullable && !nullable {
             return Some(format!(
-                "{} of the {} version may be null, which is nothing there",
+                "{} of the {} version may be null, which counts as absent",
                 source.path,
                 self.version(other)
             ));
         }
         let sure = self.brings(&source.path, sibling);
-        (!sure).then(|| format!("{} of the {} version need not be there", source.path, self.version(other)))
+        (!sure).then(|| format!("{} of the {} version is optional", source.path, self.version(other)))
     }
 
     /// A place that its own parent requires.
@@ -109,7 +109,7 @@ impl AbsenceCheck<'_> {
         }
         let why = self.lacks(operation, index, &place.path.parent()?)?;
         let version = self.version(self.side);
-        let why = format!("the {version} version requires it, and {why}");
+        let why = format!("the {version} version requires the field, and {why}");
         let advice = self.value_for(operation, place);
         Some(Absence { line: operation.line, path: place.path.clone(), why, advice })
     }
@@ -126,7 +126,7 @@ impl AbsenceCheck<'_> {
             ("each", ..) => return Advice::crd("`each` fills in no list and no map", &default),
             (_, [older], [newer]) => self.apart(older, newer).apart(Some(operation.line).filter(|line| *line > 0)),
             (name, ..) => {
-                let why = format!("`{name}` with several fields fills in none of them");
+                let why = format!("`{name}` with several fields fills in no field");
                 return Advice::crd(&why, &default);
             }
         };
@@ -152,7 +152,7 @@ impl AbsenceCheck<'_> {
         let path = self.ground.name(path);
         match value {
             Some(Ok(value)) => format!("give {path} a `default` in the {version} schema, such as {value}"),
-            _ => format!("give {path} a `default` in the {version} schema, with all that it requires"),
+            _ => format!("give {path} a `default` in the {version} schema, with all required fields"),
         }
     }
 
@@ -169,7 +169,7 @@ impl AbsenceCheck<'_> {
                 && let Some(why) = self.misses(&path, &holder)
             {
                 let version = self.version(self.side);
-                let why = format!("the {version} version requires it, and {why}");
+                let why = format!("the {version} version requires the field, and {why}");
                 let advice = self.whole(&path);
                 return Some(Absence { line: 0, path, why, advice });
             }
@@ -240,7 +240,7 @@ impl AbsenceCheck<'_> {
                 if let Some(why) = self.misses(&field, source) {
                     let version = self.version(self.side);
                     let why = format!(
-                        "what is put there makes {holder}, where the {version} version requires {name}, and {why}"
+                        "a value there creates {holder}, in which the {version} version requires {name}, and {why}"
                     );
                     let advice = self.sibling(&field);
                     return Some(Absence { line: operation.line, path: place.path.clone(), why, advice });
@@ -283,6 +283,6 @@ impl AbsenceCheck<'_> {
         }
         let other = self.version(self.side.other());
         let unnamed = || !self.brings(field, source);
-        why.or_else(|| unnamed().then(|| format!("the {other} version need not have it")))
+        why.or_else(|| unnamed().then(|| format!("the field is optional in the {other} version")))
     }
 }

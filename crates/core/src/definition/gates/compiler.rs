@@ -97,7 +97,7 @@ impl<'a> GateCompiler<'a> {
 
     fn some(&mut self, specs: &[GateSpec], what: &str) -> Vec<Gate> {
         if specs.is_empty() {
-            self.bad.push(format!("{what}: has no gates in it"));
+            self.bad.push(format!("{what}: contains no gates"));
         }
         self.gates(specs)
     }
@@ -133,7 +133,7 @@ impl<'a> GateCompiler<'a> {
             }
         };
         if values.is_empty() {
-            self.bad.push(format!("{field}: there are no values to compare it with"));
+            self.bad.push(format!("{field}: add at least one value to compare with"));
         }
         self.words_are_known(&field, &values);
         let is_filled =
@@ -152,7 +152,7 @@ impl<'a> GateCompiler<'a> {
 
     /// Reports unknown placeholders in values.
     fn words_are_known(&mut self, field: &Path, values: &[Json<'_>]) {
-        let inside = || "versions of the rollout stand in texts, and not within lists or maps".to_owned();
+        let inside = || "variables of the rollout are allowed in strings only, outside of lists and maps".to_owned();
         let wrong = |value: &Json<'_>| match value.as_str() {
             Some(text) => unknown_word(&text),
             None => names_version(&value.to_text()).then(inside),
@@ -165,7 +165,8 @@ impl<'a> GateCompiler<'a> {
     fn holds_no_version(&mut self, name: &str) {
         if self.is_templated && names_version(name) {
             self.bad.push(format!(
-                "{name}: versions of the rollout stand in values, and in no name of a field or a condition"
+                "{name}: variables of the rollout are allowed in values only, outside of names of fields and \
+                     conditions"
             ));
         }
     }
@@ -190,9 +191,9 @@ impl<'a> GateCompiler<'a> {
 }
 
 /// The forms of a gate, for messages.
-const FORMS: &str = "a gate is one of {condition: NAME, is: STATUS}, {generation: FIELD}, {field: FIELD, is: VALUE}, {field: \
-                     FIELD, in: VALUES}, {field: FIELD, notIn: VALUES}, {field: FIELD, atLeast: VALUE}, {field: FIELD, present: \
-                     true} and all, any or none of such ones";
+const FORMS: &str = "a gate has one of these forms: {condition: NAME, is: STATUS}, {generation: FIELD}, {field: FIELD, is: VALUE}, \
+     {field: FIELD, in: VALUES}, {field: FIELD, notIn: VALUES}, {field: FIELD, atLeast: VALUE}, {field: FIELD, \
+     present: true}, and all, any or none with nested gates";
 
 /// The statuses of a condition. The first is the default. Source: `apimachinery pkg/apis/meta/v1/types.go`,
 /// `ConditionStatus`.

@@ -99,7 +99,7 @@ impl Gate {
             Self::Condition { list, name, is } => {
                 let conditions = object.value(list);
                 let now = conditions.as_ref().and_then(|conditions| status(conditions, name));
-                let shown = now.as_deref().map_or_else(|| "not there".to_owned(), excerpt);
+                let shown = now.as_deref().map_or_else(|| "missing".to_owned(), excerpt);
                 (now.as_ref() != Some(is)).then(|| format!("condition {name} is {shown}, and must be {is}"))
             }
         }
@@ -180,7 +180,7 @@ fn unseen(object: &mut dyn Gated, field: &Path) -> Option<String> {
     let value = object.value(field);
     let seen = value.as_ref().and_then(|value| value.scalar()?.parse::<i64>().ok());
     let Some(wanted) = object.generation() else {
-        return Some("metadata.generation is not set: nobody can tell what was seen of it".to_owned());
+        return Some("metadata.generation is not set, so the observed generation cannot be compared".to_owned());
     };
     let is = || value.map_or_else(|| "not set".to_owned(), |value| excerpt(&value.to_text()));
     seen.is_none_or(|seen| seen < wanted)

@@ -85,7 +85,7 @@ mod tests {
             (observed(), Some("status.observedGeneration is 2, and metadata.generation is 3")),
             (condition("Ready", "False"), None),
             (condition("Ready", "True"), Some("condition Ready is False, and must be True")),
-            (condition("Live", "True"), Some("condition Live is not there, and must be True")),
+            (condition("Live", "True"), Some("condition Live is missing, and must be True")),
             (Gate::None(vec![condition("Ready", "False")]), Some("condition Ready is False, and must not be so")),
             (Gate::None(vec![condition("Ready", "True")]), None),
             (Gate::Any(vec![observed(), is("status.phase", &[json!("Ready")])]), None),
@@ -111,7 +111,7 @@ mod tests {
             ),
             (
                 json!({"metadata": {}, "status": {"observedGeneration": 1}}),
-                Some("metadata.generation is not set: nobody can tell what was seen of it"),
+                Some("metadata.generation is not set, so the observed generation cannot be compared"),
             ),
             (json!({"metadata": {"generation": 1}, "status": {"observedGeneration": 1}}), None),
         ] {

@@ -18,7 +18,7 @@ pub(in crate::definition) struct GateSpec {
     /// The field with the observed generation of the controller, such as `status.observedGeneration`. The controller
     /// must have observed the last change of the spec. An absent field has observed nothing.
     pub(super) generation: Option<String>,
-    /// A field that must satisfy one of `is`, `in`, `notIn`, `atLeast` and `present`.
+    /// A field, with a test: `is`, `in`, `notIn`, `atLeast` or `present`.
     pub(super) field: Option<String>,
     /// The field must have one of these values.
     #[serde(rename = "in")]

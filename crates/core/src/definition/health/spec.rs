@@ -13,8 +13,8 @@ use crate::definition::move_effects::ROLLOUT_MANAGER;
 use crate::definition::problems::{Problems, line};
 use crate::definition::schema::Schema;
 
-/// The conditions of a healthy object. They must hold after a rollout has moved it, before the next object is moved. At
-/// least one of `all`, `any` and `none` is required.
+/// The conditions of a healthy object. After a move, they must hold before the next object moves. Required: `all`,
+/// `any` or `none`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Health")]
 pub(crate) struct HealthSpec {
@@ -38,8 +38,8 @@ pub(crate) struct HealthSpec {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Seen")]
 pub(super) struct SeenSpec {
-    /// The field manager of the controller in `metadata.managedFields`: it must write to the object after the move. For
-    /// a version in `admission.managers`, that field manager applies.
+    /// The field manager of the controller in `metadata.managedFields`, which must write to the object after the move.
+    /// `admission.managers` has precedence.
     manager: String,
 }
 
@@ -54,7 +54,7 @@ impl HealthSpec {
         let gate = spec.gate(&mut compiler);
         let mut bad = compiler.into_bad();
         if spec.all.is_empty() && spec.any.is_empty() && spec.none.is_empty() {
-            bad.push("says nothing: give it gates under `all`, `any` or `none`".to_owned());
+            bad.push("is empty: add gates under `all`, `any` or `none`".to_owned());
         }
         let settle = spec.settle().unwrap_or_else(|why| {
             bad.push(why);
@@ -91,8 +91,8 @@ impl HealthSpec {
             .map_err(|_| format!("settle: {text:?} is not a duration: use forms such as 60s, 5m"))?;
         if settle < SETTLE && self.seen.is_none() {
             return Err(format!(
-                "settle: {text} is too short to tell the health of the old controller from that of the new one: give it at \
-                 least {}s, or say under `seen` by what the new controller is known",
+                "settle: {text} is too short to distinguish the status of the old and the new controller: use \
+                     at least {}s, or identify the new controller with `seen`",
                 SETTLE.as_secs()
             ));
         }

@@ -138,8 +138,8 @@ pub(super) fn left_over(before: &MutationOperation, after: &MutationOperation, p
     }
     let (name, _) = item.members().into_iter().find(|(name, value)| !value.is_null() && wanted.get(name).is_none())?;
     Some(format!(
-        "always and onceTrue: `{}` leaves {name:?} there, of which `onceTrue` says nothing: name it there, or write \
-         {name}: null",
+        "always and onceTrue: `{}` sets {name:?}, and `onceTrue` omits this member: set the member there, or \
+             write {name}: null",
         before.describe()
     ))
 }

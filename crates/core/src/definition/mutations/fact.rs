@@ -61,7 +61,7 @@ pub enum FactScope {
 pub struct WatchedFact {
     /// The resource.
     pub resource: ResourceName,
-    /// The API version to read. Defaults to the version that the API server prefers.
+    /// The API version to read. Defaults to the preferred version of the API server.
     pub version: Option<String>,
     /// The kind of its objects, if specified. A policy needs it.
     pub kind: Option<String>,

@@ -95,28 +95,28 @@ impl MutatedKind {
         for one in &spec.mutations {
             let Some(mutation) = MutationSpec::compile(one, &pod, problems) else { continue };
             if mutations.iter().any(|other| other.name == mutation.name) {
-                problems.add(line(one), format!("mutation {}: there are two of this name", mutation.name));
+                problems.add(line(one), format!("mutation {}: another mutation has this name", mutation.name));
             }
             let differs = |other: &&Mutation| {
                 other.failure_policy != mutation.failure_policy && other.selection.meets(&mutation.selection)
             };
             if let Some(why) = labels_of(&mutation, &mutation) {
-                problems.add(line(one), format!("mutation {}: {why}: select by another one", mutation.name));
+                problems.add(line(one), format!("mutation {}: {why}: select by another label", mutation.name));
             }
             if let Some((other, why)) =
                 mutations.iter().find_map(|other| Some((other, against(other, &mutation, &pod)?)))
             {
-                let hint = "say it in one mutation, or give them names or namespaces that no object shares";
+                let hint = "combine the two in one mutation, or select disjoint names or namespaces";
                 problems.add(line(one), format!("mutations {} and {}: {why}: {hint}", other.name, mutation.name));
             }
             if let Some(other) = mutations.iter().find(differs) {
-                let why = "may be about the same objects, and one call answers for both: give them one failurePolicy";
+                let why = "may select the same objects, and one call serves both: use the same failurePolicy";
                 problems.add(line(one), format!("mutations {} and {} {why}", other.name, mutation.name));
             }
             mutations.push(mutation);
         }
         if spec.mutations.is_empty() {
-            problems.add(at_line, "mutations: has none, so nothing is ever done");
+            problems.add(at_line, "mutations: is empty");
         }
         Some(Self {
             name: spec.name.unwrap_or_else(|| resource.kind.to_lowercase()).into(),
@@ -220,10 +220,10 @@ impl ForeignResourceSpec {
             bad(format!("{:?} is no version", self.version));
         }
         if !is_dns_label(&self.plural) {
-            bad(format!("{:?} is no plural: it has lower-case letters only", self.plural));
+            bad(format!("{:?} is no plural: a plural has lower-case letters only", self.plural));
         }
         if !self.kind.starts_with(char::is_uppercase) {
-            bad(format!("{:?} is no kind: it begins with a capital", self.kind));
+            bad(format!("{:?} is no kind: a kind begins with a capital", self.kind));
         }
         match Path::parse(self.pod.as_deref().unwrap_or(POD)) {
             Ok(pod) => Some(pod),

@@ -74,8 +74,8 @@ impl Mutation {
             });
         }
         let name = &self.name;
-        let nowhere = "found no container that it is about: name one with `of`";
-        let for_two = "leaves a command line alone that is for two programs: a shell with -c, or -- in `command`";
+        let nowhere = "found no matching container: name the container with `of`";
+        let for_two = "skips a command line of two programs: a shell with -c, or -- in `command`";
         let all = [(wanted && !found, nowhere), (left_alone, for_two)];
         all.into_iter().filter(|(is_so, _)| *is_so).map(|(_, what)| format!("mutation {name} {what}")).collect()
     }

@@ -58,13 +58,13 @@ enum FailurePolicySpec {
 struct FactSpec {
     /// Plural and group of the object, such as `clusters.extensions.gardener.cloud`.
     resource: String,
-    /// The API version. Defaults to the version that the API server prefers.
+    /// The API version. Defaults to the preferred version of the API server.
     version: Option<String>,
-    /// The kind. Only `pointsman webhooks mutations --policy` needs it.
+    /// The kind. Only `pointsman webhooks mutations --policy` needs the kind.
     kind: Option<String>,
-    /// The namespace. `{namespace}` is that of the written object. Omit for cluster-scoped objects.
+    /// The namespace. `{namespace}` refers to the written object. Omit for cluster-scoped objects.
     namespace: Option<String>,
-    /// The name. `{namespace}` and `{name}` are those of the written object.
+    /// The name. `{namespace}` and `{name}` refer to the written object.
     name: String,
     /// An annotation.
     annotation: Option<String>,
@@ -82,12 +82,12 @@ impl MutationSpec {
         let (at_line, spec) = (line(spec), &spec.value);
         let mut bad = |why: String| problems.add(at_line, format!("mutation {}: {why}", spec.name));
         if !is_dns_label(&spec.name) {
-            bad("its name must have lower-case letters, digits and dashes only, 63 at most".to_owned());
+            bad("the name must have lower-case letters, digits and dashes only, 63 at most".to_owned());
         }
         let fact = spec.fact.compile().map_err(|why| bad(format!("fact: {why}"))).ok();
         let selection = spec.selection().map_err(&mut bad).ok();
         if spec.always.is_empty() && spec.once_true.is_empty() {
-            bad("does nothing: give it operations under `always` or `onceTrue`".to_owned());
+            bad("has no operations: add some under `always` or `onceTrue`".to_owned());
         }
         let always = operations(spec, ("always", &spec.always), pod, problems);
         let once_true = operations(spec, ("onceTrue", &spec.once_true), pod, problems);
@@ -129,7 +129,7 @@ fn operations(
             Ok(operation) => {
                 let against = compiled.iter().find_map(|other| conflict(other, &operation, pod));
                 if let Some(why) = against {
-                    bad(format!("{why}: say one of them, or say the second under `onceTrue`"));
+                    bad(format!("{why}: keep one of the two, or move the second to `onceTrue`"));
                 }
                 compiled.push(operation);
             }
@@ -151,9 +151,7 @@ impl FactSpec {
         for (what, text) in [("name", Some(&self.name)), ("namespace", self.namespace.as_ref())] {
             let Some(text) = text else { continue };
             if !is_dns_subdomain(&text.replace(NAMESPACE, "x").replace(NAME, "x")) {
-                return Err(format!(
-                    "{what}: {text:?} is no name; {NAMESPACE} and {NAME} stand for those of the object"
-                ));
+                return Err(format!("{what}: {text:?} is no name; use {NAMESPACE} and {NAME} for those of the object"));
             }
         }
         let resource = ResourceName::parse(&self.resource)?;
@@ -164,7 +162,7 @@ impl FactSpec {
             Some(_) => FactScope::Every,
         };
         if let Some(kind) = self.kind.as_ref().filter(|kind| !kind.starts_with(char::is_uppercase)) {
-            return Err(format!("{kind:?} is no kind: it begins with a capital"));
+            return Err(format!("{kind:?} is no kind: a kind begins with a capital"));
         }
         let (version, kind, is) = (self.version.clone(), self.kind.clone(), self.is.clone());
         let name = Some(&self.name).filter(is_fixed).cloned();

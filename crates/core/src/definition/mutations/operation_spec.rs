@@ -13,7 +13,7 @@ use super::mutation_operation::MutationOperation;
 use crate::definition::path::Path;
 use crate::json::Json;
 
-/// A desired state. Everything that it does not name stays unchanged.
+/// A desired state. All unnamed fields stay unchanged.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", rename = "MutationOperation")]
 pub(super) enum MutationOperationSpec {
@@ -47,7 +47,7 @@ pub(super) struct FlagSpec {
     value: Option<Value>,
 }
 
-/// A flag that is removed.
+/// A removed flag.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "takes a flag such as --x, or {of: …, name: …, switch: …}", rename = "NoFlag")]
 pub(super) enum NoFlagSpec {
@@ -57,7 +57,7 @@ pub(super) enum NoFlagSpec {
     Flag(RemovedFlagSpec),
 }
 
-/// A flag that is removed, with its container.
+/// A removed flag, with the container.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "GoneFlag")]
 pub(super) struct RemovedFlagSpec {
@@ -65,8 +65,8 @@ pub(super) struct RemovedFlagSpec {
     of: Option<String>,
     /// The flag, with its dashes.
     name: String,
-    /// Whether the flag takes no value, so that the next word stays. By default, a next word that is no flag is removed
-    /// as well.
+    /// Whether the flag takes no value, so the next word stays. By default, the next word is also removed, unless it is
+    /// a flag.
     #[serde(default)]
     switch: bool,
 }
@@ -93,7 +93,7 @@ enum EntriesSpec {
     Plain(Vec<String>),
 }
 
-/// A flag and the entries that its value must not have.
+/// A flag and the forbidden entries of the value.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "NoFlagEntries")]
 pub(super) struct NoFlagEntriesSpec {
@@ -111,7 +111,7 @@ pub(super) struct NoFlagEntriesSpec {
 pub(super) struct ItemSpec {
     /// The container with the list. Without this key, the list is a path in the object.
     of: Option<String>,
-    /// The list. A path that starts with `spec` or `metadata` is relative to the object, any other to its Pod spec.
+    /// The list. Paths with `spec` or `metadata` start at the object, others at the Pod spec.
     list: String,
     /// The field that identifies items. Defaults to `name`.
     key: Option<String>,
@@ -125,13 +125,13 @@ pub(super) struct ItemSpec {
 pub(super) struct SetSpec {
     /// The container with the field. Without this key, the field is a path in the object.
     of: Option<String>,
-    /// The field. A path that starts with `spec` or `metadata` is relative to the object, any other to its Pod spec.
+    /// The field. Paths with `spec` or `metadata` start at the object, others at the Pod spec.
     field: String,
     /// The value.
     value: Value,
 }
 
-/// A field that is removed.
+/// A removed field.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "takes a path, or {of: …, field: …}", rename = "Unset")]
 pub(super) enum UnsetSpec {
@@ -141,7 +141,7 @@ pub(super) enum UnsetSpec {
     Field(UnsetFieldSpec),
 }
 
-/// A field of a container that is removed.
+/// A removed field of a container.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "UnsetField")]
 pub(super) struct UnsetFieldSpec {
@@ -180,14 +180,17 @@ impl MutationOperationSpec {
             Self::Item(item) => {
                 let (list, key) = item.place("item", pod)?;
                 if !item.value.get(&key).is_some_and(is_scalar) {
-                    return Err(format!("item {}: its value has no {key:?}, by which it is known", item.list));
+                    return Err(format!("item {}: its value has no {key:?}, the key of the item", item.list));
                 }
                 Ok(MutationOperation::Item { list, key, item: Json::owned(item.value.to_string()) })
             }
             Self::NoItem(item) => {
                 let (list, key) = item.place("noItem", pod)?;
                 if !is_scalar(&item.value) {
-                    return Err(format!("noItem {}: its value must be what {key:?} says, such as a text", item.list));
+                    return Err(format!(
+                        "noItem {}: its value must be the value of {key:?}, such as a string",
+                        item.list
+                    ));
                 }
                 Ok(MutationOperation::NoItem { list, key, value: Json::owned(item.value.to_string()) })
             }
@@ -234,7 +237,7 @@ impl EntriesSpec {
         let names: Vec<String> = all.iter().map(|entry| entry.key.clone()).collect();
         keys(&names)?;
         match all.iter().find(|entry| entry.value.as_ref().is_some_and(|value| value.contains(','))) {
-            Some(entry) => Err(format!("the value of {} has a comma, which begins another entry", entry.key)),
+            Some(entry) => Err(format!("the value of {} contains a comma, which separates entries", entry.key)),
             None => Ok(all),
         }
     }
@@ -250,7 +253,7 @@ fn keys(names: &[String]) -> Result<(), String> {
         return Err(format!("{name:?} is no name of an entry: write {{entries: {{NAME: value}}}}"));
     }
     match names.iter().enumerate().find(|(at, name)| names.iter().take(*at).any(|other| other == *name)) {
-        Some((_, name)) => Err(format!("{name} stands twice")),
+        Some((_, name)) => Err(format!("{name} occurs twice")),
         None => Ok(()),
     }
 }
@@ -261,7 +264,7 @@ fn flag(what: &str, name: &str) -> Result<String, String> {
     let is_fine = !bare.is_empty() && !name.contains(['=', ',']) && !name.contains(char::is_whitespace);
     if !is_fine || !name.starts_with('-') || name.starts_with("---") {
         let meant = bare.split(['=', ' ']).next().unwrap_or_default();
-        return Err(format!("{what}: {name:?} is no flag: write its name alone, with its dashes, such as --{meant}"));
+        return Err(format!("{what}: {name:?} is no flag: write only the name, with its dashes, such as --{meant}"));
     }
     Ok(name.to_owned())
 }
@@ -275,7 +278,7 @@ fn scalar(value: &Value) -> Result<String, String> {
     match value {
         Value::String(text) => Ok(text.clone()),
         Value::Bool(_) | Value::Number(_) => Ok(value.to_string()),
-        Value::Null | Value::Array(_) | Value::Object(_) => Err("its value must be a text".to_owned()),
+        Value::Null | Value::Array(_) | Value::Object(_) => Err("the value must be a string".to_owned()),
     }
 }
 
@@ -298,7 +301,7 @@ fn place(what: &str, of: Option<&str>, path: &str, pod: &Path) -> Result<FieldPl
     match is_ours {
         true => Ok(FieldPlace { root, path }),
         false => Err(format!(
-            "{what}: {path} is not for a mutation to change: it takes fields of the spec, and single labels and annotations"
+            "{what}: a mutation cannot change {path}: use fields of the spec, or single labels and annotations"
         )),
     }
 }

@@ -105,7 +105,8 @@ impl Mapping for Blank {
     }
 
     fn may_lack(&self, to: Side, _: usize, _: &Sides<Vec<Place>>) -> Option<String> {
-        (to == Side::Newer).then(|| "what means no value is absent there".to_owned())
+        (to == Side::Newer)
+            .then(|| "the field is absent in the newer version for a value that means \"unset\"".to_owned())
     }
 }
 

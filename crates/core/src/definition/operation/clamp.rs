@@ -24,14 +24,14 @@ pub(crate) struct ClampSpec {
     from: Option<String>,
     /// The field in the newer version, if the paths differ.
     to: Option<String>,
-    /// The lower bound in the newer version. Smaller older numbers map to it.
+    /// The lower bound in the newer version. Smaller older numbers map to this bound.
     min: Option<Value>,
-    /// The upper bound in the newer version. Larger older numbers map to it.
+    /// The upper bound in the newer version. Larger older numbers map to this bound.
     max: Option<Value>,
-    /// Numbers of the older version that mean "no value". They are absent in the newer version.
+    /// Numbers of the older version that mean "no value", and are absent in the newer version.
     #[serde(default)]
     unset: Vec<Value>,
-    /// The older number for a newer number that is listed in `unset`. It must map back to that newer number.
+    /// The older number for a newer number in `unset`, which must map back to the newer number.
     older: Option<Value>,
 }
 
@@ -120,7 +120,8 @@ impl Mapping for Clamp {
     }
 
     fn may_lack(&self, to: Side, _: usize, _: &Sides<Vec<Place>>) -> Option<String> {
-        (to == Side::Newer && !self.unset.is_empty()).then(|| "what means no value is absent there".to_owned())
+        (to == Side::Newer && !self.unset.is_empty())
+            .then(|| "the field is absent in the newer version for a value that means \"unset\"".to_owned())
     }
 
     fn adds(&self, _: Side) -> u64 {
@@ -139,13 +140,13 @@ impl Clamp {
         };
         if let Some(unset) = reachable_unset.find(|unset| !returns(unset)) {
             compiler.problem(format!(
-                "clamp: {0} means \"no value\" in the older version, and the newer one may say it: say with `older` which \
-                 number it is on the way down, one that becomes {0} again, such as `older: -1` with `min: 0`",
+                "clamp: {0} means \"unset\" in the older version and is a valid value of the newer version: set \
+                     its number in the older version with `older`, such as `older: -1` with `min: 0`, instead of {0}",
                 unset.to_text()
             ));
         }
         if self.instead.is_some() && self.unset.is_empty() {
-            compiler.problem("clamp: `older` is for numbers that `unset` has");
+            compiler.problem("clamp: `older` requires numbers in `unset`");
         }
     }
 

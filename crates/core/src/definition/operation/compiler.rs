@@ -75,12 +75,12 @@ impl<'a> Compiler<'a> {
         let known = self.facts;
         match known {
             None if !self.whole => self.problem(format!(
-                "when: {name:?} is a fact of the whole object, and inside of `each` no condition can ask for one: ask for \
-                 a field of the item"
+                "when: {name:?} is a fact of the whole object; a condition inside `each` can only use fields of \
+                     the item"
             )),
             None => self.problem(format!(
-                "when: no fact is known here, so nobody can tell {name:?}: an API server that asks for a conversion sends \
-                 the object and nothing else. Facts are for a kind that `replaces` another one"
+                "when: {name:?} is a fact, and conversion requests contain only the object. Facts need a kind \
+                     that `replaces` another one"
             )),
             Some(known) if known.iter().any(|fact| fact == name) => return Some(()),
             Some(known) => {
@@ -139,18 +139,18 @@ impl<'a> Compiler<'a> {
         let (name, Sides { older, newer }) = (operation.name, &operation.places);
         if operation.drops() && newer.is_empty() {
             self.problem(format!(
-                "when: `{name}` stands under a condition ({condition}), and the newer version has no such field in any \
-                 case: put it outside"
+                "when: `{name}` is under a condition ({condition}), but the newer version always lacks this \
+                     field: move the operation out of the `when`"
             ));
         } else if operation.items().is_some() {
             self.problem(format!(
-                "when: `{name}` stands under a condition ({condition}), and the whole list would be lost where it does \
-                 not hold: put the `when` inside of the `each`"
+                "when: `{name}` is under a condition ({condition}), and without the condition the whole list \
+                     would be lost: put the `when` inside of the `each`"
             ));
         } else if let Some(place) = older.iter().find(|place| newer.iter().any(|other| other.path == place.path)) {
             self.problem(format!(
-                "when: `{name}` stands under a condition ({condition}), and {} stays where it is: it would be lost where \
-                 the condition does not hold. Put it outside",
+                "when: `{name}` is under a condition ({condition}), and {} stays in place: without the \
+                     condition, its value would be lost. Move the operation out of the `when`",
                 place.path
             ));
         }
@@ -212,7 +212,7 @@ impl<'a> Compiler<'a> {
             for (index, Place { path, .. }) in own.iter().enumerate() {
                 let mut before = own.iter().take(index);
                 if before.any(|other| path.starts_with(&other.path) || other.path.starts_with(path)) {
-                    self.problem(format!("{}: {path} stands in it twice", operation.name));
+                    self.problem(format!("{}: {path} occurs twice", operation.name));
                 }
                 let earlier = earlier.iter().map(|other| (other.places.of(side), other.line));
                 let earlier = earlier.flat_map(|(places, line)| places.iter().map(move |place| (place, line)));
@@ -254,11 +254,11 @@ impl<'a> Compiler<'a> {
         };
         let first = path.names().first().map(AsRef::as_ref);
         if self.whole && matches!(first, Some("apiVersion" | "kind" | "metadata")) {
-            self.problem(format!("{path}: the API server itself takes care of metadata, apiVersion and kind"));
+            self.problem(format!("{path}: the API server itself handles metadata, apiVersion and kind"));
             return None;
         }
         if self.whole && first.is_none() {
-            self.problem("a path of one item, `.`, stands inside `each` only");
+            self.problem("the path `.`, the item itself, is valid only inside of `each`");
             return None;
         }
         match root.find(path) {
@@ -308,8 +308,8 @@ impl<'a> Compiler<'a> {
         let is_default = schema.default_value().is_some_and(|default| default.same(value));
         if let Some(unchecked) = schema.unchecked().filter(|_| !is_default) {
             self.problem(format!(
-                "{operation}: {path} has {unchecked}, and nothing here tells whether {} is what it takes: make it the \
-                 `default` of the field, which the API server looks at when the CRD is applied",
+                "{operation}: {path} has {unchecked}, and pointsman cannot check {} against this rule: use the \
+                     `default` of the field, which the API server validates",
                 value.to_text()
             ));
         }

@@ -62,7 +62,7 @@ impl Condition {
         let mut named: Vec<Json<'static>> = alike.iter().flat_map(|one| one.tested.values()).cloned().collect();
         named.extend(match place.schema.kind.as_deref() {
             Some("boolean") => vec![Json::borrowed("true"), Json::borrowed("false")],
-            _ => vec![Json::borrowed(r#""a value that nobody names""#)],
+            _ => vec![Json::borrowed(r#""a value without a name""#)],
         });
         !(is_met(None, "") || named.iter().any(|value| is_met(Some(value), "")))
     }

@@ -60,13 +60,14 @@ impl<O: Compile> EachSpec<O> {
         if let Some(operation) = operations.iter().find(|operation| is_set && !operation.is_injective()) {
             let name = operation.name;
             inside.problem(format!(
-                "each: {path} is a set, and `{name}` may make one item of two, which cannot be written: make it a list \
-                 that is none (`x-kubernetes-list-type: atomic`) in both versions, or write `drop` and `add` for it"
+                "each: {path} is a set, and `{name}` may merge two items into one, which the API server \
+                     refuses: use an atomic list (`x-kubernetes-list-type: atomic`) in both versions, or `drop` and \
+                     `add`"
             ));
         }
         let key = all.iter().find_map(|each| each.key.as_ref());
         if all.iter().any(|each| each.key.is_some() && each.key.as_ref() != key) {
-            inside.problem(format!("each: {path} has two keys: say it once"));
+            inside.problem(format!("each: {path} has two keys"));
         }
         let keys = keys(key, &mut inside, older, &operations)?;
         let level = Level::new(older_item, newer_item, operations, Root::Item);
@@ -105,7 +106,7 @@ fn keys(
                 older.path.moved(&places.older.first()?.path, &places.newer.first()?.path)
             }
             Some(Operation { name: operation, .. }) => {
-                inside.problem(format!("each: {name} tells the items apart, so {operation} cannot change it"));
+                inside.problem(format!("each: {name} identifies the items, so {operation} cannot change this field"));
                 return None;
             }
         };

@@ -153,7 +153,7 @@ impl Operation {
     /// Returns why the place `at` of the side `to` may be absent although the first place of the other side is present.
     pub(in crate::definition) fn may_lack(&self, to: Side, at: usize) -> Option<String> {
         let condition = self.conditions.first().filter(|_| to == Side::Newer);
-        let when = || condition.map(|condition| format!("it is there only where {condition}"));
+        let when = || condition.map(|condition| format!("the field exists only if {condition}"));
         self.mapping.may_lack(to, at, &self.places).or_else(when)
     }
 

@@ -1,4 +1,4 @@
-//! `moveIntoMap`: a field of the older version is an entry of a map that both versions have.
+//! `moveIntoMap`: a field of the older version is an entry of a map in both versions.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -93,7 +93,7 @@ impl Mapping for MoveIntoMap {
 
     fn may_lack(&self, to: Side, at: usize, _: &Sides<Vec<Place>>) -> Option<String> {
         match (to, at) {
-            (Side::Newer, _) => Some("a field that is not set gives no entry".to_owned()),
+            (Side::Newer, _) => Some("an unset field adds no entry".to_owned()),
             (Side::Older, 0) => Some("an entry of the newer version stays an entry".to_owned()),
             (Side::Older, _) => None,
         }

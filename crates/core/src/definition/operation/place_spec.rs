@@ -17,7 +17,7 @@ pub(crate) struct PairSpec {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(
     untagged,
-    expecting = "takes a path, in quotes if YAML reads it as a number or as true or false (n, y), or {from: PATH, to: PATH}",
+    expecting = "takes a path, quoted if YAML reads the path as a number or a boolean (n, y), or {from: PATH, to: PATH}",
     rename = "Place"
 )]
 pub(crate) enum PlaceSpec {

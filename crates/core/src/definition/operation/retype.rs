@@ -73,7 +73,7 @@ impl Mapping for Retype {
     fn may_lack(&self, to: Side, at: usize, places: &Sides<Vec<Place>>) -> Option<String> {
         let (from, to) = (places.of(to.other()).first()?, places.of(to).get(at)?);
         (!represents_all(&from.schema, &to.schema))
-            .then(|| format!("not every value of {} can be said there", from.path))
+            .then(|| format!("some values of {} have no representation in the other version", from.path))
     }
 
     /// `1e20` is written with all its digits.

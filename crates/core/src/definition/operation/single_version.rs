@@ -15,7 +15,7 @@ use crate::json::Json;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(
     untagged,
-    expecting = "takes a path, in quotes if YAML reads it as a number or as true or false (n, y), or {field: PATH, value: WHAT TO FILL IN}",
+    expecting = "takes a path, quoted if YAML reads the path as a number or a boolean (n, y), or {field: PATH, value: VALUE}",
     rename = "OneSided"
 )]
 pub(crate) enum OneSidedSpec {
@@ -66,7 +66,7 @@ impl FilledSpec {
         }
         if places.older.required == places.newer.required {
             let path = &places.older.path;
-            compiler.problem(format!("fill: the versions agree on whether {path} is required: nothing to fill in"));
+            compiler.problem(format!("fill: both versions agree on whether {path} is required: remove the operation"));
         }
         Some(Operation::between("fill", places, Same))
     }

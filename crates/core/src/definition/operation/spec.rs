@@ -26,11 +26,11 @@ pub(crate) enum OperationSpec {
     Drop(OneSidedSpec),
     /// Operations on each item of a list, or each value of a map.
     Each(EachSpec<Self>),
-    /// Only one version requires the field: sets the value that clients read if the field was never set.
+    /// Only one version requires the field: sets the value for clients if the field was never set.
     Fill(FilledSpec),
     /// The field has another path.
     Move(PairSpec),
-    /// A field of the older version is an entry of a map that both versions have.
+    /// A field of the older version is an entry of a map in both versions.
     MoveIntoMap(MoveIntoMapSpec),
     /// The field has another name (same as `move`).
     Rename(PairSpec),

@@ -45,8 +45,8 @@ impl SplitSpec {
             }
             if let Some(unchecked) = schema.unchecked() {
                 compiler.problem(format!(
-                    "split: {path} has {unchecked}, and nothing here tells whether a part is of that form: leave it to a \
-                     rule of the whole object, or write `drop` and `add`"
+                    "split: {path} has {unchecked}, and pointsman cannot check parts against this rule: use a \
+                         rule of the whole object, or `drop` and `add`"
                 ));
             }
         }
@@ -86,10 +86,10 @@ impl Mapping for Split {
 
     fn may_lack(&self, to: Side, at: usize, places: &Sides<Vec<Place>>) -> Option<String> {
         if to == Side::Newer && at > 0 {
-            return Some("a string with fewer parts does not give it".to_owned());
+            return Some("a string with fewer parts has no such part".to_owned());
         }
         let from = places.of(to.other()).first().filter(|from| from.schema.nullable)?;
-        Some(format!("{} may be null, of which there is no string", from.path))
+        Some(format!("{} may be null, which has no string", from.path))
     }
 
     fn adds(&self, to: Side) -> u64 {

@@ -25,16 +25,16 @@ pub(crate) struct ValuesSpec {
     /// The field in the newer version, if the paths differ.
     to: Option<String>,
     /// Maps values of the older version to values of the newer version. Other values are copied unchanged. If two older
-    /// values map to one newer value, an object created in the newer version gets the first. Two newer values for one
-    /// older value need a list of pairs: `[[Running, Running], [Running, Updating]]`.
+    /// values map to the same newer value, an object created in the newer version gets the first. Several newer values
+    /// for an older value need a list of pairs: `[[Running, Running], [Running, Updating]]`.
     #[schemars(with = "MapSpec")]
     map: Rows,
 }
 
-/// Pairs of values, for the JSON Schema of a definition.
+/// Pairs of values.
 #[derive(JsonSchema)]
 #[serde(untagged)]
-#[expect(dead_code, reason = "describes what `Rows` reads")]
+#[expect(dead_code, reason = "only for the JSON Schema of `Rows`")]
 enum MapSpec {
     /// Older value to newer value.
     Map(std::collections::BTreeMap<String, Value>),
@@ -104,17 +104,17 @@ impl ValuesSpec {
                 if !schema.takes(value) {
                     let bare = schema.is("string") && value.as_str().is_none();
                     let quote =
-                        if bare { ": quote it (y, n, yes, no, on and off are true and false to YAML)" } else { "" };
+                        if bare { ": quote the value (YAML reads y, n, yes, no, on and off as booleans)" } else { "" };
                     compiler.problem(format!("values: {path} cannot be {}{quote}", value.to_text()));
                 }
             }
             if pairs.iter().any(|other| other.older.same(&pair.older) && other.newer.same(&pair.newer)) {
-                compiler.problem(format!("values: {} and {} stand twice", pair.older.to_text(), pair.newer.to_text()));
+                compiler.problem(format!("values: {} and {} occur twice", pair.older.to_text(), pair.newer.to_text()));
             }
             pairs.push(pair);
         }
         if pairs.is_empty() {
-            compiler.problem("values: `map` is empty: name at least one value".to_owned());
+            compiler.problem("values: `map` is empty: add at least one value".to_owned());
         }
         Some(Operation::between("values", places, Values { pairs }))
     }
@@ -156,8 +156,8 @@ impl Mapping for Values {
         let kind = |schema: &Schema| schema.kind.clone().unwrap_or_else(|| "anything".to_owned());
         let problem = || {
             format!(
-                "values: {at} is of another type in the newer version (older: {}; newer: {}), and not every value is \
-                 named: name all, and give both versions an `enum` of them; or write `type`",
+                "values: {at} has another type in the newer version (older: {}; newer: {}), and some values are \
+                     missing in `map`: name all, and give both versions an `enum`; or use `type`",
                 kind(older),
                 kind(newer)
             )

@@ -22,9 +22,9 @@ use crate::json::Json;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "When")]
 pub(crate) struct WhenSpec<O> {
-    /// A string, number or boolean of the older version that must satisfy one of `set`, `is` and `in`.
+    /// A string, number or boolean of the older version, with a test: `set`, `is` or `in`.
     field: Option<String>,
-    /// A fact of the kind conversion, true or false. It must be true, or the value of `is`.
+    /// A fact of the kind conversion, true or false. The fact must be true, or equal `is`.
     fact: Option<String>,
     /// The field must be set, or must not be set. Null and an empty string count as not set.
     set: Option<bool>,
@@ -87,8 +87,8 @@ impl<O> Branching<O> for WhenSpec<O> {
 }
 
 /// The forms of a condition, for messages.
-const FORMS: &str = "when: needs one of {field: FIELD, set: true}, {field: FIELD, is: VALUE}, {field: FIELD, in: \
-                     VALUES}, {fact: NAME} and {fact: NAME, is: false}, beside `operations`";
+const FORMS: &str = "when: needs one of {field: FIELD, set: true}, {field: FIELD, is: VALUE}, {field: FIELD, in: VALUES}, {fact: \
+     NAME} and {fact: NAME, is: false}, next to `operations`";
 
 /// A scalar field of the older version.
 fn scalar(path: &str, compiler: &mut Compiler<'_>) -> Option<Place> {

@@ -55,7 +55,7 @@ impl Mapping for Wrap {
     fn may_lack(&self, to: Side, _: usize, places: &Sides<Vec<Place>>) -> Option<String> {
         let list = places.newer.first()?;
         let filled = size(list, "minItems").is_some_and(|least| least > 0);
-        let why = || format!("an empty {} has no first element (`minItems: 1` would say that there is one)", list.path);
+        let why = || format!("an empty {} has no first element (set `minItems: 1`)", list.path);
         (to == Side::Older && !filled).then(why)
     }
 
@@ -71,7 +71,7 @@ fn no_room(list: &Place) -> Option<String> {
     let at_most = size(list, "maxItems").filter(|most| *most < 1);
     let bound = at_least.map(|least| format!("minItems: {least}"));
     let bound = bound.or_else(|| at_most.map(|most| format!("maxItems: {most}")))?;
-    Some(format!("wrap: {path} has {bound}, so a list with one element cannot be written there: lift the bound"))
+    Some(format!("wrap: {path} has {bound}, so the API server refuses a list with one element: remove the bound"))
 }
 
 fn size(list: &Place, bound: &str) -> Option<u64> {

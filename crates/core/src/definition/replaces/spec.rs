@@ -40,7 +40,7 @@ pub(in crate::definition) struct ReplacesSpec {
     #[serde(default)]
     #[schemars(with = "Vec<AcceptSpec>")]
     accept: Vec<Spanned<AcceptSpec>>,
-    /// Facts about a source object that are read from other objects, by the names that conditions use.
+    /// Facts about a source object, read from other objects, by their names in conditions.
     #[serde(default)]
     #[schemars(with = "BTreeMap<String, SecretFactSpec>")]
     facts: BTreeMap<String, Spanned<SecretFactSpec>>,
@@ -166,10 +166,10 @@ impl ReplacesSpec {
             let gate = compiler.gate(&refusal.value.when);
             for message in compiler.into_bad() {
                 problems
-                    .add(at_line, format!("refuse: {}", message.replace("the newest version", "the kind that goes")));
+                    .add(at_line, format!("refuse: {}", message.replace("the newest version", "the replaced kind")));
             }
             if refusal.value.message.trim().is_empty() {
-                problems.add(at_line, "refuse: say in `message` why, and what to do");
+                problems.add(at_line, "refuse: give the reason and the next step in `message`");
             }
             refusals.extend(gate.map(|gate| KindRefusal { gate, message: refusal.value.message.clone() }));
         }
@@ -199,15 +199,13 @@ impl ReplacesSpec {
 fn may_become(source: &Crd, target: &Crd, at_line: u64, problems: &mut Problems) -> Option<()> {
     if (&source.group, &source.kind) == (&target.group, &target.kind) {
         let kind = format!("{}.{}", target.kind, target.group);
-        problems.add(at_line, format!("replaces: {kind} cannot become itself: between its versions write `steps`"));
+        problems.add(at_line, format!("replaces: {kind} cannot replace itself: write `steps` for its versions"));
         return None;
     }
     if source.is_namespaced() != target.is_namespaced() {
         let scope = |crd: &Crd| if crd.is_namespaced() { "Namespaced" } else { "Cluster" };
         let (from, to) = (scope(source), scope(target));
-        let message = format!(
-            "replaces: the kind that goes has the scope {from}, and this one {to}: its objects have no place there"
-        );
+        let message = format!("replaces: the replaced kind has the scope {from}, and this kind {to}");
         problems.add(at_line, message);
     }
     Some(())
@@ -218,7 +216,7 @@ fn retirement(retire: &Spanned<String>, problems: &mut Problems) -> Option<Retir
         "warn" => Some(Retirement::Warn),
         "deny" => Some(Retirement::Deny),
         other => {
-            problems.add(line(retire), format!("replaces.from.retire: {other:?} is not known: write warn or deny"));
+            problems.add(line(retire), format!("replaces.from.retire: {other:?} is unknown: write warn or deny"));
             None
         }
     }
@@ -231,7 +229,7 @@ fn error_path(text: &str, source: &Version, at_line: u64, problems: &mut Problem
     let is_status = path.names().first().is_some_and(|name| **name == *STATUS);
     let kind = source.schema.find(&path).ok().and_then(|found| found.kind.clone());
     if !is_status || kind.as_deref() != Some("string") || !source.status_apart {
-        let why = "has to be a text in the status of the kind that goes, which is a subresource";
+        let why = "must be a string in the status subresource of the replaced kind";
         problems.add(at_line, format!("replaces.from.errorField: {path} {why}"));
     }
     Some(path)

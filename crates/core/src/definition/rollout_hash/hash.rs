@@ -21,14 +21,14 @@ pub(crate) struct HashSpec {
     of: String,
     /// The version with the hashed fields.
     at: String,
-    /// Fields that require no rollout when they change.
+    /// Fields whose change requires no rollout.
     #[serde(default)]
     #[schemars(with = "Vec<String>")]
     except: Vec<Spanned<String>>,
-    /// Values that are hashed in place of absent fields, so that a default does not change the hash.
+    /// Hashed values in place of absent fields, so a default does not change the hash.
     #[serde(default)]
     defaults: BTreeMap<String, Value>,
-    /// An annotation that is hashed after the fields. A change of its value forces a rollout.
+    /// An annotation, hashed after the fields. A change of its value forces a rollout.
     force: Option<String>,
     /// The fingerprint of this recipe, as printed by `kinds check`. If set, a changed recipe is rejected until this key
     /// is updated. A changed recipe may change all hashes, and so start rollouts.
@@ -61,7 +61,8 @@ impl HashSpec {
         let Self { of, at: version, .. } = self;
         let Some(at) = versions.named(version) else {
             let known = versions.names();
-            problems.add(at_line, format!("rolloutHash.at: the CRD has no version {version:?}; it has {known}"));
+            problems
+                .add(at_line, format!("rolloutHash.at: the CRD has no version {version:?}; known versions: {known}"));
             return None;
         };
         let root = &versions.at(at).schema;
@@ -77,8 +78,8 @@ impl HashSpec {
         let recipe = self.digest(&defaults);
         if let Some(expected) = self.recipe.as_ref().filter(|expected| expected.value != recipe) {
             let message = format!(
-                "rolloutHash.recipe: {:?} is not what this recipe is: hashes may move, and that starts rollouts. If that is \
-                 meant, write {recipe:?}",
+                "rolloutHash.recipe: {:?} does not match this recipe: hashes may change, which starts rollouts. \
+                     To accept this, write {recipe:?}",
                 expected.value
             );
             problems.add(line(expected), message);

@@ -9,7 +9,7 @@ use crate::definition::{operation::Compiler, path::Path, place::Place, side::Sid
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "RolloutStatus")]
 pub(crate) struct StatusMappingSpec {
-    /// The fields of the newer version. The older schema has them too, as optional fields that are copied.
+    /// The fields of the newer version. The older schema has the same optional fields, and copies the values.
     hashes: RequestedSpec,
     /// The fields of the older version: UUIDs.
     requests: RequestedSpec,
@@ -36,7 +36,7 @@ struct ReasonsSpec {
     within: String,
     /// The reason that marks the point of no return.
     promoting: String,
-    /// Reasons for a change that waits for approval, although the last request is completed.
+    /// Reasons for a change in wait for approval, after the last completed request.
     #[serde(default)]
     staged: Vec<String>,
 }

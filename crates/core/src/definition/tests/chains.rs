@@ -35,10 +35,9 @@ const LEGACY: &str = ", days: {type: integer}, legacy: {type: string}";
 
 fn comes_back(line: u64, object: &str, ends: (&str, &str), kept: &str, between: (&str, &str)) -> String {
     format!(
-        "thing.yaml:{line}: {object}: somebody who removes it in {} removes all of it, but it is made anew for what is \
-         put into it in {}, and {kept}, kept between {} and {}, would come back: in an item, and where it is renamed \
-         in between, nobody knows that it was away: no operation can express both. Put both into one step, or let one of \
-         the two stand elsewhere",
+        "thing.yaml:{line}: {object}: a client that removes the object in {} removes its fields too, but a later field in \
+         {} creates the object again, and {kept}, kept between {} and {}, would return. In a list item, or with a rename \
+         in between, the removal leaves no trace, so that no operation can express both. Put both into one step, or move one of the two to another object",
         ends.0, ends.1, between.0, between.1
     )
 }

@@ -7,20 +7,20 @@ fn unexplained_one_sided_fields_are_refused() {
         more,
         SAME,
         "",
-        "thing.yaml:5: spec.size: only the older version has it, and no operation explains it: add `drop: spec.size`, so that readers of the newer version do not see it, or `rename`/`move` it",
+        "thing.yaml:5: spec.size: only the older version has the field, and no operation explains the difference: add `drop: spec.size`, so that readers of the newer version do not see the field, or `rename`/`move` it",
     );
     step(
         SAME,
         more,
         "",
-        "thing.yaml:5: spec.size: only the newer version has it, and no operation explains it: add `add: spec.size`, so that readers of the older version do not see it, or `rename`/`move` to it",
+        "thing.yaml:5: spec.size: only the newer version has the field, and no operation explains the difference: add `add: spec.size`, so that readers of the older version do not see the field, or `rename`/`move` to it",
     );
     let list =
         |more: &str| format!("{{type: array, items: {{type: object, properties: {{name: {{type: string}}{more}}}}}}}");
     difference(
         &list(", size: {type: string}"),
         &list(""),
-        "thing.yaml:5: spec.a[*].size: only the older version has it, and no operation explains it: add `each: {in: spec.a, operations: [{drop: size}]}`, so that readers of the newer version do not see it, or `rename`/`move` it",
+        "thing.yaml:5: spec.a[*].size: only the older version has the field, and no operation explains the difference: add `each: {in: spec.a, operations: [{drop: size}]}`, so that readers of the newer version do not see the field, or `rename`/`move` it",
     );
     let lists = |more: &str| {
         let inner = list(more);
@@ -29,7 +29,7 @@ fn unexplained_one_sided_fields_are_refused() {
     difference(
         &lists(", size: {type: string}"),
         &lists(""),
-        "thing.yaml:5: spec.a[*].b[*].size: only the older version has it, and no operation explains it: add `each: {in: spec.a, operations: [{each: {in: b, operations: [{drop: size}]}}]}`, so that readers of the newer version do not see it, or `rename`/`move` it",
+        "thing.yaml:5: spec.a[*].b[*].size: only the older version has the field, and no operation explains the difference: add `each: {in: spec.a, operations: [{each: {in: b, operations: [{drop: size}]}}]}`, so that readers of the newer version do not see the field, or `rename`/`move` it",
     );
     let map = |more: &str| {
         format!(
@@ -39,7 +39,7 @@ fn unexplained_one_sided_fields_are_refused() {
     difference(
         &map(""),
         &map(", size: {type: string}"),
-        "thing.yaml:5: spec.a[*].size: only the newer version has it, and no operation explains it: add `each: {in: spec.a, operations: [{add: size}]}`, so that readers of the older version do not see it, or `rename`/`move` to it",
+        "thing.yaml:5: spec.a[*].size: only the newer version has the field, and no operation explains the difference: add `each: {in: spec.a, operations: [{add: size}]}`, so that readers of the older version do not see the field, or `rename`/`move` to it",
     );
 }
 
@@ -50,7 +50,7 @@ fn may_be_accepted(older: &str, newer: &str, name: &str, says: &str) {
         older,
         newer,
         &format!(
-            "thing.yaml:5: spec.a: {name} differs and no operation explains it ({says}): add one, or `accept: {{path: \
+            "thing.yaml:5: spec.a: {name} differs without an operation ({says}): add an operation, or `accept: {{path: \
              spec.a, difference: {name}, reason: …}}`"
         ),
     );
@@ -63,7 +63,7 @@ fn may_be_accepted(older: &str, newer: &str, name: &str, says: &str) {
 fn may_not_be_accepted(older: &str, newer: &str, path: &str, name: &str, says: &str, reason: &str) {
     let expected = |line: u64| {
         format!(
-            "thing.yaml:{line}: {path}: {name} differs and no operation explains it ({says}), and it cannot be accepted: \
+            "thing.yaml:{line}: {path}: {name} differs without an operation ({says}), and cannot be accepted: \
              {reason}"
         )
     };
@@ -72,8 +72,7 @@ fn may_not_be_accepted(older: &str, newer: &str, path: &str, name: &str, says: &
     check(difference_of(older, newer, &accept), &expected(8));
 }
 
-const APART: &str = "write `drop: spec.a` and `add: spec.a`, so that each version keeps its own and readers of the \
-                     other do not see it";
+const APART: &str = "write `drop: spec.a` and `add: spec.a`, so that each version keeps its own field, hidden from readers of the other version";
 
 #[test]
 fn unexplained_differences_are_refused() {
@@ -136,7 +135,7 @@ fn wider_types_can_be_accepted() {
         &format!("write `wrap: spec.a`; or {APART}"),
     );
     for (one, two) in [("array", "string"), ("string", "object"), ("object", "array"), ("array", "object")] {
-        let reason = format!("no value of the one is one of the other: {APART}");
+        let reason = format!("the two versions share no value: {APART}");
         may_not_be_accepted(&of(one), &of(two), "spec.a", "type", &says(one, two), &reason);
     }
 }
@@ -148,8 +147,7 @@ fn lossy_difference_cannot_be_accepted() {
     };
     let reason = |version: &str| {
         format!(
-            "an object without it could be read there and not be written: write `fill: {{field: spec.a.b, value: \"\"}}`, so \
-             that readers see that value where nothing is set, or give it a `default` in the {version} schema"
+            "an object without the field would be readable but not writable in that version: write `fill: {{field: spec.a.b, value: \"\"}}`, so that readers see this value for unset fields, or add a `default` to the {version} schema"
         )
     };
     may_not_be_accepted(
@@ -177,7 +175,7 @@ fn lossy_difference_cannot_be_accepted() {
     check(filled(&object("b", ""), &object("", "")), "fine");
     check(
         filled(&object("b", ""), &object("b", "")),
-        "thing.yaml:8: fill: the versions agree on whether spec.a.b is required: nothing to fill in",
+        "thing.yaml:8: fill: both versions agree on whether spec.a.b is required: remove the operation",
     );
     check(
         difference_of(&object("b", ""), &object("", ""), "  operations:\n  - fill: {field: spec.a.b, value: 3}\n"),
@@ -189,7 +187,7 @@ fn lossy_difference_cannot_be_accepted() {
         "spec.a",
         "preserve-unknown-fields",
         "older: true; newer: false",
-        &format!("the other version prunes what is unknown: {APART}"),
+        &format!("the other version prunes unknown fields: {APART}"),
     );
     may_not_be_accepted(
         "{type: object, additionalProperties: {type: string}}",
@@ -197,7 +195,7 @@ fn lossy_difference_cannot_be_accepted() {
         "spec.a",
         "items",
         "older: a map; newer: an object",
-        &format!("what the one holds the other prunes: {APART}"),
+        &format!("one version prunes values of the other: {APART}"),
     );
 }
 
@@ -208,11 +206,11 @@ fn acceptance_needs_difference_and_reason() {
     check(problems_of(&accept("{path: spec.a, difference: minimum, reason: zero never worked}"), &crd), "fine");
     check(
         problems_of(&accept("{path: spec.a, difference: minimum, reason: \" \"}"), &crd),
-        "thing.yaml:8: accept: spec.a: say why, in `reason`",
+        "thing.yaml:8: accept: spec.a: give a reason in `reason`",
     );
     check(
         problems_of(&accept("{path: spec.a, difference: maximum, reason: a typo}"), &crd),
-        "thing.yaml:5: spec.a: minimum differs and no operation explains it (older: 0; newer: 1): add one, or `accept: {path: spec.a, difference: minimum, reason: …}`\nthing.yaml:8: accept: spec.a does not differ in \"maximum\" between v1 and v2: remove the entry",
+        "thing.yaml:5: spec.a: minimum differs without an operation (older: 0; newer: 1): add an operation, or `accept: {path: spec.a, difference: minimum, reason: …}`\nthing.yaml:8: accept: spec.a does not differ in \"maximum\" between v1 and v2: remove the entry",
     );
     check(
         problems_of(&accept("{path: spec.a, difference: minimum}"), &crd),
@@ -220,7 +218,7 @@ fn acceptance_needs_difference_and_reason() {
     );
     check(
         problems_of(&accept("{path: spec.a, difference: [], reason: none}"), &crd),
-        "thing.yaml:5: spec.a: minimum differs and no operation explains it (older: 0; newer: 1): add one, or `accept: {path: spec.a, difference: minimum, reason: …}`\nthing.yaml:8: accept: spec.a: say what differs, in `difference`",
+        "thing.yaml:5: spec.a: minimum differs without an operation (older: 0; newer: 1): add an operation, or `accept: {path: spec.a, difference: minimum, reason: …}`\nthing.yaml:8: accept: spec.a: name the difference in `difference`",
     );
 }
 

@@ -5,22 +5,22 @@ use crate::definition::kind::Kind;
 fn disconnected_steps_are_refused() {
     let same = crd(SAME, SAME);
     let steps = |steps: &str| problems_of(&format!("{HEAD}steps:\n{steps}"), &same);
-    check(steps("- {from: v1, to: v3}\n"), r#"thing.yaml:5: the CRD has no version "v3"; it has v1, v2"#);
+    check(steps("- {from: v1, to: v3}\n"), r#"thing.yaml:5: the CRD has no version "v3"; known versions: v1, v2"#);
     check(
         steps("- {from: v1, to: v2}\n- {from: v1, to: v2}\n"),
-        r#"thing.yaml:6: this step starts at "v1", the one before ends at "v2""#,
+        r#"thing.yaml:6: this step starts at "v1", but the previous step ends at "v2""#,
     );
     check(
         steps("- {from: v1, to: v2}\n- {from: v2, to: v1}\n"),
-        r#"thing.yaml:6: version "v1" is reached twice: steps go from oldest to newest"#,
+        r#"thing.yaml:6: version "v1" occurs twice: list steps from oldest to newest"#,
     );
     check(
         steps("- {from: v1, to: v1}\n"),
-        r#"thing.yaml:5: version "v1" is reached twice: steps go from oldest to newest"#,
+        r#"thing.yaml:5: version "v1" occurs twice: list steps from oldest to newest"#,
     );
     check(
         problems_of(HEAD, &same),
-        r#"thing.yaml: no step leads to version "v1" of the CRD: write one, with no operations if nothing changed"#,
+        r#"thing.yaml: no step leads to version "v1" of the CRD: add a step, without operations if the schemas are equal"#,
     );
 }
 
@@ -42,11 +42,11 @@ fn the_file_and_its_crd() {
     );
     check(
         problems_of("", &same),
-        "thing.yaml: is empty: a definition begins with `apiVersion: pointsman.dev/v1` and `kind: KindDefinition`",
+        "thing.yaml: is empty: begin with `apiVersion: pointsman.dev/v1` and `kind: KindDefinition`",
     );
     check(
         problems_of("a: [", &same),
-        r#"thing.yaml:1: unknown key "a". Known here: apiVersion, kind, name, crd, steps, rolloutHash, rolloutStatus, admission, health, checks, replaces, workflows"#,
+        r#"thing.yaml:1: unknown key "a". Known names: apiVersion, kind, name, crd, steps, rolloutHash, rolloutStatus, admission, health, checks, replaces, workflows"#,
     );
     check(problems_of(&fine.replace("crd: things.yaml\n", ""), &same), "thing.yaml:3: the key \"crd\" is missing");
     let missing = Kind::load("thing.yaml", &fine, &mut |_| std::fs::read_to_string("/there/is/none")).unwrap_err();
@@ -77,22 +77,19 @@ fn files_with_more_than_one_document() {
     check(problems_of("# nothing yet\n", &same), &problems_of("", &same));
     check(
         problems_of(&format!("{fine}---\n{fine}"), &same),
-        "thing.yaml:7: another document begins here: a definition stands alone in its file",
+        "thing.yaml:7: the file has another document here, but may hold only one definition",
     );
-    check(
-        problems_of(&format!("{fine}crd: b.yaml\n"), &same),
-        "thing.yaml:6: the key \"crd\" stands twice: say it once",
-    );
-    check(problems_of("- a\n", &same), "thing.yaml:1: keys with values belong here: `key: value`");
+    check(problems_of(&format!("{fine}crd: b.yaml\n"), &same), "thing.yaml:6: the key \"crd\" occurs twice");
+    check(problems_of("- a\n", &same), "thing.yaml:1: expected a map: `key: value`");
     check(
         problems_of(&format!("{HEAD}steps: {{from: v1}}\n"), &same),
-        "thing.yaml:4: a list belongs here: begin each entry with `- `",
+        "thing.yaml:4: expected a list: begin each entry with `- `",
     );
     check(
         problems_of(&fine, &format!("{same}---\n{same}")),
-        "thing.yaml:3: crd: things.yaml has several (things.example.com, things.example.com): put the one of this kind into a file of its own",
+        "thing.yaml:3: crd: things.yaml has several CRDs (things.example.com, things.example.com): move the CRD of this kind to its own file",
     );
-    check(problems_of(&fine, &same.replace("name: v2", "name: v1")), "thing.yaml:3: crd: version v1 stands twice");
+    check(problems_of(&fine, &same.replace("name: v2", "name: v1")), "thing.yaml:3: crd: version v1 occurs twice");
 }
 
 #[test]
@@ -107,7 +104,7 @@ fn invalid_default_is_refused() {
         };
         format!("{}\n{}", line("v1"), line("v2"))
     };
-    let lacks = "say it in the default, give it a `default`, or require it no more";
+    let lacks = "set the field in the default, give the field a `default`, or remove the requirement";
     let days = "type: object, required: [days], properties: {days: {type: integer";
     check(
         told(&format!("a: {{default: {{}}, {days}}}}}}}")),
@@ -121,10 +118,7 @@ fn invalid_default_is_refused() {
     );
     check(
         told("a: {type: array, items: {type: object, properties: {n: {type: integer, default: x}}}}"),
-        &both(
-            "a[*].n cannot be \"x\" by `default`: the schema does not take that: change the default, or what the \
-             schema says of it",
-        ),
+        &both("a[*].n cannot be \"x\" by `default`: the schema refuses this value: change the default or the schema"),
     );
 }
 
@@ -135,8 +129,7 @@ fn crds_that_no_api_server_takes() {
     let told = problems_of(&definition, &crd(&spec("integr"), &spec("string")));
     assert!(
         told.starts_with(
-            "thing.yaml:3: crd: version v1: spec.a is of type \"integr\", which is none, did you mean \"integer\"? Known \
-             are array, boolean, integer, number, object, string. The API server refuses such a CRD"
+            "thing.yaml:3: crd: version v1: spec.a is of type \"integr\", which does not exist, did you mean \"integer\"? Known types: array, boolean, integer, number, object, string. The API server refuses such a CRD"
         ),
         "{told}"
     );
@@ -155,7 +148,7 @@ fn crds_that_no_api_server_takes() {
     }
     let ghost = "required: [ghost], properties: {a: {type: string}}";
     let told = problems_of(&definition, &crd(ghost, ghost));
-    assert!(told.contains("spec.ghost is required, and no property"), "{told}");
+    assert!(told.contains("spec.ghost is required but not defined"), "{told}");
 }
 
 #[test]
@@ -169,8 +162,7 @@ fn list_keys_that_no_item_has() {
     let (named, unnamed) = (spec("[owner]"), spec("[owner, name]"));
     let told =
         |older: &str, newer: &str| problems_of(&format!("{HEAD}steps:\n- {{from: v1, to: v2}}\n"), &crd(older, newer));
-    let wrong = "thing.yaml:3: crd: version v2: spec.a has \"name\" among its `x-kubernetes-list-map-keys`, which is no \
-                 property of its items: name those that tell them apart. The API server refuses such a CRD";
+    let wrong = "thing.yaml:3: crd: version v2: spec.a has \"name\" among its `x-kubernetes-list-map-keys`, but its items define no such property: name properties that identify items. The API server refuses such a CRD";
     assert!(told(&named, &unnamed).starts_with(wrong), "{}", told(&named, &unnamed));
     check(told(&named, &named), "fine");
 }
@@ -202,11 +194,14 @@ fn rollout_of_unknown_field_is_refused() {
         check(
             rollout(&format!("{{of: spec, at: v2, {hash}, recipe: {recipe:?}}}")),
             &format!(
-                "thing.yaml:6: rolloutHash.recipe: {recipe:?} is not what this recipe is: hashes may move, and that starts rollouts. If that is meant, write {digest:?}"
+                "thing.yaml:6: rolloutHash.recipe: {recipe:?} does not match this recipe: hashes may change, which starts rollouts. To accept this, write {digest:?}"
             ),
         );
     }
-    check(rollout("{of: spec, at: v3}"), r#"thing.yaml:6: rolloutHash.at: the CRD has no version "v3"; it has v1, v2"#);
+    check(
+        rollout("{of: spec, at: v3}"),
+        r#"thing.yaml:6: rolloutHash.at: the CRD has no version "v3"; known versions: v1, v2"#,
+    );
     check(
         rollout("{of: sepc, at: v2}"),
         r#"thing.yaml:6: rolloutHash.of: v2 has no field "sepc", did you mean "spec"?"#,

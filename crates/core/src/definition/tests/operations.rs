@@ -6,19 +6,19 @@ fn operations_that_cannot_be_read() {
         SAME,
         SAME,
         "  - dorp: spec.image\n",
-        r#"thing.yaml:8: unknown operation "dorp", did you mean "drop"? Known here: add, blank, clamp, drop, each, fill, move, moveIntoMap, rename, split, type, values, when, wrap"#,
+        r#"thing.yaml:8: unknown operation "dorp", did you mean "drop"? Known names: add, blank, clamp, drop, each, fill, move, moveIntoMap, rename, split, type, values, when, wrap"#,
     );
     step(
         SAME,
         SAME,
         "  - move: {from: spec.image, too: spec.replicas}\n",
-        r#"thing.yaml:8: unknown key "too", did you mean "to"? Known here: from, to"#,
+        r#"thing.yaml:8: unknown key "too", did you mean "to"? Known names: from, to"#,
     );
     step(
         SAME,
         SAME,
         "  - drop: [spec.image]\n",
-        "thing.yaml:8: takes a path, in quotes if YAML reads it as a number or as true or false (n, y), or {field: PATH, value: WHAT TO FILL IN}",
+        "thing.yaml:8: takes a path, quoted if YAML reads the path as a number or a boolean (n, y), or {field: PATH, value: VALUE}",
     );
     step(SAME, SAME, "  - values: {field: spec.image}\n", "thing.yaml:8: the key \"map\" is missing");
     step(
@@ -60,13 +60,13 @@ fn paths_that_no_schema_has() {
         SAME,
         SAME,
         "  - drop: metadata.labels\n",
-        "thing.yaml:8: metadata.labels: the API server itself takes care of metadata, apiVersion and kind",
+        "thing.yaml:8: metadata.labels: the API server itself handles metadata, apiVersion and kind",
     );
     step(
         SAME,
         SAME,
         "  - drop: spec.image\n",
-        "thing.yaml:5: spec.image: only the newer version has it, and no operation explains it: add `add: spec.image`, so that readers of the older version do not see it, or `rename`/`move` to it\nthing.yaml:8: drop: the newer version has spec.image too",
+        "thing.yaml:5: spec.image: only the newer version has the field, and no operation explains the difference: add `add: spec.image`, so that readers of the older version do not see the field, or `rename`/`move` to it\nthing.yaml:8: drop: the newer version has spec.image too",
     );
     let list = "properties: {items: {type: array, items: {type: object, properties: {name: {type: string}}}}}";
     step(
@@ -121,7 +121,7 @@ fn field_is_replaced_by_namesake() {
         b,
         both,
         "  - rename: {from: spec.b, to: spec.a}\n",
-        "thing.yaml:5: spec.b: only the newer version has it, and no operation explains it: add `add: spec.b`, so that readers of the older version do not see it, or `rename`/`move` to it",
+        "thing.yaml:5: spec.b: only the newer version has the field, and no operation explains the difference: add `add: spec.b`, so that readers of the older version do not see the field, or `rename`/`move` to it",
     );
 }
 
@@ -149,13 +149,13 @@ fn ways_into_lists() {
         &list(", c: {type: string}"),
         &list(""),
         "  - drop: spec.a.c\n",
-        "thing.yaml:5: spec.a[*].c: only the older version has it, and no operation explains it: add `each: {in: spec.a, operations: [{drop: c}]}`, so that readers of the newer version do not see it, or `rename`/`move` it\nthing.yaml:8: spec.a.c: the older version has no \"c\" there: spec.a is a list; write the operation under `each: {in: spec.a, operations: […]}`, for c",
+        "thing.yaml:5: spec.a[*].c: only the older version has the field, and no operation explains the difference: add `each: {in: spec.a, operations: [{drop: c}]}`, so that readers of the newer version do not see the field, or `rename`/`move` it\nthing.yaml:8: spec.a.c: the older version has no \"c\" there: spec.a is a list; write the operation under `each: {in: spec.a, operations: […]}`, for c",
     );
     step(
         &list(", c: {type: string}"),
         &list(""),
         "  - drop: spec.a[*].c\n",
-        "thing.yaml:5: spec.a[*].c: only the older version has it, and no operation explains it: add `each: {in: spec.a, operations: [{drop: c}]}`, so that readers of the newer version do not see it, or `rename`/`move` it\nthing.yaml:8: path \"spec.a[*].c\": items are reached by `each: {in: spec.a, operations: […]}`; inside, the path is c",
+        "thing.yaml:5: spec.a[*].c: only the older version has the field, and no operation explains the difference: add `each: {in: spec.a, operations: [{drop: c}]}`, so that readers of the newer version do not see the field, or `rename`/`move` it\nthing.yaml:8: path \"spec.a[*].c\": items are reached by `each: {in: spec.a, operations: […]}`; inside, the path is c",
     );
     // As two messages advise it.
     step(
@@ -168,7 +168,7 @@ fn ways_into_lists() {
         &list(", c: {type: string}, d: {type: string}"),
         &list(""),
         "  - each: {in: spec.a, key: b, operations: [{drop: c}]}\n  - each: {in: spec.a, key: c, operations: [{drop: d}]}\n",
-        "thing.yaml:8: each: spec.a has two keys: say it once",
+        "thing.yaml:8: each: spec.a has two keys",
     );
 }
 
@@ -180,7 +180,7 @@ fn mapped_values_are_checked() {
         &field("Running"),
         &field("Running, Updating"),
         &values("{Running: Running}"),
-        "thing.yaml:8: spec.a: enum differs and no operation explains it (older: none; newer: \"Updating\"): add one, or `accept: {path: spec.a, difference: enum, reason: …}`",
+        "thing.yaml:8: spec.a: enum differs without an operation (older: none; newer: \"Updating\"): add an operation, or `accept: {path: spec.a, difference: enum, reason: …}`",
     );
     step(&field("Running"), &field("Running, Updating"), &values("[[Running, Running], [Running, Updating]]"), "fine");
     step(&field("x"), &field("'y'"), &values("{x: 'y'}"), "fine");
@@ -188,13 +188,13 @@ fn mapped_values_are_checked() {
         &field("x"),
         &field("x, 'y'"),
         &values("{x: y}"),
-        "thing.yaml:8: values: spec.a cannot be true: quote it (y, n, yes, no, on and off are true and false to YAML)\nthing.yaml:8: spec.a: enum differs and no operation explains it (older: none; newer: \"x\" \"y\"): add one, or `accept: {path: spec.a, difference: enum, reason: …}`",
+        "thing.yaml:8: values: spec.a cannot be true: quote the value (YAML reads y, n, yes, no, on and off as booleans)\nthing.yaml:8: spec.a: enum differs without an operation (older: none; newer: \"x\" \"y\"): add an operation, or `accept: {path: spec.a, difference: enum, reason: …}`",
     );
     step(
         &field("x"),
         &field("'y'"),
         &values("{}"),
-        "thing.yaml:8: values: `map` is empty: name at least one value\nthing.yaml:8: spec.a: enum differs and no operation explains it (older: \"x\"; newer: \"y\"): add one, or `accept: {path: spec.a, difference: enum, reason: …}`",
+        "thing.yaml:8: values: `map` is empty: add at least one value\nthing.yaml:8: spec.a: enum differs without an operation (older: \"x\"; newer: \"y\"): add an operation, or `accept: {path: spec.a, difference: enum, reason: …}`",
     );
 }
 
@@ -211,7 +211,7 @@ fn string_becomes_map_entry() {
         &map("a: {type: string}, ", "integer"),
         &map("", "integer"),
         &operation("a"),
-        "thing.yaml:8: spec.a: type differs and no operation explains it (older: string; newer: integer), and it cannot be accepted: `moveIntoMap` changes no types: write `drop: spec.a` in place of line 8, so that readers of the newer version do not see it",
+        "thing.yaml:8: spec.a: type differs without an operation (older: string; newer: integer), and cannot be accepted: `moveIntoMap` changes no types: write `drop: spec.a` in place of line 8, so that readers of the newer version do not see the field",
     );
 }
 
@@ -228,19 +228,19 @@ fn numbers_and_names_that_cannot_be() {
         "properties: {a: {type: string}}",
         "properties: {b: {type: string}}",
         "  - split: {field: spec.a, into: [spec.b, spec.b], separator: ':'}\n",
-        "thing.yaml:8: split: spec.b stands in it twice",
+        "thing.yaml:8: split: spec.b occurs twice",
     );
     step(
         older,
         older,
         "  - drop: 5\n",
-        "thing.yaml:8: takes a path, in quotes if YAML reads it as a number or as true or false (n, y), or {field: PATH, value: WHAT TO FILL IN}",
+        "thing.yaml:8: takes a path, quoted if YAML reads the path as a number or a boolean (n, y), or {field: PATH, value: VALUE}",
     );
     step(
         "properties: {a: {type: integer}}",
         "properties: {b: {type: string}}",
         "  - rename: {from: spec.a, to: spec.b}\n",
-        "thing.yaml:8: spec.a: type differs and no operation explains it (older: integer; newer: string), and it cannot be accepted: write `type: {from: spec.a, to: spec.b}` for `rename`",
+        "thing.yaml:8: spec.a: type differs without an operation (older: integer; newer: string), and cannot be accepted: write `type: {from: spec.a, to: spec.b}` for `rename`",
     );
 }
 
@@ -258,13 +258,12 @@ fn blanks_are_all_that_may_differ() {
         (", default: a", "", "default", "older: \"a\"; newer: none"),
     ] {
         let end = match name {
-            "nullable" => ", and it cannot be accepted: a null could be read there and not be written: write `drop: spec.a` and \
-                           `add: spec.a` in place of line 8, so that each version keeps its own and readers of the other do not \
-                           see it, or say the same in both schemas"
+            "nullable" => ", and cannot be accepted: a null would be readable but not writable in that version: write `drop: spec.a` and \
+                           `add: spec.a` in place of line 8, so that each version keeps its own field, hidden from readers of the other version, or make both schemas equal"
                 .to_owned(),
-            _ => format!(": add one, or `accept: {{path: spec.a, difference: {name}, reason: …}}`"),
+            _ => format!(": add an operation, or `accept: {{path: spec.a, difference: {name}, reason: …}}`"),
         };
-        let expected = format!("thing.yaml:8: spec.a: {name} differs and no operation explains it ({says}){end}");
+        let expected = format!("thing.yaml:8: spec.a: {name} differs without an operation ({says}){end}");
         step(&field(older), &field(newer), blank, &expected);
     }
 }
@@ -278,7 +277,7 @@ fn single_element_list_must_fit() {
             &list(bound),
             "  - wrap: spec.a\n",
             &format!(
-                "thing.yaml:8: wrap: spec.a has {bound}, so a list with one element cannot be written there: lift the bound; or write `drop: spec.a` and `add: spec.a` in place of line 8, so that each version keeps its own and readers of the other do not see it"
+                "thing.yaml:8: wrap: spec.a has {bound}, so the API server refuses a list with one element: remove the bound; or write `drop: spec.a` and `add: spec.a` in place of line 8, so that each version keeps its own field, hidden from readers of the other version"
             ),
         );
     }

@@ -26,7 +26,7 @@ fn required_field_needs_a_value() {
     });
     let why = |operation: &str, version: &str, other: &str| {
         format!(
-            "spec.a: the {version} version requires it, and the {other} version has nothing to say about it: write \
+            "spec.a: the {version} version requires the field, and the {other} version has no value: write \
              `{operation}: {{field: spec.a, value: \"\"}}` in place of line 8, or give spec.a a `default` in the {version} \
              schema, such as \"\""
         )
@@ -44,14 +44,14 @@ fn one(required: &str, name: &str, kind: &str) -> String {
 
 /// Why a field that a version requires can be missing, and what to do.
 fn missing(field: &str, version: &str, reason: &str, advice: &str) -> String {
-    format!("{field}: the {version} version requires it, and {reason}: {advice}")
+    format!("{field}: the {version} version requires the field, and {reason}: {advice}")
 }
 
 /// A default such as the example, or two fields that have nothing to do with each other.
 fn default_or(field: &str, version: &str, example: &str, [drop, add]: [&str; 2]) -> String {
     format!(
         "give {field} a `default` in the {version} schema, such as {example}, or write `drop: {drop}` and `add: {add}` in \
-         place of line 8, so that each version keeps its own and readers of the other do not see it"
+         place of line 8, so that each version keeps its own field, hidden from readers of the other version"
     )
 }
 
@@ -61,7 +61,7 @@ const TEXT_A: &str = "{field: spec.a, value: \"\"}";
 
 #[test]
 fn newly_required_must_always_exist() {
-    let need_not = |field: &str, version: &str| format!("{field} of the {version} version need not be there");
+    let need_not = |field: &str, version: &str| format!("{field} of the {version} version is optional");
     let rename = "rename: {from: spec.a, to: spec.b}";
     refused(
         &one("", "a", TEXT),
@@ -90,7 +90,7 @@ fn newly_required_must_always_exist() {
 
 #[test]
 fn required_type_must_fit_all_values() {
-    let need_not = |field: &str, version: &str| format!("{field} of the {version} version need not be there");
+    let need_not = |field: &str, version: &str| format!("{field} of the {version} version is optional");
     refused(
         &one("", "a", TEXT),
         &one("a", "a", "{type: boolean}"),
@@ -98,7 +98,7 @@ fn required_type_must_fit_all_values() {
         &missing(
             "spec.a",
             "newer",
-            "not every value of spec.a can be said there",
+            "some values of spec.a have no representation in the other version",
             &default_or("spec.a", "newer", "false", ["spec.a", "{field: spec.a, value: false}"]),
         ),
     );
@@ -120,7 +120,7 @@ fn required_type_must_fit_all_values() {
         &missing(
             "spec.a",
             "newer",
-            "not every value of spec.a can be said there",
+            "some values of spec.a have no representation in the other version",
             &default_or("spec.a", "newer", "0", [TEXT_A, "{field: spec.a, value: 0}"]),
         ),
     );
@@ -146,7 +146,7 @@ fn optional_result_is_not_required() {
         &missing(
             "spec.a",
             "newer",
-            "what means no value is absent there",
+            "the field is absent in the newer version for a value that means \"unset\"",
             &default_or("spec.a", "newer", "\"\"", [TEXT_A, TEXT_A]),
         ),
     );
@@ -158,7 +158,7 @@ fn optional_result_is_not_required() {
         &missing(
             "spec.a",
             "older",
-            "an empty spec.a has no first element (`minItems: 1` would say that there is one)",
+            "an empty spec.a has no first element (set `minItems: 1`)",
             &default_or("spec.a", "older", "\"\"", [TEXT_A, "{field: spec.a, value: []}"]),
         ),
     );
@@ -170,8 +170,8 @@ fn optional_result_is_not_required() {
         &missing(
             "spec.c",
             "newer",
-            "a string with fewer parts does not give it",
-            "no operation can express it, as `split` with several fields fills in none of them: give spec.c a `default` in \
+            "a string with fewer parts has no such part",
+            "no operation can express the difference, because `split` with several fields fills in no field: give spec.c a `default` in \
              the newer schema, such as \"\"",
         ),
     );
@@ -184,7 +184,7 @@ fn optional_result_is_not_required() {
             "spec.a",
             "older",
             "an entry of the newer version stays an entry",
-            "no operation can express it, as `moveIntoMap` with several fields fills in none of them: give spec.a a \
+            "no operation can express the difference, because `moveIntoMap` with several fields fills in no field: give spec.a a \
              `default` in the older schema, such as \"\"",
         ),
     );
@@ -203,21 +203,18 @@ fn created_object_has_required_fields() {
         &older(""),
         &spec("", &net("port", "")),
         both,
-        "thing.yaml:8: spec.net.mode: what is put there makes spec.net, where the newer version requires port, and spec.port \
-         of the older version need not be there: give spec.net.port a `default` in the newer schema, such as 0, or write \
-         `drop: spec.port` and `add: {field: spec.net.port, value: 0}` in place of line 9, so that each version keeps its \
-         own and readers of the other do not see it\n\
-         thing.yaml:9: spec.net.port: the newer version requires it, and spec.port of the older version need not be there: \
+        "thing.yaml:8: spec.net.mode: a value there creates spec.net, in which the newer version requires port, and spec.port \
+         of the older version is optional: give spec.net.port a `default` in the newer schema, such as 0, or write \
+         `drop: spec.port` and `add: {field: spec.net.port, value: 0}` in place of line 9, so that each version keeps its own field, hidden from readers of the other version\n\
+         thing.yaml:9: spec.net.port: the newer version requires the field, and spec.port of the older version is optional: \
          give spec.net.port a `default` in the newer schema, such as 0, or write `drop: spec.port` and `add: {field: \
-         spec.net.port, value: 0}` in place of line 9, so that each version keeps its own and readers of the other do not \
-         see it",
+         spec.net.port, value: 0}` in place of line 9, so that each version keeps its own field, hidden from readers of the other version",
     );
     step(
         &older(""),
         &spec("net", &net("", "")),
         both,
-        "thing.yaml:5: spec.net: the newer version requires it, and spec.mode of the older version need not be there: no \
-         operation can express it, as operations inside of an object fill in no object: give spec.net a `default` in the \
+        "thing.yaml:5: spec.net: the newer version requires the field, and spec.mode of the older version is optional: no operation can express the difference, because operations inside of an object fill in no object: give spec.net a `default` in the \
          newer schema, such as {}",
     );
     step(&older("port"), &spec("net", &net("port", "")), both, "fine");
@@ -240,9 +237,9 @@ fn nullable_source_guarantees_nothing() {
         &older(null),
         &newer(null),
         moved,
-        "spec.b: the newer version requires it, and spec.h.a of the older version need not be there: give spec.b a \
+        "spec.b: the newer version requires the field, and spec.h.a of the older version is optional: give spec.b a \
          `default` in the newer schema, such as \"\", or write `drop: {field: spec.h.a, value: \"\"}` and `add: {field: \
-         spec.b, value: \"\"}` in place of line 8, so that each version keeps its own and readers of the other do not see it",
+         spec.b, value: \"\"}` in place of line 8, so that each version keeps its own field, hidden from readers of the other version",
     );
     fine(&older(""), &newer(""), moved);
 }
@@ -256,7 +253,7 @@ fn items_follow_the_same_rules() {
         &list(some),
         &list(none),
         "each: {in: spec.l, operations: [{drop: a}]}",
-        "spec.l[*].a: the older version requires it, and the newer version has nothing to say about it: write `each: {in: \
+        "spec.l[*].a: the older version requires the field, and the newer version has no value: write `each: {in: \
          spec.l, operations: [{drop: {field: a, value: \"\"}}]}` in place of line 8, or give spec.l[*].a a `default` in the \
          older schema, such as \"\"",
     );
@@ -269,7 +266,7 @@ fn items_are_compared_under_their_operations() {
     let each = |operations: &str| format!("each: {{in: spec.l, operations: [{operations}]}}");
     let differs = |name: &str, older: &str, newer: &str| {
         format!(
-            "spec.l[*]: {name} differs and no operation explains it (older: {older}; newer: {newer}): add one, or `accept: \
+            "spec.l[*]: {name} differs without an operation (older: {older}; newer: {newer}): add an operation, or `accept: \
              {{path: 'spec.l[*]', difference: {name}, reason: …}}`"
         )
     };
@@ -282,7 +279,7 @@ fn items_are_compared_under_their_operations() {
         "{type: string}",
         "{type: integer}",
         "",
-        "spec.l[*]: type differs and no operation explains it (older: string; newer: integer), and it cannot be accepted: \
+        "spec.l[*]: type differs without an operation (older: string; newer: integer), and cannot be accepted: \
          write `each: {in: spec.l, operations: [{type: .}]}`",
     );
     // One operation takes the whole of the older item; what else is in the newer one has to be explained.
@@ -291,8 +288,8 @@ fn items_are_compared_under_their_operations() {
         "{type: string}",
         object,
         "{move: {from: ., to: name}}",
-        "spec.l[*].weight: only the newer version has it, and no operation explains it: add `each: {in: spec.l, operations: \
-         [{add: weight}]}`, so that readers of the older version do not see it, or `rename`/`move` to it",
+        "spec.l[*].weight: only the newer version has the field, and no operation explains the difference: add `each: {in: spec.l, operations: \
+         [{add: weight}]}`, so that readers of the older version do not see the field, or `rename`/`move` to it",
     );
     step(
         &list("{type: string}"),

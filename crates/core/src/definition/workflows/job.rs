@@ -46,7 +46,7 @@ pub(crate) fn bad_manifest(manifest: &Value) -> Option<String> {
     let text = |path: &str| manifest.pointer(path).and_then(Value::as_str).unwrap_or_default();
     if (text("/apiVersion"), text("/kind")) != ("batch/v1", "Job") {
         return Some(format!(
-            "it is {} {}, and must be batch/v1 Job",
+            "the object is {} {}, and must be batch/v1 Job",
             excerpt(text("/apiVersion")),
             excerpt(text("/kind"))
         ));

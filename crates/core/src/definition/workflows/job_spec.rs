@@ -12,8 +12,7 @@ use crate::apimachinery::{is_dns_label, is_dns_subdomain};
 use crate::definition::gates::{Gate, GateCompiler, GateSpec};
 use crate::definition::schema::Schema;
 
-/// A Job: either `template` or `manifest`. It runs once. After a failure, it runs again only if an operator resumes the
-/// rollout.
+/// A Job: either `template` or `manifest`. The Job runs once. After a failure, a resumed rollout runs the Job again.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "WorkflowJob")]
 pub(crate) struct WorkflowJobSpec {
@@ -26,12 +25,12 @@ pub(crate) struct WorkflowJobSpec {
     /// and the versions of the rollout.
     #[serde(default)]
     env: BTreeMap<String, String>,
-    /// The condition of the object that marks the work as complete. If it already holds, no Job runs. Defaults to the
+    /// The condition of the object after the work. If the condition already holds, no Job runs. Defaults to the
     /// completion of the Job.
     until: Option<GateSpec>,
     /// The time limit, such as `30m`. Defaults to the `timeout` of the StagedRollout.
     timeout: Option<String>,
-    /// The Job that reverts the step. Without it, the step must set `irreversible`.
+    /// The Job for an undo of the step. Without such a Job, the step must set `irreversible`.
     undo: Option<Box<Self>>,
 }
 
@@ -42,7 +41,7 @@ impl WorkflowJobSpec {
         let job = self.one(schema, &mut bad);
         let undo = self.undo.as_ref().and_then(|undo| {
             if undo.undo.is_some() {
-                bad.push("undo: has an undo of its own, and must not".to_owned());
+                bad.push("undo: cannot have another undo inside".to_owned());
             }
             let mut of_undo = Vec::new();
             let compiled = undo.one(schema, &mut of_undo);
@@ -74,7 +73,7 @@ impl WorkflowJobSpec {
     fn gate(&self, schema: Option<&Schema>, bad: &mut Vec<String>) -> Option<Gate> {
         let until = self.until.as_ref()?;
         let Some(schema) = schema else {
-            bad.push("until: there is no object of which it could hold".to_owned());
+            bad.push("until: without objects, no gate can be evaluated".to_owned());
             return None;
         };
         let mut compiler = GateCompiler::templated(schema);
@@ -88,21 +87,21 @@ impl WorkflowJobSpec {
             (Some(template), None) => {
                 let place = template.split_once('/');
                 let place = place.filter(|(namespace, name)| is_dns_label(namespace) && is_dns_subdomain(name));
-                let (namespace, name) = place
-                    .ok_or_else(|| format!("template: {template:?} is no ConfigMap: write it as NAMESPACE/NAME"))?;
+                let (namespace, name) =
+                    place.ok_or_else(|| format!("template: {template:?} is no ConfigMap: write NAMESPACE/NAME"))?;
                 Ok(JobSource::Template { namespace: namespace.to_owned(), name: name.to_owned() })
             }
             (None, Some(manifest)) => {
                 let namespace = manifest.pointer("/metadata/namespace").and_then(Value::as_str).unwrap_or_default();
                 if !is_dns_label(namespace) {
-                    return Err("manifest: metadata.namespace has to say where the Job is to be".to_owned());
+                    return Err("manifest: metadata.namespace must name the namespace of the Job".to_owned());
                 }
                 match bad_manifest(manifest) {
                     Some(why) => Err(format!("manifest: {why}")),
                     None => Ok(JobSource::Inline { namespace: namespace.to_owned(), manifest: manifest.clone() }),
                 }
             }
-            _ => Err("a job has one of `template` and `manifest`".to_owned()),
+            _ => Err("a job needs either `template` or `manifest`".to_owned()),
         }
     }
 }

@@ -52,7 +52,7 @@ pub(super) struct RecreateSpec {
     resource: String,
     /// The name, such as `{name}`.
     name: String,
-    /// The labels of the new selector. They replace the labels of the old selector in the template.
+    /// The labels of the new selector, which replace the old labels in the template.
     selector: BTreeMap<String, String>,
     /// The labels of the old selector. With these labels, a deleted object can be recreated from its replacement, and
     /// gets such a Deployment again.
@@ -72,7 +72,7 @@ pub(super) struct AdoptSpec {
     timeout: Option<String>,
 }
 
-/// Deletes objects: those with some labels, or the object of the rollout.
+/// Deletes the objects with some labels, or the object of the rollout.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "WorkflowDelete")]
 pub(super) struct DeleteSpec {
@@ -114,7 +114,7 @@ impl WaitSpec {
         let is_of_object = self.on.as_ref().is_some_and(|on| on.object().is_some());
         let Some(list) = self.list.as_deref().filter(|_| !is_of_object) else {
             bad.push(
-                "wait: `every`, `namespace` and another cluster go with a `list`, and `list` with no object".to_owned(),
+                "wait: `every`, `namespace` and another cluster need a `list`; `list` excludes an object".to_owned(),
             );
             return None;
         };
@@ -143,7 +143,7 @@ impl WaitSpec {
                 return None;
             }
             _ => {
-                bad.push("wait: has one of `until` and `rolledOut: true`".to_owned());
+                bad.push("wait: needs either `until` or `rolledOut: true`".to_owned());
                 return None;
             }
         };
@@ -184,7 +184,7 @@ impl RecreateSpec {
         let resource = ResourceName::parse(&self.resource).map_err(&mut report).ok();
         let name = name_template(&self.name).map_err(&mut report).ok();
         if resource.as_ref().is_some_and(|resource| !is_deployment(resource)) {
-            report(format!("{} cannot be made anew without a gap: deployments.apps can", self.resource));
+            report(format!("{} cannot be recreated without a gap: deployments.apps can", self.resource));
         }
         if !self.name.contains("{name}") || !self.selector.values().any(|value| value.contains("{name}")) {
             report(
@@ -196,7 +196,7 @@ impl RecreateSpec {
         }
         if self.was == self.selector {
             report(
-                "was and selector are the same: a Deployment that selects its Pods by them is not made anew".to_owned(),
+                "`was` and `selector` must differ: the Deployment is recreated only for another selector".to_owned(),
             );
         }
         for (what, labels) in [("selector", &self.selector), ("was", &self.was)] {
@@ -248,21 +248,21 @@ impl DeleteSpec {
             return Some(ObjectStep { act, timeout });
         }
         if self.namespace.is_some() || self.when.is_some() || elsewhere.is_some() {
-            bad.push("delete: `namespace`, `when` and another cluster go with `names`".to_owned());
+            bad.push("delete: `namespace`, `when` and another cluster need `names`".to_owned());
         }
         let act = match (on, &self.resource, &self.labels) {
             (Some("source"), None, None) => {
                 if irreversible.is_none() {
-                    bad.push("delete: an object that is gone is gone: say `irreversible`, and why".to_owned());
+                    bad.push("delete: a deletion cannot be undone: set `irreversible` with a reason".to_owned());
                 }
                 if self.made_again.is_some() {
-                    bad.push("delete: nobody makes the source again: leave out `madeAgain`".to_owned());
+                    bad.push("delete: the source is never recreated: remove `madeAgain`".to_owned());
                 }
                 ObjectAction::DeleteSource
             }
             (None, Some(resource), Some(labels)) => self.labelled(resource, labels, irreversible, bad)?,
             _ => {
-                bad.push("delete: has `on: source`, or a `resource` and one of `labels` and `names`".to_owned());
+                bad.push("delete: needs `on: source`, or a `resource` with either `labels` or `names`".to_owned());
                 return None;
             }
         };
@@ -278,7 +278,7 @@ impl DeleteSpec {
         let is_of_object = self.on.as_ref().is_some_and(|on| on.object().is_some());
         if is_of_object || self.labels.is_some() || self.made_again.is_some() {
             bad.push(
-                "delete: `names` go with a `resource`, and with no `labels`, `madeAgain` or `on: source`".to_owned(),
+                "delete: `names` needs a `resource`, and excludes `labels`, `madeAgain` and `on: source`".to_owned(),
             );
         }
         let Some(resource) = self.resource.as_deref() else {
@@ -299,24 +299,24 @@ impl DeleteSpec {
     ) -> Option<ObjectAction> {
         match (self.made_again.unwrap_or_default(), irreversible) {
             (false, None) => bad.push(
-                "delete: say `madeAgain: true` where whoever controls these objects makes them again, or why it is \
-                 `irreversible`"
+                "delete: set `madeAgain: true` if a controller recreates these objects, or set `irreversible` \
+                     with a reason"
                     .to_owned(),
             ),
-            (true, Some(_)) => bad.push("delete: what is `madeAgain` is not `irreversible`".to_owned()),
+            (true, Some(_)) => bad.push("delete: `madeAgain` and `irreversible` exclude each other".to_owned()),
             _ => {}
         }
         match Selector::parse(&filled_name(&labels.replace("{name}", MARK))) {
             Ok(selector) if selector.requirements.iter().any(is_of_name) => {}
             Ok(_) => bad.push(format!(
-                "delete: labels: {labels:?} would take objects of others as well: it has to ask for a label whose value \
-                 holds {{name}}"
+                "delete: labels: {labels:?} would select objects of other installations: require a label with \
+                     {{name}} in its value"
             )),
             Err(why) => bad.push(format!("delete: labels: {why}")),
         }
         if self.made_again.unwrap_or_default() && !["pods", "replicasets.apps"].contains(&resource) {
             bad.push(format!(
-                "delete: nobody is known to make {resource} again: `madeAgain` is for pods and replicasets.apps"
+                "delete: no controller recreates {resource}: `madeAgain` supports pods and replicasets.apps"
             ));
         }
         let resource = ResourceName::parse(resource).map_err(|why| bad.push(format!("delete: {why}"))).ok()?;

@@ -11,7 +11,7 @@ use super::time_limit::time_limit;
 use crate::apimachinery::{ResourceName, is_dns_label};
 use crate::definition::gates::{GateSpec, foreign_gate};
 
-/// Writes objects without changes until a mutation has brought them to its state after the fact.
+/// Writes objects without changes until a mutation has applied the state after the fact.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "WorkflowReadmit")]
 pub(super) struct ReadmitSpec {
@@ -21,7 +21,7 @@ pub(super) struct ReadmitSpec {
     names: Vec<String>,
     /// The namespace, such as `{name}`. Omit for cluster-scoped objects.
     namespace: Option<String>,
-    /// The mutation that must process them, from the definition of that resource.
+    /// The mutation for the objects, from the definition of the resource.
     mutation: String,
     /// The time limit, such as `10m`. Defaults to the `timeout` of the StagedRollout.
     timeout: Option<String>,
@@ -46,7 +46,7 @@ pub(super) fn list_wait(
 ) -> Option<ObjectAction> {
     let resource = ResourceName::parse(list).map_err(|why| bad.push(format!("wait: list: {why}"))).ok();
     let Some(every) = every else {
-        bad.push("wait: a `list` has an `every`: what has to hold of each of its objects".to_owned());
+        bad.push("wait: a `list` needs `every`: the condition of each object".to_owned());
         return None;
     };
     let every = foreign_gate(every, |why| bad.push(format!("wait.every: {why}")));
@@ -63,7 +63,7 @@ pub(super) fn named_deletion(
     bad: &mut Vec<String>,
 ) -> Option<ObjectAction> {
     if irreversible.is_none() {
-        bad.push("delete: nobody is known to make them again as they were: say `irreversible`, and why".to_owned());
+        bad.push("delete: these objects are not recreated: set `irreversible` with a reason".to_owned());
     }
     let resource = ResourceName::parse(resource).map_err(|why| bad.push(format!("delete: {why}"))).ok();
     let names = names(texts, "delete", bad);
@@ -78,7 +78,7 @@ impl ReadmitSpec {
     pub(super) fn compile(&self, irreversible: Option<&str>, bad: &mut Vec<String>) -> Option<ObjectStep> {
         let timeout = time_limit(self.timeout.as_deref(), bad);
         if irreversible.is_none() {
-            bad.push("readmit: no mutation takes back what it has made: say `irreversible`, and why".to_owned());
+            bad.push("readmit: a mutation cannot be undone: set `irreversible` with a reason".to_owned());
         }
         if !is_dns_label(&self.mutation) {
             bad.push(format!("readmit: {:?} is no name of a mutation", self.mutation));

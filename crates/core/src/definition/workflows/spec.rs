@@ -39,15 +39,15 @@ pub(crate) struct WorkflowStepSpec {
     wait: Option<WaitSpec>,
     /// Runs a Job.
     job: Option<WorkflowJobSpec>,
-    /// Creates the object of the other kind. Reverted by deleting it, if it is the object that was created.
+    /// Creates the object of the other kind, and deletes the created object on undo.
     convert: Option<ConvertSpec>,
     /// Recreates a Deployment with another selector. Reverted in the same way.
     recreate: Option<RecreateSpec>,
-    /// Moves the dependents of the object to its replacement. Reverted by moving them back.
+    /// Moves the dependents of the object to the replacement, and back on undo.
     adopt: Option<AdoptSpec>,
     /// Deletes objects.
     delete: Option<DeleteSpec>,
-    /// Writes objects without changes until a mutation has brought them to its state after the fact.
+    /// Writes objects without changes until a mutation has applied the state after the fact.
     readmit: Option<ReadmitSpec>,
     /// Skips the step for an object if this list is empty. Allowed for `wait`, `delete` and `readmit`.
     if_any: Option<IfAnySpec>,
@@ -66,7 +66,7 @@ pub(super) struct SetStepSpec {
     fields: BTreeMap<String, Value>,
 }
 
-/// Fields that are removed.
+/// Removed fields.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "WorkflowUnset")]
 pub(super) struct UnsetStepSpec {
@@ -88,29 +88,32 @@ pub(in crate::definition) fn compile(
     let compiled = specs.iter().map(|(name, steps)| {
         let at_line = steps.first().map(line).unwrap_or_default();
         if !is_dns_label(name) {
-            problems.add(at_line, format!("workflows: {name:?} is no name: use lower case letters, digits and hyphens"));
+            problems
+                .add(at_line, format!("workflows: {name:?} is no name: use lower case letters, digits and hyphens"));
         }
         if BUILT_IN.contains(&name.as_str()) {
-            problems.add(at_line, format!("workflows: {name} is there already: call yours otherwise"));
+            problems.add(at_line, format!("workflows: {name} exists already: choose another name"));
         }
         let is_of_source = steps.iter().any(|step| step.value.is_of_two_kinds());
         if is_of_source && source.is_none() {
             problems.add(
                 at_line,
-                format!("workflows.{name}: is about objects that become others, and the definition has no `replaces`"),
+                format!("workflows.{name}: moves replaced objects, but the definition has no `replaces`"),
             );
         }
         let own = source.filter(|_| is_of_source).unwrap_or(newest);
         let workflow = workflow(name, steps, WorkflowSchemas { own, target: newest }, problems);
         let is_namespaced = namespaced.0 && (namespaced.1 || !is_of_source);
-        let is_of_namespace = |step: &WorkflowStep| step.object_step().is_some_and(|object_step| object_step.act.is_of_namespace());
+        let is_of_namespace =
+            |step: &WorkflowStep| step.object_step().is_some_and(|object_step| object_step.act.is_of_namespace());
         if !is_namespaced && workflow.steps.iter().any(is_of_namespace) {
-            problems.add(at_line, format!(
-                "workflows.{name}: other objects are in the namespace of the object, and objects of this kind are in none"
-            ));
+            problems.add(
+                at_line,
+                format!("workflows.{name}: objects of this kind are cluster-scoped, so other objects need a namespace"),
+            );
         }
         let Some(words) = words.get(name).cloned() else {
-            problems.add(at_line, format!("workflows.{name}: cannot be written as JSON, which rollouts remember it by"));
+            problems.add(at_line, format!("workflows.{name}: cannot be encoded as JSON, the form that rollouts store"));
             return workflow;
         };
         Workflow { is_of_source, words, ..workflow }
@@ -132,17 +135,16 @@ fn workflow(
         let mut bad = Vec::new();
         let compiled = spec.value.compile(at, schemas, &mut bad);
         match compiled {
-            Some(CompiledStep::When(_)) if at > 0 => bad.push("`when` is the first step, or none".to_owned()),
+            Some(CompiledStep::When(_)) if at > 0 => bad.push("`when` must be the first step".to_owned()),
             Some(CompiledStep::When(gate)) => workflow.when = Some(gate),
             Some(CompiledStep::Step(step)) => {
                 if names.contains(&step.name) {
-                    bad.push(format!("there are two steps that are called {:?}", step.name));
+                    bad.push(format!("two steps have the name {:?}", step.name));
                 }
                 names.push(step.name.clone());
                 if let Some(before) = irreversible.as_ref().filter(|_| is_undoable(&step)) {
                     bad.push(format!(
-                        "{} can be undone, and comes after {before}, which cannot: nobody could go back over it. Put it \
-                         before, or say `irreversible` of it as well",
+                        "{} can be undone but follows {before}, which cannot: put the undoable step first, or mark the step as `irreversible`",
                         step.name
                     ));
                 }
@@ -156,7 +158,7 @@ fn workflow(
     in_order(name, specs, &workflow, problems);
     if workflow.steps.is_empty() && specs.iter().all(|spec| spec.value.when.is_some()) {
         let at_line = specs.first().map(line).unwrap_or_default();
-        problems.add(at_line, format!("workflows.{name}: has no step, so that nothing would happen"));
+        problems.add(at_line, format!("workflows.{name}: has no step"));
     }
     workflow
 }
@@ -168,13 +170,13 @@ fn in_order(name: &str, specs: &[Spanned<WorkflowStepSpec>], workflow: &Workflow
         workflow.steps.iter().filter_map(|step| Some((step.name.as_str(), &step.object_step()?.act))).collect();
     let converts = acts.iter().filter(|(_, act)| matches!(act, ObjectAction::Convert)).count();
     if converts > 1 {
-        problems.add(at_line, format!("workflows.{name}: an object becomes another one once: leave out one `convert`"));
+        problems.add(at_line, format!("workflows.{name}: an object is converted once: remove one `convert`"));
     }
     let is_before = acts.iter().take_while(|(_, act)| !matches!(act, ObjectAction::Convert));
     for (step, _) in is_before.filter(|(_, act)| act.is_of_two_kinds()) {
         problems.add(
             at_line,
-            format!("workflows.{name}: {step} is about what the object has become: put `convert` before it"),
+            format!("workflows.{name}: {step} uses the replacement of the object: put `convert` before this step"),
         );
     }
     let deletion = workflow.steps.iter().position(|step| {
@@ -183,11 +185,7 @@ fn in_order(name: &str, specs: &[Spanned<WorkflowStepSpec>], workflow: &Workflow
     if let Some(after) = deletion.and_then(|deletion| workflow.steps.get(deletion + 1)) {
         problems.add(
             at_line,
-            format!(
-                "workflows.{name}: {} comes after the object is deleted: nobody could tell that it \
-            was done",
-                after.name
-            ),
+            format!("workflows.{name}: {} follows the deletion of the object, which stores the progress", after.name),
         );
     }
 }
@@ -235,14 +233,14 @@ impl WorkflowStepSpec {
         let present = self.words();
         let [word] = present.as_slice() else {
             bad.push(
-                "a step has one of `when`, `set`, `unset`, `wait`, `job`, `convert`, `recreate`, `adopt`, `delete` and \
-                 `readmit`"
+                "a step needs one of `when`, `set`, `unset`, `wait`, `job`, `convert`, `recreate`, `adopt`, \
+                     `delete` and `readmit`"
                     .to_owned(),
             );
             return None;
         };
         if self.if_any.is_some() && self.wait.is_none() && self.delete.is_none() && self.readmit.is_none() {
-            bad.push(format!("{word}: `ifAny` goes with `wait`, `delete` and `readmit`"));
+            bad.push(format!("{word}: `ifAny` is for `wait`, `delete` and `readmit`"));
         }
         let if_any = self.if_any.as_ref().and_then(|if_any| if_any.compile(bad));
         if let Some(when) = &self.when {
@@ -255,10 +253,10 @@ impl WorkflowStepSpec {
             bad.push(format!("{name:?} is no name of a step: use lower case letters, digits and hyphens"));
         }
         if irreversible.as_ref().is_some_and(|why| why.trim().is_empty()) {
-            bad.push(format!("{name}: irreversible: say why"));
+            bad.push(format!("{name}: irreversible: give a reason"));
         }
         if self.wait.is_some() && irreversible.is_some() {
-            bad.push(format!("{name}: a wait does nothing that would have to be undone: leave out `irreversible`"));
+            bad.push(format!("{name}: a wait needs no undo: remove `irreversible`"));
         }
         let step = WorkflowStep { name, act, irreversible: irreversible.clone(), if_any };
         if step.object_step().is_some_and(|object_step| object_step.act.is_undone_by_writes()) && irreversible.is_some()
@@ -315,7 +313,7 @@ fn wait_act(wait: &WaitSpec, schemas: WorkflowSchemas<'_>, bad: &mut Vec<String>
         return wait.compile(&on, schemas, bad).map(|step| WorkflowAct::OnObjects(Box::new(step)));
     }
     let (Some(until), None) = (&wait.until, wait.rolled_out) else {
-        bad.push("wait: has an `until`; `rolledOut` is for deployments.apps".to_owned());
+        bad.push("wait: needs `until`; `rolledOut` is for deployments.apps".to_owned());
         return None;
     };
     Some(WorkflowAct::Wait {
@@ -338,8 +336,8 @@ fn job_act(
     bad: &mut Vec<String>,
 ) -> Option<WorkflowAct> {
     match (spec.has_undo(), is_irreversible) {
-        (false, false) => bad.push("job: needs an `undo`, or the step says why it is `irreversible`".to_owned()),
-        (true, true) => bad.push("job: has an `undo`, so that it is not `irreversible`".to_owned()),
+        (false, false) => bad.push("job: needs an `undo`, or the step needs `irreversible` with a reason".to_owned()),
+        (true, true) => bad.push("job: has an `undo`, so the job cannot be `irreversible`".to_owned()),
         _ => {}
     }
     match spec.compile(Some(schema)) {
@@ -366,7 +364,7 @@ impl SetStepSpec {
             let is_template = value.to_string().contains('{') && value.is_string();
             let is_metadata = of.is_none();
             if value.is_null() {
-                bad.push(format!("set: {path} cannot be null: `unset` takes a field away"));
+                bad.push(format!("set: {path} cannot be null: use `unset` to remove a field"));
             } else if is_metadata && !value.is_string() {
                 bad.push(format!("set: {path} is a text, not {value}"));
             } else if of.is_some_and(|of| !is_template && !of.admits(&json)) {
@@ -399,7 +397,7 @@ fn apart(fields: &[(Path, Option<Value>)], what: &str, bad: &mut Vec<String>) {
     for (at, (one, _)) in fields.iter().enumerate() {
         let others = fields.iter().enumerate().filter(|(other, _)| *other != at);
         if let Some((_, (other, _))) = others.into_iter().find(|(_, (other, _))| one.starts_with(other)) {
-            bad.push(format!("{what}: {one} and {other} are one inside the other: write the outer one"));
+            bad.push(format!("{what}: {one} and {other} are nested: write the outer field only"));
         }
     }
 }

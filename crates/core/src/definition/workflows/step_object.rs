@@ -33,7 +33,9 @@ impl StepObject {
 /// The name of an object, with placeholders such as `{name}` for each object of a rollout.
 pub(super) fn name_template(text: &str) -> Result<String, String> {
     if !is_dns_subdomain(&filled_name(text)) {
-        return Err(format!("{text:?} is no name of an object: {{name}} stands for that of the object of the rollout"));
+        return Err(format!(
+            "{text:?} is no name of an object: use {{name}} for the name of the object of the rollout"
+        ));
     }
     Ok(text.to_owned())
 }

@@ -113,7 +113,7 @@ impl ClusterSecretSpec {
 pub(super) fn namespace_template(text: &str) -> Result<String, String> {
     if !is_dns_label(&filled_name(text)) {
         return Err(format!(
-            "{text:?} is no name of a namespace: {{name}} stands for that of the object of the rollout"
+            "{text:?} is no name of a namespace: use {{name}} for the name of the object of the rollout"
         ));
     }
     Ok(text.to_owned())

@@ -30,7 +30,7 @@ pub fn bad_metadata(kind: &Kind, object: &Value) -> Option<BadMetadata> {
     let bad = |field: &str, message: String| Some(BadMetadata { field: format!("metadata.{field}"), message });
     let (name, prefix, namespace) = (text("name"), text("generateName"), text("namespace"));
     if name.is_empty() && prefix.is_empty() {
-        return bad("name", "has to be there, or generateName".to_owned());
+        return bad("name", "is missing, and so is generateName".to_owned());
     }
     if !name.is_empty() && !is_dns_subdomain(name) {
         return bad("name", no_name(name, NAME));
@@ -59,13 +59,13 @@ fn no_name(text: &str, right: &str) -> String {
     format!("cannot be {:?}: {right}", excerpt(text))
 }
 
-const NAME: &str = "it is of small letters, digits, - and ., with a letter or a digit at both ends, 253 at most";
+const NAME: &str = "must have lower-case letters, digits, - and ., with a letter or a digit at both ends, 253 at most";
 
-const NAMESPACE: &str = "it is of small letters, digits and -, with a letter or a digit at both ends, 63 at most";
+const NAMESPACE: &str = "must have lower-case letters, digits and -, with a letter or a digit at both ends, 63 at most";
 
-const KEY: &str = "a key is of letters, digits, -, _ and ., 63 at most, with or without a DNS name and / before it";
+const KEY: &str = "a key must have letters, digits, -, _ and ., 63 at most, optionally after a DNS name and /";
 
-const LABEL: &str = "it is of letters, digits, -, _ and ., with a letter or a digit at both ends, 63 at most";
+const LABEL: &str = "must have letters, digits, -, _ and ., with a letter or a digit at both ends, 63 at most";
 
 /// A generated name: the prefix may end with a dash.
 fn with_more_behind(prefix: &str) -> String {
@@ -84,7 +84,7 @@ fn bad_map(member: &str, metadata: &Value, wrong: impl Fn(&str, &str) -> Option<
         let field = format!("metadata.{member}.{}", excerpt(key));
         match value {
             Value::Text(text) => bad(field, wrong(key, text)?),
-            other => bad(field, format!("has a wrong type: {}: it has to be a string, in quotes", shown(other))),
+            other => bad(field, format!("has a wrong type: {}: the value must be a string, in quotes", shown(other))),
         }
     })
 }

@@ -56,7 +56,7 @@ pub fn newly_invalid(schema: &Schema, value: &Value, old: Option<&Value>, at: &s
         return None;
     }
     if let Some(name) = missing(schema, value) {
-        let message = "has to be there".to_owned();
+        let message = "is required".to_owned();
         return Some(Invalid { path: format!("{at}/{name}"), constraint: Constraint::Required, message });
     }
     if let Some((constraint, message)) = invalid_itself(schema, value) {
@@ -95,7 +95,7 @@ pub(in crate::laws) fn invalid_itself(schema: &Schema, value: &Value) -> Option<
     let options = schema.get("enum").and_then(Schema::as_array);
     // Null is no option, even if listed (`basicCommonValidator`).
     if options.is_some_and(|options| is_null || !options.iter().any(|option| literal(option) == spelled(value))) {
-        return Some((Constraint::Enum, "is none of the options"));
+        return Some((Constraint::Enum, "is not an allowed value"));
     }
     let broken = match value {
         Value::Number(number) => number_bound(schema, number),
@@ -205,7 +205,7 @@ fn number_bound(schema: &Schema, number: &str) -> Option<(Constraint, &'static s
         (!fits, "does not fit its format"),
         (beyond("minimum", "exclusiveMinimum", Ordering::Less), "is too small"),
         (beyond("maximum", "exclusiveMaximum", Ordering::Greater), "is too large"),
-        (uneven, "is no multiple of what it has to be"),
+        (uneven, "is no multiple of the required number"),
     ];
     broken.into_iter().find(|(is_broken, _)| *is_broken).map(|(_, what)| (Constraint::Bound, what))
 }

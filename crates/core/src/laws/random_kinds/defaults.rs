@@ -35,7 +35,8 @@ pub(super) fn object_with_default(random: &mut Random, schemas: &mut [Schema], s
             && !step.get("operations").is_some_and(|operations| covers(operations, &written(place)))
             && let Some(accept) = step.get_mut("accept").and_then(Schema::as_array_mut)
         {
-            accept.push(json!({"path": written(place), "difference": "default", "reason": "another one from now on"}));
+            accept
+                .push(json!({"path": written(place), "difference": "default", "reason": "another value from now on"}));
         }
     }
 }

@@ -165,7 +165,7 @@ fn inside_items(step: &mut DraftStep, random: &mut Random, older: &Schema) -> Op
         return None;
     }
     let path = format!("{}[*].{}", written(&from), written(&inner)).replace(".[", "[");
-    step.accept.push(json!({"path": path, "difference": difference.0, "reason": "another one from now on"}));
+    step.accept.push(json!({"path": path, "difference": difference.0, "reason": "another value from now on"}));
     step.taken.push(from.clone());
     step.made.push(from);
     Some(())

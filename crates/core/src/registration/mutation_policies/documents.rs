@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::cel_place::{at_root, json_value};
 use super::override_policy::{OnceTrue, once_true};
+use super::policy_limits::unsayable;
 use super::reach::{FactInReach, reach};
-use super::unsupported::unsayable;
 use super::{cel_fields, cel_words};
 use crate::apimachinery::Wants;
 use crate::definition::{
@@ -52,7 +52,7 @@ fn in_order(earlier: &Mutation, mutation: &Mutation, pod: &Path) -> Option<Strin
     let mut both = earlier.operations().flat_map(|one| mutation.operations().map(move |two| (one, two)));
     let (one, two) = both.find(|(one, two)| hang_on_order(one, two, pod) || hang_on_order(two, one, pod))?;
     Some(format!(
-        "`{}` comes behind `{}` of mutation {}, and two policies have no order",
+        "`{}` depends on `{}` of mutation {}, and two policies have no order",
         two.describe(),
         one.describe(),
         earlier.name
@@ -64,7 +64,7 @@ fn of_mutation(mutated: &MutatedKind, mutation: &Mutation) -> Result<Vec<Value>,
     let mutations = documents.iter().filter_map(|document| document.pointer("/spec/mutations")?.as_array()).flatten();
     let mut expressions = mutations.filter_map(|one| one.pointer("/jsonPatch/expression")?.as_str());
     match expressions.find(|expression| expression.chars().count() > LONGEST_EXPRESSION) {
-        Some(_) => Err(format!("an expression of it has more than {LONGEST_EXPRESSION} characters")),
+        Some(_) => Err(format!("an expression has more than {LONGEST_EXPRESSION} characters")),
         None => Ok(documents),
     }
 }

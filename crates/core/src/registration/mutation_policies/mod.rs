@@ -6,7 +6,7 @@ mod cel_place;
 mod cel_words;
 mod documents;
 mod override_policy;
+mod policy_limits;
 mod reach;
-mod unsupported;
 
 pub use documents::{MutationPolicies, mutation_policies};

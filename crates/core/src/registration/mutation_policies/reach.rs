@@ -26,13 +26,13 @@ pub(super) struct FactInReach {
 pub(super) fn reach(mutated: &MutatedKind, fact: &MutationFact) -> Result<FactInReach, String> {
     let watched = &fact.watched;
     if is_of_namespace(fact) && mutated.resource() == watched.resource {
-        return Err("of a namespace that is written a policy sees no other one".to_owned());
+        return Err("a policy that handles namespaces cannot read another namespace".to_owned());
     }
     if is_of_namespace(fact) {
         return of_namespace(watched);
     }
     if mutated.resource() == namespaces() && matches!(watched.scope, FactScope::Every) {
-        return Err("a policy cannot look into a namespace that is made".to_owned());
+        return Err("a policy cannot read the namespace of a namespace creation".to_owned());
     }
     let namespace = match &watched.scope {
         FactScope::Cluster => None,
@@ -44,7 +44,7 @@ pub(super) fn reach(mutated: &MutatedKind, fact: &MutationFact) -> Result<FactIn
     let Some(name) = &watched.name else { return Err(unknown_object_error(fact)) };
     let (Some(version), Some(kind)) = (&watched.version, &watched.kind) else {
         return Err(format!(
-            "a policy names {} by version and kind: give the fact its `version` and its `kind`",
+            "a policy names {} by version and kind: add `version` and `kind` to the fact",
             watched.resource
         ));
     };
@@ -69,7 +69,7 @@ fn unknown_object_error(fact: &MutationFact) -> String {
         "" => fact.name.clone(),
         namespace => format!("{namespace}/{}", fact.name),
     };
-    format!("a policy cannot name {} {of}, another one for each object that is written", fact.watched.resource)
+    format!("a policy cannot name {} {of}, a different object for each written object", fact.watched.resource)
 }
 
 /// Returns whether the fact is a property of the object's namespace.
@@ -87,7 +87,9 @@ fn of_namespace(watched: &WatchedFact) -> Result<FactInReach, String> {
         FactQuery::Annotation(key) => ("annotations", key),
         FactQuery::Label(key) => ("labels", key),
         FactQuery::Field(_) => {
-            return Err("of a namespace a policy sees labels and annotations: make the fact one of them".to_owned());
+            return Err(
+                "a policy reads only labels and annotations of a namespace: use one of these in the fact".to_owned()
+            );
         }
     };
     let all = format!("namespaceObject.metadata.{list}");

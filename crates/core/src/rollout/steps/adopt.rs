@@ -27,7 +27,7 @@ fn owned(context: StepContext<'_>, resource: &ResourceName) -> LookupRequest {
 
 pub(super) fn forward(step: ObjectStepInput<'_>, resources: &[ResourceName]) -> StepOutcome {
     let (Some(pair), Some(target)) = (step.pair(), target_lookup(step.context)) else {
-        return StepOutcome::Stuck("nobody knows what the object becomes".to_owned());
+        return StepOutcome::Stuck("the replacement of the object is unknown".to_owned());
     };
     match linked(step, &target) {
         Ok(object) => {

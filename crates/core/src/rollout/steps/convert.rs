@@ -56,7 +56,7 @@ pub(super) fn conversion_lookup(context: StepContext<'_>) -> Option<LookupReques
 
 pub(super) fn forward(step: ObjectStepInput<'_>) -> StepOutcome {
     let (Some(pair), Some(target)) = (step.pair(), target_lookup(step.context)) else {
-        return StepOutcome::Stuck("nobody knows what the object becomes".to_owned());
+        return StepOutcome::Stuck("the replacement of the object is unknown".to_owned());
     };
     match step.observed(&target) {
         ObservedObject::Unknown(why) => return StepOutcome::Waits(why),
@@ -64,8 +64,8 @@ pub(super) fn forward(step: ObjectStepInput<'_>) -> StepOutcome {
         ObservedObject::There(object) if annotation(object, BECAME) == Some(step.uid()) => return StepOutcome::Done,
         ObservedObject::There(_) => {
             return StepOutcome::Stuck(format!(
-                "{target} is there, and does not say that it was made of this object: where it was, set its annotation \
-                 {BECAME} to {}; otherwise take it out of the way",
+                "{target} exists, but was not created from this object according to its annotations: if this is \
+                     its replacement, set its annotation {BECAME} to {}; otherwise rename or delete it",
                 step.uid()
             ));
         }
@@ -80,7 +80,7 @@ pub(super) fn forward(step: ObjectStepInput<'_>) -> StepOutcome {
         }
         Some(ConversionOutcome::Refused(why)) => StepOutcome::Stuck(why.clone()),
         Some(ConversionOutcome::Waits(why)) => StepOutcome::Waits(why.clone()),
-        None => StepOutcome::Waits(format!("nobody has looked what becomes {target}")),
+        None => StepOutcome::Waits(format!("{target} was not converted yet")),
     }
 }
 
@@ -98,8 +98,8 @@ pub(super) fn back(step: ObjectStepInput<'_>) -> StepOutcome {
             }
             if swept.is_some() && is_changed(step.context, object) {
                 return StepOutcome::Stuck(format!(
-                    "{target} was changed after the object was made anew of it: make the same change there, set its \
-                     annotation {RETURNED} to its metadata.generation, and resume"
+                    "{target} was changed after the object was recreated: make the same change in the object, \
+                         set annotation {RETURNED} of {target} to its metadata.generation, and resume"
                 ));
             }
             behind(step)
@@ -132,9 +132,9 @@ pub(super) fn not_ours(step: ObjectStepInput<'_>, target: &LookupRequest, object
         return StepOutcome::Done;
     }
     StepOutcome::Stuck(format!(
-        "{target} does not say that it was made of this object, and both controllers would act: where it was, set its \
-         annotation {BECAME} to {}, and it goes, with whatever was changed of it; otherwise take it out of the way; then \
-         resume",
+        "{target} was not created from this object according to its annotations, and both controllers would \
+             act: if this is its replacement, set its annotation {BECAME} to {}, which deletes it with its changes; \
+             otherwise rename or delete it; then resume",
         step.uid()
     ))
 }

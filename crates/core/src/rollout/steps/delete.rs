@@ -40,14 +40,14 @@ fn serves_not(step: ObjectStepInput<'_>, recreation: &Recreation) -> Option<Stri
     let lookup = deployment_lookup(step.context, recreation);
     let why = match step.observed(&lookup) {
         ObservedObject::Unknown(why) => return Some(why),
-        ObservedObject::Absent => Some("is not there".to_owned()),
+        ObservedObject::Absent => Some("does not exist".to_owned()),
         ObservedObject::Terminating(_) => Some("is being deleted".to_owned()),
         ObservedObject::There(object) if selector_of(object) != Some(selector(step.context, recreation)) => {
-            Some("does not select what it was made anew for".to_owned())
+            Some("does not select its new Pods".to_owned())
         }
         ObservedObject::There(object) => not_rolled_out(object),
     };
-    why.map(|why| format!("{lookup}: {why}, and what served before it goes after that"))
+    why.map(|why| format!("{lookup}: {why}, and the previous step then deletes the old one"))
 }
 
 fn labelled_lookup(context: StepContext<'_>, resource: &ResourceName, labels: &str) -> LookupRequest {
@@ -99,7 +99,7 @@ pub(super) fn source_lookups(context: StepContext<'_>) -> Vec<LookupRequest> {
 pub(super) fn source(step: ObjectStepInput<'_>) -> StepOutcome {
     let own = object_lookup(step.context, &StepObject::Source);
     let (Some(pair), Some(own), Some(target)) = (step.pair(), own, target_lookup(step.context)) else {
-        return StepOutcome::Stuck("nobody knows what the object becomes".to_owned());
+        return StepOutcome::Stuck("the replacement of the object is unknown".to_owned());
     };
     let became = match linked(step, &target) {
         Ok(became) => became,
@@ -112,8 +112,8 @@ pub(super) fn source(step: ObjectStepInput<'_>) -> StepOutcome {
     match step.observed(&own) {
         ObservedObject::There(object) if text(object, "/metadata/uid") == uid && !is_of_generation(object, made) => {
             StepOutcome::Stuck(format!(
-                "{own} was changed after {target} was made of it: make the same change there, set its annotation \
-                 {GENERATION} to metadata.generation of the object, and resume; or go back"
+                "{own} was changed after {target} was created: make the same change in the target, set its \
+                     annotation {GENERATION} to metadata.generation of the object, and resume; or undo"
             ))
         }
         ObservedObject::There(object) if text(object, "/metadata/uid") == uid => {
@@ -139,7 +139,7 @@ pub(super) fn belongs(step: ObjectStepInput<'_>, uid: &str, called: &str) -> Opt
     let resource = text(first, "/resource");
     // Dependents created after that step are not transferred.
     let is_named = adopted(step.context).any(|one| one.to_string() == resource);
-    let next = if is_named { "" } else { "name its resource under `adopt`, or " };
+    let next = if is_named { "" } else { "add its resource to `adopt`, or " };
     let name = text(first, "/metadata/name");
     Some(format!(
         "{resource} {name}{more} still belongs to {called} by an owner reference: {next}take the reference away"
@@ -186,7 +186,7 @@ pub(in crate::rollout) fn leftovers(
         ObservedObject::There(object) | ObservedObject::Terminating(object)
             if text(object, "/metadata/uid") == in_flight_object.uid =>
         {
-            return Err("it is there".to_owned());
+            return Err("exists".to_owned());
         }
         ObservedObject::There(_) | ObservedObject::Terminating(_) | ObservedObject::Absent => {}
     }

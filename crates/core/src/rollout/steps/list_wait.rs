@@ -12,13 +12,13 @@ pub(super) fn lookup(context: StepContext<'_>, wait: &ListWait) -> LookupRequest
 pub(super) fn forward(step: ObjectStepInput<'_>, wait: &ListWait) -> StepOutcome {
     let lookup = lookup(step.context, wait);
     let found = match step.answers.of(&lookup.about) {
-        None => return step.unknown(&lookup, format!("nobody has looked at {lookup}")),
+        None => return step.unknown(&lookup, format!("{lookup} was not read yet")),
         Some(Err(why)) => return step.unknown(&lookup, format!("{lookup} cannot be listed: {why}")),
         Some(Ok(found)) => found,
     };
     if found.objects == 0 {
         // An empty list proves nothing: it may not be filled yet.
-        return StepOutcome::Waits(format!("there is none of {lookup}"));
+        return StepOutcome::Waits(format!("the list of {lookup} is empty"));
     }
     let more = found.unmet.saturating_sub(found.shown.len());
     let more = if more > 0 { format!("; and {more} more") } else { String::new() };

@@ -30,13 +30,13 @@ pub(in crate::rollout) fn conflicting_replacement_outcome(step: ObjectStepInput<
     };
     let of = match annotation(object, BECAME) {
         Some(of) if of == step.uid() => return None,
-        Some(_) => "was made of an earlier object of this name",
-        None => "is there, and does not say of which object it was made",
+        Some(_) => "was created from an earlier object of this name",
+        None => "exists, and names no source object",
     };
     if is_terminating {
         return Some(StepOutcome::Waits(format!("{lookup} is being deleted")));
     }
     Some(StepOutcome::Stuck(format!(
-        "{lookup} {of}, and both controllers would act: take one of the two out of the way, and resume"
+        "{lookup} {of}, and both controllers would act: rename or delete one of the two, and resume"
     )))
 }

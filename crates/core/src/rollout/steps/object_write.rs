@@ -118,14 +118,14 @@ impl PreconditionObject {
     #[must_use]
     pub fn missing(&self, found: Option<&Value>) -> Option<String> {
         let Some(found) = found.filter(|found| text(found, "/metadata/uid") == self.uid) else {
-            return Some("is not there any more".to_owned());
+            return Some("no longer exists".to_owned());
         };
         if is_terminating(found) {
             return Some("is being deleted".to_owned());
         }
         let (name, value) = self.annotation.as_ref()?;
         let matches = annotation(found, name) == Some(value);
-        (!matches).then(|| format!("does not say any more {name}: {value}, which has to be set again"))
+        (!matches).then(|| format!("has lost {name}: {value}; set the value again"))
     }
 }
 
@@ -209,7 +209,7 @@ impl ObjectWrite {
             ObjectCall::Create(_) | ObjectCall::Succeed(_) => "created",
             ObjectCall::Patch(_) | ObjectCall::ReportRefusal(_) => "changed",
             ObjectCall::Readmit(_) => "sent once more",
-            ObjectCall::Delete { propagation: Propagation::Orphan, .. } => "deleted, and what belongs to it left,",
+            ObjectCall::Delete { propagation: Propagation::Orphan, .. } => "deleted without its dependents,",
             ObjectCall::Delete { .. } => "deleted",
         };
         format!("{done} {}", self.title())

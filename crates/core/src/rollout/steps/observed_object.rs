@@ -19,7 +19,7 @@ pub(super) enum ObservedObject<'a> {
 /// The state of one object.
 pub(super) fn observed<'a>(answers: &'a LookupResults, lookup: &LookupRequest) -> ObservedObject<'a> {
     match answers.of(&lookup.about) {
-        None => ObservedObject::Unknown(format!("nobody has looked at {lookup}")),
+        None => ObservedObject::Unknown(format!("{lookup} was not read yet")),
         Some(Err(why)) => ObservedObject::Unknown(format!("{lookup} cannot be read: {why}")),
         Some(Ok(found)) => match &found.whole {
             None => ObservedObject::Absent,
@@ -35,7 +35,7 @@ pub(super) fn observed<'a>(answers: &'a LookupResults, lookup: &LookupRequest) -
 /// Unknown, with the reason.
 pub(in crate::rollout) fn list<'a>(answers: &'a LookupResults, lookup: &LookupRequest) -> Result<&'a [Value], String> {
     match answers.of(&lookup.about) {
-        None => Err(format!("nobody has looked at {lookup}")),
+        None => Err(format!("{lookup} was not read yet")),
         Some(Err(why)) => Err(format!("{lookup} cannot be listed: {why}")),
         Some(Ok(found)) => Ok(&found.all),
     }
@@ -58,7 +58,7 @@ pub(super) fn terminating_message(called: &LookupRequest, object: &Value) -> Str
 
 /// The message about finalizers that delay a deletion.
 pub(in crate::rollout) fn held_by_finalizers(names: &str) -> String {
-    format!("{names} of its metadata.finalizers hold it: whoever set them has to act")
+    format!("{names} of metadata.finalizers block the deletion: their controllers must act")
 }
 
 pub(super) fn text<'v>(object: &'v Value, path: &str) -> &'v str {

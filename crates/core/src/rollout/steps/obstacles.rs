@@ -50,7 +50,7 @@ pub(super) fn stands_against(
     let lookup = deployment_lookup(context, recreation);
     let object = match observed(answers, &lookup) {
         ObservedObject::Unknown(why) => return Some(PreflightFailure::Waits(why)),
-        ObservedObject::Absent => return Some(PreflightFailure::Waits(format!("{lookup} is not there"))),
+        ObservedObject::Absent => return Some(PreflightFailure::Waits(format!("{lookup} does not exist"))),
         ObservedObject::Terminating(_) => return Some(PreflightFailure::Waits(format!("{lookup} is being deleted"))),
         ObservedObject::There(object) => object,
     };
@@ -71,7 +71,7 @@ pub(super) fn obstacles_around(
 ) -> Option<PreflightFailure> {
     let lookup = deployment_lookup(context, recreation);
     if let Some(by) = git_manager(object) {
-        let why = format!("{lookup} is set by {by}, which would make it again: take it out of Git");
+        let why = format!("{lookup} is applied by {by}, which would recreate the object: remove the object from Git");
         return Some(PreflightFailure::Refused(why));
     }
     let found = among_others(context, recreation, answers, (object, wanted));
@@ -91,13 +91,12 @@ pub(super) fn obstacles_around(
 pub(super) fn is_anothers(context: StepContext<'_>, deployment: &Value) -> Option<String> {
     if place(deployment, context.object.uid()).is_none() {
         return Some(
-            "does not belong to the object: it has no owner reference to it. Look whose it is: rename it, or set the \
-             owner reference where it is the object's"
+            "has no owner reference to the object. Rename it, or set the owner reference if it belongs to the object"
                 .to_owned(),
         );
     }
     let has_labels = selector_of(deployment).is_some();
-    (!has_labels).then(|| "selects its Pods by more than labels: matchExpressions".to_owned())
+    (!has_labels).then(|| "selects its Pods by matchExpressions, not only by labels".to_owned())
 }
 
 /// Other objects in the namespace that would act on its Pods, or on the Deployment.
@@ -112,8 +111,8 @@ fn among_others(
     if let Some(one) = list(answers, &autoscalers(context))?.iter().find(|one| scales(one, name)) {
         let scaler = text(one, "/metadata/name");
         return Ok(Some(PreflightFailure::Refused(format!(
-            "horizontalpodautoscalers.autoscaling {scaler} scales {lookup}: delete it for so long, and make it again \
-             afterwards"
+            "horizontalpodautoscalers.autoscaling {scaler} scales {lookup}: delete the autoscaler for this \
+                 step, and create it again afterwards"
         ))));
     }
     let made = new(object, wanted);
@@ -122,8 +121,8 @@ fn among_others(
     Ok(all.iter().find(takes).map(|one| {
         let other = text(one, "/metadata/name");
         PreflightFailure::Refused(format!(
-            "{} {other} selects the Pods of {lookup} as well, and would take its ReplicaSets once nobody controls them: \
-             give it a selector of its own",
+            "{} {other} also selects the Pods of {lookup}, and would adopt its orphaned ReplicaSets: use a \
+                 distinct selector",
             recreation.resource
         ))
     }))

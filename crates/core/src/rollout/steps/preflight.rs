@@ -61,8 +61,9 @@ pub(in crate::rollout) fn pods_lookups(context: StepContext<'_>) -> Vec<LookupRe
 fn made_again(context: StepContext<'_>) -> Option<PreflightFailure> {
     let manager = context.object.git.as_ref().filter(|_| !context.rollout.take_over)?;
     Some(PreflightFailure::Refused(format!(
-        "{manager} sets the object, and would make it again once it is deleted: take it out of Git, and leave it in the \
-         cluster; where nobody applies it any more, say takeOver: true in the StagedRollout"
+        "{manager} applies the object, and would recreate the object after the deletion: remove the object from \
+             Git, and keep it in the cluster; if Git does not apply the object any more, set takeOver: true in the \
+             StagedRollout"
     )))
 }
 
@@ -74,7 +75,7 @@ fn conversion(context: StepContext<'_>, answers: &LookupResults) -> Option<Prefl
             return Some(PreflightFailure::Waits(terminating_message(&target, object)));
         }
         ObservedObject::There(object) if annotation(object, BECAME) != Some(context.object.uid()) => {
-            return Some(PreflightFailure::Refused(format!("{target} is there, and was not made of this object")));
+            return Some(PreflightFailure::Refused(format!("{target} exists, and was not created from this object")));
         }
         ObservedObject::There(_) | ObservedObject::Absent => {}
     }
@@ -82,6 +83,6 @@ fn conversion(context: StepContext<'_>, answers: &LookupResults) -> Option<Prefl
         Some(ConversionOutcome::Object(..)) => None,
         Some(ConversionOutcome::Refused(why)) => Some(PreflightFailure::Refused(why.clone())),
         Some(ConversionOutcome::Waits(why)) => Some(PreflightFailure::Waits(why.clone())),
-        None => Some(PreflightFailure::Waits(format!("nobody has looked what becomes {target}"))),
+        None => Some(PreflightFailure::Waits(format!("{target} was not converted yet"))),
     }
 }

@@ -61,24 +61,26 @@ pub(super) fn no_room(quotas: &[Value], pods: &PodSet, others: &[PodSet]) -> Opt
             return None;
         }
         pods.needs.iter().find_map(|(name, need)| {
-            let number =
-                |path: &str| quota.pointer(path).and_then(|all| all.get(name)?.as_str()).and_then(quantity);
+            let number = |path: &str| quota.pointer(path).and_then(|all| all.get(name)?.as_str()).and_then(quantity);
             let hard = number("/spec/hard")?;
             let left = hard - number("/status/used").unwrap_or_default();
             let more: f64 = concurrent.iter().map(|other| other.need(name)).sum();
             let message = format!(
-                "for a while it needs a second set of Pods, and resourcequotas {} leaves {} of {name}, where {need} are \
-                 needed",
+                "the step needs a second set of Pods, but resourcequotas {} leaves {} of {name}, where {need} \
+                     are needed",
                 text(quota, "/metadata/name"),
                 left.max(0.0),
             );
             match (*need > left + ROUNDING, counts) {
-                (true, Counts::Yes) => Some(PreflightFailure::Refused(format!("{message}: raise it for so long"))),
+                (true, Counts::Yes) => {
+                    Some(PreflightFailure::Refused(format!("{message}: raise the quota for the rollout")))
+                }
                 (true, _) => Some(PreflightFailure::Waits(format!(
-                    "{message}, if its scopes count them (they apply once the objects exist): raise it for the rollout"
+                    "{message}, if its scopes count the new Pods (known once the objects exist): raise the \
+                         quota for the rollout"
                 ))),
                 (false, _) if need + more > left + ROUNDING => Some(PreflightFailure::Waits(format!(
-                    "{message}, and {more} for what is under way beside it: it waits for that"
+                    "{message}, and {more} for other objects in flight: waiting for these"
                 ))),
                 (false, _) => None,
             }
@@ -259,7 +261,10 @@ mod tests {
         let refuses = |hard: Value, used: Value| no_room(&[quota(hard, used)], &pods, &[]);
         assert_eq!(refuses(json!({"pods": "4"}), json!({"pods": "2"})), None);
         let why = refuses(json!({"pods": "3"}), json!({"pods": "2"})).unwrap().into_why();
-        assert!(why.contains("resourcequotas q leaves 1 of pods, where 2 are needed: raise it"), "{why}");
+        assert!(
+            why.contains("resourcequotas q leaves 1 of pods, where 2 are needed: raise the quota for the rollout"),
+            "{why}"
+        );
         assert_eq!(refuses(json!({"cpu": "200m"}), json!({"cpu": "0"})), None);
         assert!(refuses(json!({"requests.cpu": "200m"}), json!({"requests.cpu": "1m"})).is_some());
         assert!(refuses(json!({"requests.memory": "1Gi"}), json!({})).is_some(), "a limit is a request");
@@ -337,7 +342,7 @@ mod tests {
         assert_eq!(no_room(&quota, &pods, &concurrent[..1]), None);
         let why = no_room(&quota, &pods, &concurrent).unwrap();
         assert!(
-            matches!(&why, PreflightFailure::Waits(why) if why.contains("and 4 for what is under way beside it")),
+            matches!(&why, PreflightFailure::Waits(why) if why.contains("and 4 for other objects in flight")),
             "{why:?}"
         );
     }

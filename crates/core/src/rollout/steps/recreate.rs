@@ -61,7 +61,7 @@ pub(super) fn forward(step: ObjectStepInput<'_>, recreation: &Recreation) -> Ste
     let is_new = seen.is_some_and(|object| selector_of(object).as_ref() == Some(&wanted));
     let revision = match step.observed(&revision_lookup(step.context, step.step)) {
         ObservedObject::Unknown(why) => return StepOutcome::Waits(why),
-        ObservedObject::Terminating(_) => return StepOutcome::Waits("what is saved of it is being deleted".to_owned()),
+        ObservedObject::Terminating(_) => return StepOutcome::Waits("the saved Deployment is terminating".to_owned()),
         ObservedObject::There(revision) => revision,
         ObservedObject::Absent if is_new => return StepOutcome::ByHand,
         ObservedObject::Absent => return unsaved(step, recreation, seen, &deployment),
@@ -79,8 +79,8 @@ pub(super) fn forward(step: ObjectStepInput<'_>, recreation: &Recreation) -> Ste
         // It changed since, or was restored: the saved state is stale.
         Some(object) if is_known(object, &saved) => step.delete(&revisions(), None, revision, Propagation::Background),
         Some(_) => StepOutcome::Stuck(format!(
-            "somebody else created {deployment}: have whoever does so leave it alone, delete it with --cascade=orphan, and \
-             resume"
+            "another client created {deployment}: stop that client, delete the Deployment with \
+                 --cascade=orphan, and resume"
         )),
     }
 }
@@ -104,7 +104,7 @@ fn unsaved(
     deployment: &LookupRequest,
 ) -> StepOutcome {
     let Some(old) = old else {
-        return StepOutcome::Waits(format!("{deployment} is not there, and nothing is saved of it"));
+        return StepOutcome::Waits(format!("{deployment} does not exist, and was not saved"));
     };
     if let Some(why) = is_anothers(step.context, old) {
         return StepOutcome::Stuck(format!("{deployment} {why}"));
@@ -127,7 +127,7 @@ pub(super) fn back(step: ObjectStepInput<'_>, recreation: &Recreation) -> StepOu
     };
     let revision = match step.observed(&revision_lookup(step.context, step.step)) {
         ObservedObject::Unknown(why) => return StepOutcome::Waits(why),
-        ObservedObject::Terminating(_) => return StepOutcome::Waits("what is saved of it is being deleted".to_owned()),
+        ObservedObject::Terminating(_) => return StepOutcome::Waits("the saved Deployment is terminating".to_owned()),
         ObservedObject::There(revision) => revision,
         // The step has not begun, or everything is restored; or the saved state is missing.
         ObservedObject::Absent => {
@@ -152,9 +152,7 @@ pub(super) fn back(step: ObjectStepInput<'_>, recreation: &Recreation) -> StepOu
         return makes_way(step, recreation, object, restored(&saved));
     }
     if selector_of(object) != selector_of(saved.before()) {
-        return StepOutcome::Stuck(format!(
-            "somebody else created {deployment}: look at it, and take it out of the way"
-        ));
+        return StepOutcome::Stuck(format!("another client created {deployment}: check it, and rename or delete it"));
     }
     if let Some(why) = not_rolled_out(object) {
         return StepOutcome::Waits(format!("{deployment}: {why}"));

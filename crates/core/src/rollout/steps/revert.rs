@@ -48,16 +48,16 @@ fn recreated_source(step: ObjectStepInput<'_>, target: &str) -> StepOutcome {
     let object = step.context.object;
     let own = object_lookup(step.context, &StepObject::Source);
     let (Some(pair), Some(own), Some(became)) = (step.pair(), own, target_lookup(step.context)) else {
-        return StepOutcome::Stuck("nobody knows what the object has become".to_owned());
+        return StepOutcome::Stuck("the replacement of the object is unknown".to_owned());
     };
     match step.observed(&own) {
         ObservedObject::Unknown(why) => return StepOutcome::Waits(why),
         ObservedObject::Terminating(object) => return StepOutcome::Waits(terminating_message(&own, object)),
         ObservedObject::There(found) if is_recreation_of(found, object.uid()) => {
-            return StepOutcome::Waits(format!("{own} is made anew"));
+            return StepOutcome::Waits(format!("{own} is recreated"));
         }
         ObservedObject::There(_) => {
-            return StepOutcome::Stuck(format!("somebody else has made {own}: look at it, and take it out of the way"));
+            return StepOutcome::Stuck(format!("another client created {own}: check it, and rename or delete it"));
         }
         ObservedObject::Absent => {}
     }
@@ -65,7 +65,7 @@ fn recreated_source(step: ObjectStepInput<'_>, target: &str) -> StepOutcome {
         ObservedObject::Unknown(why) => return StepOutcome::Waits(why),
         ObservedObject::There(found) if text(found, "/metadata/uid") == target => {}
         ObservedObject::There(_) | ObservedObject::Terminating(_) | ObservedObject::Absent => {
-            return StepOutcome::Waits(format!("{became}, which was made of the object, is not there"));
+            return StepOutcome::Waits(format!("{became}, which was created from the object, does not exist"));
         }
     }
     let lookup = LookupRequest::of_replacement(&pair.target, step.namespace(), object.name(), target, &[]);
@@ -77,7 +77,7 @@ fn recreated_source(step: ObjectStepInput<'_>, target: &str) -> StepOutcome {
         }
         Some(ConversionOutcome::Refused(why)) => StepOutcome::Stuck(format!("{became}: {why}")),
         Some(ConversionOutcome::Waits(why)) => StepOutcome::Waits(why.clone()),
-        None => StepOutcome::Waits(format!("nobody has looked what {became} was")),
+        None => StepOutcome::Waits(format!("{became} was not converted back yet")),
     }
 }
 
@@ -138,11 +138,12 @@ pub(super) fn linked<'a>(step: ObjectStepInput<'a>, target: &LookupRequest) -> R
         ObservedObject::Unknown(why) => why,
         ObservedObject::There(object) if annotation(object, BECAME) == Some(step.uid()) => return Ok(object),
         ObservedObject::There(_) => format!(
-            "{target} does not say any more that it was made of this object: set its annotation {BECAME} to {}, or go back",
+            "{target} was not created from this object according to its annotations: set its annotation \
+                 {BECAME} to {}, or undo",
             step.uid()
         ),
         ObservedObject::Terminating(object) => terminating_message(target, object),
-        ObservedObject::Absent => format!("{target}, which was made of this object, is not there"),
+        ObservedObject::Absent => format!("{target}, which was created from this object, does not exist"),
     }))
 }
 

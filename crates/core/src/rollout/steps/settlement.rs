@@ -18,15 +18,15 @@ pub fn not_left_behind<'v>(all: impl IntoIterator<Item = &'v Value>, uid: &str, 
     all.into_iter().filter(|one| !is_terminating(one)).find_map(|one| {
         let name = text(one, "/metadata/name");
         let Some((_, by)) = controller(one) else {
-            return Some(format!("{name} is about to belong to it"));
+            return Some(format!("the ownership of {name} is changing"));
         };
         // Without known age, a dependent counts as new.
         let since = since(one, uid).and_then(wall);
         let age = wall(now).zip(since).map_or(0, |(now, since)| now.saturating_sub(since));
         (by == uid && age < OBSERVED_WITHIN).then(|| {
             format!(
-                "{name} has belonged to it for {age} s: the garbage collector may hear of that as late as {OBSERVED_WITHIN} s after, and \
-                 would delete it with its Pods"
+                "{name} has had this owner for {age} s: the garbage collector may observe the owner up to \
+                     {OBSERVED_WITHIN} s later, and would delete the object with its Pods"
             )
         })
     })
@@ -66,7 +66,7 @@ mod tests {
         assert_eq!(not_left_behind(&[], "u", NOW), None);
         assert_eq!(not_left_behind(&[set("u", "2026-11-20T10:48:30Z")], "u", NOW), None);
         let why = not_left_behind(&[set("u", "2026-11-20T10:48:31Z")], "u", NOW).unwrap();
-        assert!(why.starts_with("a-1 has belonged to it for 9 s"), "{why}");
+        assert!(why.starts_with("a-1 has had this owner for 9 s"), "{why}");
         // Without a time for the reference, the creation time counts.
         let mut plain = set("u", NOW);
         plain["metadata"]["managedFields"] = Value::Null;
@@ -82,7 +82,7 @@ mod tests {
     fn unowned_dependents_are_waited_for() {
         let mut nobodys = set("u", "2026-11-20T09:00:00Z");
         nobodys["metadata"]["ownerReferences"] = json!([]);
-        assert_eq!(not_left_behind(&[nobodys.clone()], "u", NOW).unwrap(), "a-1 is about to belong to it");
+        assert_eq!(not_left_behind(&[nobodys.clone()], "u", NOW).unwrap(), "the ownership of a-1 is changing");
         nobodys["metadata"]["deletionTimestamp"] = json!(NOW);
         assert_eq!(not_left_behind(&[nobodys], "u", NOW), None, "it goes anyway");
         assert_eq!(not_left_behind(&[set("other", NOW)], "u", NOW), None);

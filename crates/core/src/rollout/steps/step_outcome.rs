@@ -183,7 +183,7 @@ impl<'a> ObjectStepInput<'a> {
         if uid.is_empty() || resource_version.is_empty() {
             // Without preconditions, a later object of this name would be deleted.
             return StepOutcome::Waits(format!(
-                "{resource} {} says no uid or no resourceVersion",
+                "{resource} {} has no uid or no resourceVersion",
                 text("/metadata/name")
             ));
         }

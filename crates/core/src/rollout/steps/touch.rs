@@ -25,10 +25,10 @@ pub(super) fn forward(step: ObjectStepInput<'_>, readmission: &Touch) -> StepOut
                 let call = ObjectCall::Readmit(readmission.mutation.clone());
                 return step.next_at(&place, (&readmission.resource, None), &name, call);
             }
-            Some(MutationState::Absent) => return StepOutcome::Waits(format!("{lookup} is not there")),
+            Some(MutationState::Absent) => return StepOutcome::Waits(format!("{lookup} does not exist")),
             Some(MutationState::Terminating) => return StepOutcome::Waits(format!("{lookup} is being deleted")),
             Some(MutationState::Unknown(why)) => return StepOutcome::Waits(format!("{lookup}: {why}")),
-            None => return StepOutcome::Waits(format!("nobody has looked at {lookup}")),
+            None => return StepOutcome::Waits(format!("{lookup} was not read yet")),
         }
     }
     StepOutcome::Done

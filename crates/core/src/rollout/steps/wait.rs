@@ -9,11 +9,11 @@ use crate::definition::{StepObject, WaitedFor, unmet_of};
 
 pub(super) fn forward(step: ObjectStepInput<'_>, on: &StepObject, until: &WaitedFor) -> StepOutcome {
     let Some(lookup) = object_lookup(step.context, on) else {
-        return StepOutcome::Stuck("nobody knows what the object becomes".to_owned());
+        return StepOutcome::Stuck("the replacement of the object is unknown".to_owned());
     };
     let object = match step.observed(&lookup) {
         ObservedObject::Unknown(why) => return StepOutcome::Waits(why),
-        ObservedObject::Absent => return StepOutcome::Waits(format!("{lookup} is not there")),
+        ObservedObject::Absent => return StepOutcome::Waits(format!("{lookup} does not exist")),
         ObservedObject::Terminating(object) => return StepOutcome::Waits(terminating_message(&lookup, object)),
         ObservedObject::There(object) => object,
     };
@@ -30,7 +30,7 @@ pub(super) fn not_rolled_out(deployment: &Value) -> Option<String> {
     let number = |path: &str| deployment.pointer(path).and_then(Value::as_i64);
     let seen = number("/status/observedGeneration").unwrap_or_default();
     if seen < number("/metadata/generation").unwrap_or(1) {
-        return Some("its last change was not seen yet".to_owned());
+        return Some("the last change is not observed yet".to_owned());
     }
     let wanted = number("/spec/replicas").unwrap_or(1);
     let count = |name: &str| number(&format!("/status/{name}")).unwrap_or_default();
@@ -39,7 +39,7 @@ pub(super) fn not_rolled_out(deployment: &Value) -> Option<String> {
         return Some(format!("{updated} of {wanted} Pods are of the last template"));
     }
     if all > updated {
-        return Some(format!("{} Pods of an older template are still there", all - updated));
+        return Some(format!("{} Pods of an older template still exist", all - updated));
     }
     (available < wanted).then(|| format!("{available} of {wanted} Pods are available"))
 }

@@ -13,8 +13,8 @@ pub(super) fn complete(opened: &mut OpenedWrite<'_, '_>, size: usize) -> Finding
     let mut found = Findings::default();
     if let Some(missing) = opened.new.annotations.text(INCOMPLETE) {
         found.errors.push(too_large(format!(
-            "the object was read without {missing}, which was too large to come along: write it at the version in that \
-             name, or make the fields smaller there that only that version has"
+            "the object was read without {missing}, which exceeded the annotation limit: write the object at \
+                 the version in this name, or make the fields smaller that only this version has"
         )));
         return found;
     }
@@ -33,8 +33,8 @@ pub(super) fn complete(opened: &mut OpenedWrite<'_, '_>, size: usize) -> Finding
         }
         let Some(size) = overflow else { continue };
         let error = too_large(format!(
-            "{} cannot hold this object: annotations would be {size} bytes with what only {} can say, and the API server \
-             allows {BUDGET}: make these fields or other annotations smaller",
+            "{} cannot represent this object: annotations would be {size} bytes with the values of {}, and the \
+                 API server allows {BUDGET}: make these fields or other annotations smaller",
             kind.version_at(at).name,
             kind.version_at(opened.at).name,
         ));

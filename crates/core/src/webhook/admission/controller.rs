@@ -15,7 +15,7 @@ pub struct ControllerVersion {
 
 /// A text that is no controller version.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-#[error("{0:?} is no controller version: write it as the label has it, such as 2.17.0")]
+#[error("{0:?} is no controller version: use the value of the label, such as 2.17.0")]
 pub struct NotAVersion(String);
 
 impl FromStr for ControllerVersion {

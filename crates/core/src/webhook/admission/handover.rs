@@ -49,7 +49,7 @@ fn refusal_message(settings: &Settings, own: &ControllerVersion, from: &str, ref
     match next.filter(|next| !settings.served.is_empty() && !served().any(|label| label == next)) {
         Some(next) => why.push_str(&format!(" ({next} is not served now)")),
         None if settings.served.is_empty() => why.push_str(&format!(
-            "; if nobody serves {from} any more, start this server with --served-versions, and the object is adopted"
+            "; if no server handles {from} any more, start this server with --served-versions to adopt the object"
         )),
         None => {}
     }
@@ -92,10 +92,9 @@ pub(super) fn leave(
     let unmet = unmet(kind, write).into_iter().map(|why| format!("{own} is not done with this object: {why}"));
     let advice = match is_overridden {
         true => String::new(),
-        false => format!(
-            ". To hand it over all the same, say why in annotation {OVERRIDE} of the same write, in other words than stand \
-             there already"
-        ),
+        false => {
+            format!(". To hand the object over anyway, set annotation {OVERRIDE} to a new reason in the same write")
+        }
     };
     for why in promoting.into_iter().chain(unmet) {
         let why = format!("{why}{advice}");

@@ -107,7 +107,7 @@ impl<'k> Judging<'k> {
         for error in found.known {
             // In audit mode, accepted errors are not reported.
             if self.enforcement != Enforcement::Audit {
-                self.warn(rule, &format!("{error} (it was so before, so it may stay)"));
+                self.warn(rule, &format!("{error} (existed before, so the value may stay)"));
             }
         }
         for warning in found.warnings {

@@ -15,12 +15,12 @@ pub(super) fn kept_entries(opened: &OpenedWrite<'_, '_>) -> Findings {
     {
         let detail = match (status_apart && is_of_status(&path), is_allowed) {
             (true, _) => format!(
-                "adds a value of {path}, which only a write of the status may change: leave the annotation as it is, \
-                 or write the status at {version}"
+                "adds a value of {path}, which only a write of the status may change: leave the annotation \
+                     unchanged, or write the status at {version}"
             ),
             (false, false) => format!(
-                "adds a value of {path} that {version} does not allow: leave the annotation as it is, or write the \
-                 object at {version}"
+                "adds a value of {path} that {version} does not allow: leave the annotation unchanged, or write \
+                     the object at {version}"
             ),
             (false, true) => continue,
         };
@@ -32,8 +32,8 @@ pub(super) fn kept_entries(opened: &OpenedWrite<'_, '_>) -> Findings {
         let place = format!("metadata.annotations[{annotation}]");
         if !found.errors.iter().any(|error| error.path == place) {
             found.warnings.push(format!(
-                "{place} has a value of {path} whose type {version} does not have there: {version} shows the object \
-                 without it"
+                "{place} has a value of {path} of another type than in {version}: {version} shows the object \
+                     without this value"
             ));
         }
     }

@@ -5,7 +5,7 @@ use crate::{apimachinery::FieldError, definition::Kind};
 
 /// The message for a mistaken label, after its key. The guard policy uses the same text.
 pub(crate) fn mistaken_label(key: &str) -> String {
-    format!("the controller version of an object is in label {key}: set that one")
+    format!("the controller version of an object is in label {key}: set this label instead")
 }
 
 /// Rejects mistaken labels that a write sets. Existing labels stay.

@@ -125,21 +125,24 @@ fn moved(write: &Write<'_>) -> Option<String> {
 /// The warning for a restored rollout annotation: its purpose, and how to remove it.
 fn mark_put_back() -> String {
     format!(
-        "annotation {MOVED} was put back: a rollout has moved this object, and knows by it what it was. pointsman rollout clean \
-         takes it off"
+        "annotation {MOVED} was restored: a rollout has moved this object and needs the annotation for an undo. \
+             To remove the annotation, use pointsman rollout clean"
     )
 }
 
 /// The warning for a restored version label.
 fn label_put_back(key: &str, value: &str) -> String {
-    format!("label {key} was put back as {value:?}: to change who manages the object, set it to another version")
+    format!("label {key} was restored to {value:?}: to change the controller of the object, set another version")
 }
 
 /// The warning for a restored kept annotation, once for each. It names the data that the author's tool does not
 /// preserve.
 fn kept_put_back(key: &str) -> String {
     let version = key.strip_prefix(KEPT).unwrap_or(key);
-    format!("annotation {key} was put back: it holds what only {version} can say; to be rid of that, set it to \"\"")
+    format!(
+        "annotation {key} was restored: it contains values that exist only in {version}; to drop these values, \
+             set the annotation to \"\""
+    )
 }
 
 /// The warning for a hash that the client wrote or left out. Ignores an unchanged hash, which this write made stale,
@@ -149,9 +152,9 @@ fn hash_put_back(write: &Write<'_>, stamp: &Stamp) -> Option<String> {
     let (before, sent) = (write.old.as_ref().and_then(text), text(&write.new));
     let key = &stamp.key;
     match (&before, &sent) {
-        (Some(_), None) => Some(format!("annotation {key} was put back: it is made from the spec")),
+        (Some(_), None) => Some(format!("annotation {key} was restored: its value is computed from the spec")),
         (_, Some(text)) if sent != before && sent != stamp.value && !is_hash(text) => {
-            Some(format!("annotation {key} was overwritten: it is made from the spec"))
+            Some(format!("annotation {key} was overwritten: its value is computed from the spec"))
         }
         _ => None,
     }
@@ -173,8 +176,8 @@ fn overwritten_kept_fields(kind: &Kind, write: &Write<'_>) -> Vec<String> {
     let brought_warnings = brought.map(|key| {
         let version = key.strip_prefix(KEPT).unwrap_or(key);
         format!(
-            "annotation {key} was changed by hand: what only {version} can say goes back to what it says, later edits \
-             included; leave it out of manifests"
+            "annotation {key} was changed by hand: values that exist only in {version} return to its content, \
+                 without later edits; remove the annotation from manifests"
         )
     });
     let mut warnings: Vec<String> = Vec::new();
@@ -199,7 +202,7 @@ fn status_kept_fields(kind: &Kind, write: &Write<'_>, stamps: &[Stamp]) -> Vec<S
 
 /// The warning for restored status entries. The API server restores the status itself in the same way.
 fn status_put_back(key: &str) -> String {
-    format!("annotation {key}: its entries of the status were put back: only a write of the status changes these")
+    format!("annotation {key}: its status entries were restored: only a write of the status changes these")
 }
 
 /// The version of an object without a label: omitting the label does not change the controller version.

@@ -20,17 +20,17 @@ pub(crate) fn misdirected(kind: &Kind, settings: &Settings, write: &Write<'_>) -
         return None;
     }
     let (own, key) = (settings.controller.as_ref()?.as_str(), &kind.admission.version_label);
-    let wrong = "the webhook configuration that sent this leads to the wrong server";
+    let wrong = "the webhook configuration of this request leads to the wrong server";
     Some(match labels.first().and_then(Option::as_ref) {
         Some(Label::Other { version, .. }) => format!(
-            "{wrong}: label {key} says {version}, and this is the server of {own}; let the configuration of {version} \
-             call the server of {version}"
+            "{wrong}: label {key} is {version}, and this is the server of {own}; point the configuration of \
+                 {version} to the server of {version}"
         ),
         Some(Label::None) => format!(
-            "{wrong}: the object has no label {key}, and the server of {own} does not take those; start it with \
-             --default-version, or register the server that is started so"
+            "{wrong}: the object has no label {key}, and the server of {own} refuses such objects; start the \
+                 server with --default-version, or register a server with this flag"
         ),
-        _ => format!("{wrong}: label {key} holds no controller version, and this is the server of {own}"),
+        _ => format!("{wrong}: label {key} holds no controller version, and this server belongs to {own}"),
     })
 }
 

@@ -89,7 +89,7 @@ fn immutable(
     match new {
         Some(new) if same(&new, &old) => None,
         Some(new) => Some(FieldError::invalid(name(), &new, "field is immutable")),
-        None => Some(FieldError::required(name(), "field is immutable, it cannot be removed")),
+        None => Some(FieldError::required(name(), "field is immutable and cannot be removed")),
     }
 }
 

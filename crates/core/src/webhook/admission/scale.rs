@@ -41,8 +41,8 @@ fn found(kind: &Kind, at: VersionIndex, new: &Json<'_>, old: Option<&Json<'_>>) 
     }
     if is_hashed(kind, at, path) {
         found.warnings.push(format!(
-            "{path} counts for the rollout hash, and scale does not go through /mutate: annotation {}/rollout-hash is stale \
-             until the object itself is written",
+            "{path} is part of the rollout hash, and scale bypasses /mutate: annotation {}/rollout-hash is \
+                 stale until the next write of the object",
             kind.group
         ));
     }
@@ -60,13 +60,14 @@ pub fn unseen_by_scale(kind: &Kind) -> Vec<String> {
         let name = &version.name;
         if is_hashed(kind, at, path) {
             notes.push(format!(
-                "scale at {name} writes {path}, which counts for the rollout hash, and does not go through /mutate: the \
-                 stamped hash is stale until the object itself is written (`pointsman hash --stale` lists such objects)"
+                "scale at {name} writes {path}, which is part of the rollout hash, and bypasses /mutate: the \
+                     stamped hash is stale until the next write of the object (`pointsman hash --stale` lists such \
+                     objects)"
             ));
         }
         let seen = |rule: &&Rule| matches!(rule.check, Check::Range { .. }) && rule.controllers.is_none();
         for rule in rules_of(kind, at, path).filter(|rule| !seen(rule)) {
-            notes.push(format!("scale at {name} writes {path} without a look at the rule {}", rule.id));
+            notes.push(format!("scale at {name} writes {path} without checking the rule {}", rule.id));
         }
     }
     notes

@@ -23,8 +23,8 @@ pub(super) fn stale_hash(opened: &OpenedWrite<'_, '_>, now: (&Object<'_>, &Preim
     (stamped != hash).then(|| {
         let stamped: String = stamped.chars().take(8).collect();
         format!(
-            "annotation {stamp} says {stamped}, and the hash is {hash:.8}: the object was changed after /mutate, or \
-             /mutate was not asked"
+            "annotation {stamp} is {stamped}, but the hash is {hash:.8}: the object was changed after /mutate, \
+                 or bypassed /mutate"
         )
     })
 }
@@ -124,7 +124,8 @@ pub(super) fn dropped_fields(opened: &mut OpenedWrite<'_, '_>) -> Vec<String> {
         let has = |json: &mut Json<'_>| tree::get(json, "", &place.path).ok().flatten().is_some();
         if has(&mut new.root) || applied.as_mut().is_some_and(has) {
             let [older, version] = [Side::Older, Side::Newer].map(|side| step.versions.of(side));
-            warnings.push(format!("{} has no effect: {version} does not have it, only {older} does", place.path));
+            warnings
+                .push(format!("{} has no effect: {version} does not have the field, only {older} does", place.path));
         }
     }
     warnings

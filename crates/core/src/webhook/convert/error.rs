@@ -96,7 +96,7 @@ impl ConvertError {
     #[must_use]
     pub fn reason(&self) -> String {
         match self {
-            Self::ClientDisconnected => "is waited for by nobody any more".to_owned(),
+            Self::ClientDisconnected => "was given up: the client has disconnected".to_owned(),
             Self::NamedTwice { name, .. } => format!("names {name:?} twice"),
             Self::NoRolloutHash { kind } => format!("{kind} has no rollout hash"),
             Self::NotAMapOfStrings { found } => format!("must be a map of strings, not {found}"),
@@ -104,15 +104,15 @@ impl ConvertError {
             Self::NotAString { .. } => "must be a string".to_owned(),
             Self::NotJson { reason } => format!("is not JSON: {reason}"),
             Self::UnknownFact { fact, secret, key, .. } => format!(
-                "what becomes of it hangs on the fact {fact}, which is true if the Secret {} has the key {key}, and nobody \
-                 said so: wait until it can be read, or say --fact {fact}=true or {fact}=false",
+                "the conversion needs the fact {fact}, which is true if the Secret {} has the key {key}, but is \
+                     unknown: wait until the Secret is readable, or set --fact {fact}=true or {fact}=false",
                 excerpt(secret)
             ),
             Self::UnknownKind { group, kind, known } => {
-                format!("{kind}.{group} is not served here; known are {}", known.join(", "))
+                format!("{kind}.{group} is not served here; known kinds: {}", known.join(", "))
             }
             Self::UnknownVersion { version, kind, known, .. } => {
-                format!("{version:?} is no version of {kind}; it has {}", known.join(", "))
+                format!("{version:?} is no version of {kind}; known versions: {}", known.join(", "))
             }
         }
     }

@@ -170,10 +170,10 @@ pub(super) fn read<'j>(review: Review, json: Json<'j>) -> Result<(Envelope, Revi
     let version = api_version.strip_prefix(group).and_then(|rest| rest.strip_prefix('/'));
     let is_known = matches!(version, Some("v1" | "v1beta1"));
     let problem = if kind != takes {
-        Some(format!("kind is {:?}, this path takes {takes}", excerpt(&kind)))
+        Some(format!("kind is {:?}, but this path accepts {takes}", excerpt(&kind)))
     } else if !is_known {
         let found = excerpt(&api_version);
-        Some(format!("apiVersion is {found:?}, this path takes {group}/v1 and {group}/v1beta1"))
+        Some(format!("apiVersion is {found:?}, but this path accepts {group}/v1 and {group}/v1beta1"))
     } else {
         None
     };

@@ -123,7 +123,11 @@ fn unknown_kinds_are_refused_by_name() {
     for object in [pod, scale] {
         let [mutate, validate] = answers(&webhook, &review("CREATE", None, Some(&object)));
         assert_eq!((mutate.allowed, validate.allowed, validate.code), (false, false, 400));
-        assert!(validate.message.contains("is not served here; known are Widget.example.com"), "{}", validate.message);
+        assert!(
+            validate.message.contains("is not served here; known kinds: Widget.example.com"),
+            "{}",
+            validate.message
+        );
         let [mutate, validate] = answers(&webhook, &review("DELETE", Some(&object), None));
         assert!(mutate.allowed && validate.allowed);
         // A review that says Widget and carries something else.

@@ -3,7 +3,7 @@
 //! objects before and after a write with null, empty and missing fields.
 //!
 //! `POINTSMAN_CASES` says how many writes for each version of each kind:
-//! `POINTSMAN_CASES=100000 cargo test --release -p pointsman-core --test it printed_rules`.
+//! `POINTSMAN_CASES=100000 cargo test --release -p pointsman-core --test it cel_rules`.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -29,16 +29,16 @@ fn unrepresentable_value_refuses_write() {
     let (found, _) = errors(&webhook, &noted(262_144), Some(&noted(4_000)));
     assert_eq!(found.len(), 2, "v1beta1 and v1: {found:?}");
     for (error, version) in found.iter().zip(["v1beta1", "v1"]) {
-        let start = format!("metadata.annotations: Invalid value: {version} cannot hold this object: ");
+        let start = format!("metadata.annotations: Invalid value: {version} cannot represent this object: ");
         assert!(
-            error.starts_with(&start) && error.contains("only v1alpha1 can say") && error.contains("262144"),
+            error.starts_with(&start) && error.contains("the values of v1alpha1") && error.contains("262144"),
             "{error}"
         );
     }
     // What was so before may stay.
     let (found, warnings) = errors(&webhook, &noted(262_145), Some(&noted(262_144)));
     assert_eq!(found, Vec::<String>::new());
-    assert!(warnings[0].contains("cannot hold this object"), "{warnings:?}");
+    assert!(warnings[0].contains("cannot represent this object"), "{warnings:?}");
 }
 
 #[test]

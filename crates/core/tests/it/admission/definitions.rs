@@ -41,7 +41,7 @@ const BAD_RULES: &[Mistake] = &[
     (ID, "- immutable: {field: spec.identity}", "v2 has no \"identity\" there"),
     (ID, "- immutable: {field: spec.id, unset: [5]}", "immutable: spec.id can never be 5"),
     ("needs: [secretName, issuer]", "needs: [secretName, issuers]", "did you mean \"issuer\"?"),
-    ("needs: [secretName, issuer]", "needs: []", "requires: spec.tls needs nothing"),
+    ("needs: [secretName, issuer]", "needs: []", "requires: spec.tls has no needs"),
     (
         "{field: spec.tls, needs: [secretName, issuer]}",
         "{field: spec.release, needs: [secretName]}",
@@ -50,7 +50,7 @@ const BAD_RULES: &[Mistake] = &[
     (
         RELEASE,
         "- upgrade: {wanted: spec.release, as: version, path: releases}",
-        "there is no upgrade path \"releases\" under paths; there is controllers, release",
+        "paths has no upgrade path \"releases\"; known paths: controllers, release",
     ),
     (
         RELEASE,
@@ -68,11 +68,15 @@ const BAD_RULES: &[Mistake] = &[
         "upgrade: spec.level is of type integer, not string",
     ),
     (NOBODY, "- warn: {field: spec.level, is: many, message: m}", "warn: spec.level can never be \"many\""),
-    (NOBODY, "- warn: {field: spec.level, at: v3, message: m}", "at: the CRD has no version \"v3\"; it has v0, v1, v2"),
+    (
+        NOBODY,
+        "- warn: {field: spec.level, at: v3, message: m}",
+        "at: the CRD has no version \"v3\"; known versions: v0, v1, v2",
+    ),
     (NOBODY, "- warn: {field: spec.level, unlike: spec.lvl, message: m}", "did you mean \"level\"?"),
     ("at: v1, use", "at: v9, use", "at: the CRD has no version \"v9\""),
     ("versions: \"<2.17\"", "versions: \"<two\"", "controllers: range \"<two\": \"two\" is no version"),
-    ("versions: \"<2.17\"", "versions: \">2 <1\"", "controllers: range \">2 <1\" holds no version"),
+    ("versions: \"<2.17\"", "versions: \">2 <1\"", "controllers: range \">2 <1\" contains no version"),
     ("versions: \"<2.17\"", "versions: \"\"", "controllers: an empty range"),
 ];
 
@@ -124,7 +128,7 @@ const BAD_PATHS: &[Mistake] = &[
     (
         "versionPath: controllers",
         "versionPath: controler",
-        "there is no upgrade path \"controler\" under paths; there is controllers, release",
+        "paths has no upgrade path \"controler\"; known paths: controllers, release",
     ),
 ];
 
@@ -139,5 +143,5 @@ fn bad_upgrade_paths_name_their_place() {
     }
     let text = data("kinds/gadgets.yaml").replace("rules:\n      - {from: \"*\", step: minor}", "rules: []");
     let loaded = Kind::load("e.yaml", &text, &mut |_| Ok(data("kinds/gadgets.crd.yaml")));
-    assert!(loaded.unwrap_err().to_string().contains("paths.release: allows nothing: give it rules or versions"));
+    assert!(loaded.unwrap_err().to_string().contains("paths.release: permits no version: add rules or versions"));
 }

@@ -60,7 +60,7 @@ fn flips_off_the_path_are_refused() {
     assert_eq!(
         far.message,
         "Gadget.example.com \"g\" is invalid: metadata.labels[example.com/managed-by-version]: Invalid value: \"2.18.0\": \
-         no upgrade from 2.16.0 to 2.18.0 is allowed; go to 2.17.0 first"
+         no upgrade from 2.16.0 to 2.18.0 is allowed; first move to 2.17.0"
     );
     // A to B and back to A: 2.17.0 says that it may become 2.16.0 again. 2.18.0 says nothing of the kind.
     assert!(flip(B, &[A, B], A, B, same).allowed);

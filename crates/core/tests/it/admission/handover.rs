@@ -37,7 +37,9 @@ fn handover_waits_for_pending_change() {
         if !may {
             let told = format!("2.16.0 is not done with this object: status.phase is {phase:?}, and must be none of ");
             assert!(answer.message.contains(&told), "{}", answer.message);
-            assert!(answer.message.contains("say why in annotation pointsman.dev/hand-over of the same write"));
+            assert!(
+                answer.message.contains("set annotation pointsman.dev/hand-over to a new reason in the same write")
+            );
         }
     }
     assert!(left(embedded("elasticsearch"), &cluster(&json!({})), LABEL, same).allowed, "nothing is known to go on");
@@ -119,7 +121,7 @@ fn impossible_conditions_are_refused() {
         ("  - {field: status.release, in: [3]}\n", "status.release can never be 3"),
         ("  - {condition: Ready, is: Done, within: status}\n", "is \"True\", \"False\" or \"Unknown\", not \"Done\""),
         ("  - {generation: status.release}\n", "status.release is of type string, not integer"),
-        ("  - {condition: Ready, in: [x]}\n", "a gate is one of"),
+        ("  - {condition: Ready, in: [x]}\n", "a gate has one of these forms:"),
     ] {
         let error = gadgets(handover).unwrap_err();
         assert!(error.contains(told), "{handover}: {error}");
@@ -176,11 +178,11 @@ fn advice_uses_label_spelling() {
         ask(&webhook, Endpoint::Validate, &review("UPDATE", Some(&old), Some(&new))).message
     };
     let told = flip(settings(&served));
-    assert!(told.ends_with("no upgrade from v2.16.0 to v2.18.0 is allowed; go to v2.17.0 first"), "{told}");
+    assert!(told.ends_with("no upgrade from v2.16.0 to v2.18.0 is allowed; first move to v2.17.0"), "{told}");
     let told = flip(settings(&["v2.16.0", "v2.18.0"]));
-    assert!(told.ends_with("go to 2.17.0 first (2.17.0 is not served now)"), "{told}");
+    assert!(told.ends_with("first move to 2.17.0 (2.17.0 is not served now)"), "{told}");
     let told = flip(settings(&[]));
-    assert!(told.contains("if nobody serves v2.16.0 any more, start this server with --served-versions"), "{told}");
+    assert!(told.contains("if no server handles v2.16.0 any more, start this server with --served-versions"), "{told}");
 }
 
 #[test]
@@ -210,7 +212,7 @@ fn mistaken_label_gets_a_correction() {
         assert!(
             answer.message.contains(
                 "metadata.labels[eaas.search.mercari.in/controller-version]: Forbidden: the controller version of an \
-                 object is in label eaas.search.mercari.in/desired-controller-version: set that one"
+                 object is in label eaas.search.mercari.in/desired-controller-version: set this label instead"
             ),
             "{}",
             answer.message

@@ -110,7 +110,7 @@ fn stored_mistyped_value_warns() {
         let stored = gadget(Some(fields));
         let answer = ask(&webhook, Endpoint::Validate, &review("UPDATE", Some(&stored), Some(&stored)));
         assert!(answer.allowed, "{answer:?}");
-        let warned = answer.warnings.iter().find(|warning| warning.contains("v1 shows the object without it"));
+        let warned = answer.warnings.iter().find(|warning| warning.contains("v1 shows the object without this value"));
         assert_eq!(warned.is_some(), path.is_some(), "{answer:?}");
         assert!(path.is_none_or(|path| warned.unwrap().contains(path)), "{answer:?}");
     }

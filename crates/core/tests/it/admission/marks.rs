@@ -118,8 +118,7 @@ fn dropped_mark_names_its_owner() {
     assert_eq!(
         answer.warnings,
         [
-            "annotation pointsman.dev/rollout was put back: a rollout has moved this object, and knows by it what it was. pointsman \
-             rollout clean takes it off",
+            "annotation pointsman.dev/rollout was restored: a rollout has moved this object and needs the annotation for an undo. To remove the annotation, use pointsman rollout clean",
         ]
     );
     // One that is made anew was never moved.

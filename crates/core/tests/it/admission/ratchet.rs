@@ -14,7 +14,7 @@ const MODES: [Enforcement; 3] = [Enforcement::Enforce, Enforcement::Warn, Enforc
 type Violation = (&'static str, Value, &'static str, &'static str);
 
 fn violations() -> Vec<Violation> {
-    let image = "Invalid value: \"mz:v29.0.0\": no upgrade from 26.1.0 to 29.0.0 is allowed; go to 27.0.0 first";
+    let image = "Invalid value: \"mz:v29.0.0\": no upgrade from 26.1.0 to 29.0.0 is allowed; first move to 27.0.0";
     let mut all = vec![
         (
             "balancerdReplicas",
@@ -125,7 +125,7 @@ fn old_violations_never_deny_an_update() {
                 let known = answer
                     .warnings
                     .iter()
-                    .filter(|warning| warning.ends_with("(it was so before, so it may stay)"))
+                    .filter(|warning| warning.ends_with("(existed before, so the value may stay)"))
                     .count();
                 assert_eq!(
                     known == 0,
@@ -200,7 +200,7 @@ fn old_malformed_metadata_only_warns() {
     let answer: Value = serde_json::from_slice(&reply.body).unwrap();
     assert_eq!(answer["response"]["allowed"], true, "{answer}");
     let warning = answer["response"]["warnings"][0].as_str().unwrap();
-    assert!(warning.contains("it was so before"), "{warning}");
+    assert!(warning.contains("existed before"), "{warning}");
 }
 
 /// What only v2 can say of an object stands in an annotation at v1: who edits that edits the spec.
@@ -215,7 +215,7 @@ fn edited_kept_fields_are_judged() {
     let why = "Invalid value: \"b\": field is immutable";
     assert_eq!(edited.causes, [("spec.secret".to_owned(), why.to_owned())], "{edited:?}");
     let dropped = asked(&with(&old, annotation, json!("")));
-    let why = "Required value: field is immutable, it cannot be removed";
+    let why = "Required value: field is immutable and cannot be removed";
     assert_eq!(dropped.causes, [("spec.secret".to_owned(), why.to_owned())], "{dropped:?}");
     let spelled = kept("a").replace(':', ": ");
     let left_out = with(&old, annotation, Value::Null);

@@ -37,10 +37,13 @@ fn malformed_reviews_are_refused() {
         (b"null", "kind is \"\""),
         (b"[1]", "kind is \"\""),
         (b"\"AdmissionReview\"", "kind is \"\""),
-        (b"{\"kind\":\"ConversionReview\",\"apiVersion\":\"admission.k8s.io/v1\"}", "this path takes AdmissionReview"),
+        (
+            b"{\"kind\":\"ConversionReview\",\"apiVersion\":\"admission.k8s.io/v1\"}",
+            "this path accepts AdmissionReview",
+        ),
         (
             b"{\"kind\":\"AdmissionReview\",\"apiVersion\":\"admission.k8s.io/v2\",\"request\":{}}",
-            "this path takes admission.k8s.io/v1 and",
+            "this path accepts admission.k8s.io/v1 and",
         ),
         (b"{\"kind\":\"AdmissionReview\",\"apiVersion\":\"admission.k8s.io/v1\",\"request\":null}", "no request"),
         (b"{\"kind\":\"AdmissionReview\",\"apiVersion\":\"admission.k8s.io/v1\",\"request\":{\"uid\":\"\"}}", "no uid"),
@@ -65,8 +68,8 @@ fn malformed_reviews_are_refused() {
 #[test]
 fn unknown_review_version_keeps_uid() {
     for (field, value, words) in [
-        ("kind", "ConversionReview", "this path takes AdmissionReview"),
-        ("apiVersion", "admission.k8s.io/v9", "this path takes admission.k8s.io/v1"),
+        ("kind", "ConversionReview", "this path accepts AdmissionReview"),
+        ("apiVersion", "admission.k8s.io/v9", "this path accepts admission.k8s.io/v1"),
     ] {
         for webhook in servers() {
             for endpoint in ENDPOINTS {

@@ -63,7 +63,7 @@ fn field_paths_follow_the_request_version() {
             assert!(
                 answer.allowed
                     && answer.warnings.iter().any(|warning| warning.starts_with(&format!("{field}: "))
-                        && warning.ends_with("(it was so before, so it may stay)")),
+                        && warning.ends_with("(existed before, so the value may stay)")),
                 "{answer:?}"
             );
         }

@@ -40,8 +40,8 @@ fn restored_value_is_reported() {
     let hash = object.pointer(HASH).cloned().unwrap();
     let label = "/metadata/labels/example.com~1managed-by-version";
     for (path, told) in [
-        (label, "label example.com/managed-by-version was put back as \"2.17.0\": "),
-        (HASH, "annotation example.com/rollout-hash was put back: it is made from the spec"),
+        (label, "label example.com/managed-by-version was restored to \"2.17.0\": "),
+        (HASH, "annotation example.com/rollout-hash was restored: its value is computed from the spec"),
     ] {
         let answer = update(&object, &with(&object, path, Value::Null));
         assert_eq!(answer.patched, object, "{path}");
@@ -50,7 +50,10 @@ fn restored_value_is_reported() {
     }
     let forged = update(&object, &with(&object, HASH, json!("mine")));
     assert_eq!(forged.patched.pointer(HASH), Some(&hash));
-    assert_eq!(forged.warnings, ["annotation example.com/rollout-hash was overwritten: it is made from the spec"]);
+    assert_eq!(
+        forged.warnings,
+        ["annotation example.com/rollout-hash was overwritten: its value is computed from the spec"]
+    );
     // One that this write alone made stale, and objects that are right as they are.
     assert!(update(&object, &with(&object, "/spec/replicas", json!(3))).warnings.is_empty());
     assert!(update(&object, &object).warnings.is_empty());
@@ -70,7 +73,9 @@ fn restored_annotation_is_reported() {
     let dropped = update(&object, &with(&object, KEPT, Value::Null));
     assert_eq!(name(&dropped.patched), name(&object));
     let [warning] = dropped.warnings.as_slice() else { panic!("{:?}", dropped.warnings) };
-    assert!(warning.starts_with("annotation pointsman.dev/kept-v1 was put back: it holds what only v1 can say"));
+    assert!(
+        warning.starts_with("annotation pointsman.dev/kept-v1 was restored: it contains values that exist only in v1")
+    );
     // A manifest that was exported before somebody edited the object at v1.
     let exported = with(&object, KEPT, name(&read("08")).unwrap());
     let answer = update(&object, &exported);
@@ -93,12 +98,12 @@ fn stale_hash_is_reported() {
         let operation = if old.is_some() { "UPDATE" } else { "CREATE" };
         let answer = ask(&webhook, Endpoint::Validate, &review(operation, old, Some(new)));
         assert!(answer.allowed, "{answer:?}");
-        answer.warnings.into_iter().filter(|warning| warning.contains("rollout-hash says")).collect::<Vec<_>>()
+        answer.warnings.into_iter().filter(|warning| warning.contains("rollout-hash is")).collect::<Vec<_>>()
     };
     assert_eq!(told(None, &object), [""; 0]);
     let changed = with(&object, "/spec/replicas", json!(3));
     let [warning] = told(None, &changed).try_into().unwrap();
-    assert!(warning.contains("the object was changed after /mutate, or /mutate was not asked"), "{warning}");
+    assert!(warning.contains("the object was changed after /mutate, or bypassed /mutate"), "{warning}");
     assert_eq!(told(Some(&object), &changed).len(), 1);
     // Written while nobody stamped: it is said again, whatever is written.
     assert_eq!(told(Some(&changed), &with(&changed, "/metadata/labels/x", json!("y"))).len(), 1);
@@ -170,7 +175,7 @@ fn scale_follows_common_rules() {
     let fine = ask(Enforcement::Enforce, 2, 3);
     assert!(fine.allowed, "{fine:?}");
     let [warning] = fine.warnings.as_slice() else { panic!("{fine:?}") };
-    assert!(warning.starts_with("spec.replicas counts for the rollout hash, and scale does not go through /mutate"));
+    assert!(warning.starts_with("spec.replicas is part of the rollout hash, and scale bypasses /mutate"));
     assert!(ask(Enforcement::Enforce, 3, 3).warnings.is_empty());
     let denied = ask(Enforcement::Enforce, 3, 9);
     assert_eq!((denied.allowed, denied.code), (false, 422));
@@ -180,6 +185,6 @@ fn scale_follows_common_rules() {
     let audited = ask(Enforcement::Audit, 3, 9);
     assert!(audited.allowed && audited.warnings.is_empty() && audited.audit["would-deny"].is_string());
     let notes = unseen_by_scale(&kind());
-    assert!(notes.iter().any(|note| note.contains("counts for the rollout hash")), "{notes:?}");
+    assert!(notes.iter().any(|note| note.contains("is part of the rollout hash")), "{notes:?}");
     assert_eq!(unseen_by_scale(&embedded("materialize")), [""; 0]);
 }

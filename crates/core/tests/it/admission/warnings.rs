@@ -65,7 +65,7 @@ fn foreign_version_fields_warn() {
         json!(applied),
     );
     let answer = ask(&webhook, Endpoint::Validate, &review("CREATE", None, Some(&object)));
-    assert_eq!(answer.warnings, ["spec.owner has no effect: v2 does not have it, only v1 does"]);
+    assert_eq!(answer.warnings, ["spec.owner has no effect: v2 does not have the field, only v1 does"]);
     let deprecated =
         ask(&webhook, Endpoint::Validate, &review("CREATE", None, Some(&gadget("v1", &json!({"level": "3"})))));
     assert_eq!(deprecated.warnings, ["spec.level is deprecated: use spec.copies"]);

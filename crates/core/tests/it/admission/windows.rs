@@ -130,8 +130,8 @@ fn denials_name_an_allowed_next_hop() {
         let answer = upgraded(&webhook, "v1alpha2", &image(active), &image(next));
         let (from, to) = (&active[1..], &next[1..]);
         let words = match hop {
-            Some(hop) => format!("no upgrade from {from} to {to} is allowed; go to {hop} first"),
-            None => format!("no downgrade from {from} to {to} is allowed, and no way over other versions is known"),
+            Some(hop) => format!("no upgrade from {from} to {to} is allowed; first move to {hop}"),
+            None => format!("no downgrade from {from} to {to} is allowed, and no path over other versions is known"),
         };
         assert!(answer.message.ends_with(&words), "{}", answer.message);
         if let Some(hop) = hop {

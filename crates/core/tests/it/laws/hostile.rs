@@ -255,7 +255,7 @@ fn forged_annotations_gain_nothing() {
                 match invalid(trip.schema_from(), &home, "") {
                     _ if fields => Err("gives back a field that nothing keeps".to_owned()),
                     Some(problem) if valid && !problem.ends_with("type: null") => {
-                        Err(format!("gives back what cannot be there: {problem}\nfrom: {}", there.to_text()))
+                        Err(format!("returns an impossible value: {problem}\nfrom: {}", there.to_text()))
                     }
                     _ => Ok(()),
                 }

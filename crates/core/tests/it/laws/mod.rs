@@ -107,7 +107,7 @@ impl Seen {
 }
 
 /// Runs a law on every trip, so that one run tells all that is wrong.
-#[expect(clippy::type_complexity, reason = "a law, said where it is taken")]
+#[expect(clippy::type_complexity, reason = "the type of a law, written where it is used")]
 fn on_every_trip(
     share: u64,
     make: &dyn Fn(&Trip, u64) -> Value,

@@ -196,41 +196,44 @@ fn pending_default_is_not_missing() {
 #[test]
 fn unwritable_definition_is_refused() {
     for (case, said) in [
-        ("two-values-of-a-set-become-one", "spec.l is a set, and `values` may make one item of two"),
-        ("two-spellings-in-a-set", "spec.l is a set, and `type` may make one item of two"),
+        ("two-values-of-a-set-become-one", "spec.l is a set, and `values` may merge two items into one"),
+        ("two-spellings-in-a-set", "spec.l is a set, and `type` may merge two items into one"),
         ("a-map-with-room-for-one", "`accept: {path: spec.m, difference: maxProperties, reason: …}`"),
         ("an-object-that-may-not-be-empty", "`accept: {path: spec.h, difference: minProperties, reason: …}`"),
-        ("entries-that-cannot-be-said", "`type` changes how much is in it, and minProperties bounds that"),
-        ("parts-with-bounds", "spec.a: maxLength differs and no operation explains it (older: none; newer: 3)"),
-        ("parts-with-options", "spec.a: enum differs and no operation explains it"),
         (
-            "parts-with-a-pattern",
-            "split: spec.port has `pattern`, and nothing here tells whether a part is of that form",
+            "entries-that-cannot-be-said",
+            "`type` changes the size of the field, but the schema has the bound minProperties",
         ),
-        (
-            "a-bounded-string-of-parts",
-            "spec.a: maxLength differs and no operation explains it (older: 12; newer: none)",
-        ),
-        ("a-value-against-a-pattern", "make it the `default` of the field, which the API server looks at"),
-        ("a-number-against-a-pattern", "spec.port: pattern differs and no operation explains it"),
-        ("a-text-that-is-no-multiple", "spec.port: multipleOf differs and no operation explains it"),
-        ("values-of-another-type", "name all, and give both versions an `enum` of them"),
+        ("parts-with-bounds", "spec.a: maxLength differs without an operation (older: none; newer: 3)"),
+        ("parts-with-options", "spec.a: enum differs without an operation"),
+        ("parts-with-a-pattern", "split: spec.port has `pattern`, and pointsman cannot check parts against this rule"),
+        ("a-bounded-string-of-parts", "spec.a: maxLength differs without an operation (older: 12; newer: none)"),
+        ("a-value-against-a-pattern", "use the `default` of the field, which the API server validates"),
+        ("a-number-against-a-pattern", "spec.port: pattern differs without an operation"),
+        ("a-text-that-is-no-multiple", "spec.port: multipleOf differs without an operation"),
+        ("values-of-another-type", "name all, and give both versions an `enum`"),
         (
             "a-default-without-what-it-requires",
-            "v2: spec.backup cannot be {} by `default`: days is required there: say it",
+            "v2: spec.backup cannot be {} by `default`: days is required there: set the field in the default",
         ),
-        ("a-made-object-that-was-null", "the newer version requires size, and the older version need not have it"),
+        (
+            "a-made-object-that-was-null",
+            "the newer version requires size, and the field is optional in the older version",
+        ),
         ("filled-in-where-there-is-room-for-one", "`accept: {path: spec.h, difference: maxProperties, reason: …}`"),
-        ("a-default-inside-what-is-moved", "name the fields of spec.tls one by one, instead of all at once"),
-        ("a-default-that-is-pruned", "spec.plan cannot be {\"mode\":\"slow\"} by `default`: mode is no property there"),
-        ("a-null-without-parts", "spec.o.image may be null, of which there is no string"),
+        ("a-default-inside-what-is-moved", "name the fields of spec.tls individually, instead of all together"),
+        ("a-default-that-is-pruned", "spec.plan cannot be {\"mode\":\"slow\"} by `default`: mode is not defined there"),
+        ("a-null-without-parts", "spec.o.image may be null, which has no string"),
         (
             "a-required-object-under-the-name-of-another",
-            "the older version requires it, and spec.own of the newer version need not be there",
+            "the older version requires the field, and spec.own of the newer version is optional",
         ),
-        ("an-object-that-nothing-brings", "spec.plan: required differs and no operation explains it"),
-        ("keys-that-no-item-has", "`x-kubernetes-list-map-keys`, which is no property of its items"),
-        ("what-waits-in-an-object-inside-an-item", "in an item, and where it is renamed in between, nobody knows"),
+        ("an-object-that-nothing-brings", "spec.plan: required differs without an operation"),
+        ("keys-that-no-item-has", "`x-kubernetes-list-map-keys`, but its items define no such property"),
+        (
+            "what-waits-in-an-object-inside-an-item",
+            "In a list item, or with a rename in between, the removal leaves no trace",
+        ),
     ] {
         let bad = load(case).map(drop).unwrap_err().to_string();
         assert!(bad.contains(said), "{case}: {bad}");

@@ -43,8 +43,8 @@ pub(super) fn comes_home(trip: &Trip, object: &Value) -> Result<Value, String> {
         exactly("there again", &there, &again)?;
     }
     let home = convert(&again, trip.from)?;
-    exactly("back home again", &back, &home)?;
-    exactly("there a third time", &again, &convert(&home, trip.to)?)?;
+    exactly("back at its own version", &back, &home)?;
+    exactly("converted a third time", &again, &convert(&home, trip.to)?)?;
     Ok(there)
 }
 

@@ -82,9 +82,9 @@ fn invalid_metadata_names_its_field() {
         assert_eq!(bad(&good), None, "{good}");
     }
     for (metadata, said) in [
-        ("{}".to_owned(), "metadata.name has to be there, or generateName"),
-        (r#"{"name": null}"#.to_owned(), "metadata.name has to be there"),
-        (r#"{"name": "Widget"}"#.to_owned(), "metadata.name cannot be \"Widget\": it is of small"),
+        ("{}".to_owned(), "metadata.name is missing, and so is generateName"),
+        (r#"{"name": null}"#.to_owned(), "metadata.name is missing"),
+        (r#"{"name": "Widget"}"#.to_owned(), "metadata.name cannot be \"Widget\": must have lower-case letters"),
         (r#"{"name": "a_b"}"#.to_owned(), "metadata.name cannot be"),
         (r#"{"name": "a."}"#.to_owned(), "metadata.name cannot be"),
         (r#"{"name": "-a"}"#.to_owned(), "metadata.name cannot be"),

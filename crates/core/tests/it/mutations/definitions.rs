@@ -18,23 +18,23 @@ fn impossible_operations_are_refused() {
     for (operations, wanted) in [
         (
             "[{flag: {name: cloud, value: x}}]",
-            "flag: \"cloud\" is no flag: write its name alone, with its dashes, such as --cloud",
+            "flag: \"cloud\" is no flag: write only the name, with its dashes, such as --cloud",
         ),
         ("[{flag: {name: --a=b}}]", "such as --a"),
-        ("[{flag: {name: --a, value: [1]}}]", "flag --a: its value must be a text"),
+        ("[{flag: {name: --a, value: [1]}}]", "flag --a: the value must be a string"),
         ("[{flagEntries: {name: --g, entries: {}}}]", "flagEntries --g: has no entries"),
-        ("[{flagEntries: {name: --g, entries: {A: 'a,b'}}}]", "the value of A has a comma"),
-        ("[{flagEntries: {name: --g, entries: [A, A]}}]", "A stands twice"),
+        ("[{flagEntries: {name: --g, entries: {A: 'a,b'}}}]", "the value of A contains a comma"),
+        ("[{flagEntries: {name: --g, entries: [A, A]}}]", "A occurs twice"),
         ("[{noFlagEntries: {name: --g, entries: ['A=true']}}]", "\"A=true\" is no name of an entry"),
         (
             "[{item: {list: volumes, value: {secret: {}}}}]",
-            "item volumes: its value has no \"name\", by which it is known",
+            "item volumes: its value has no \"name\", the key of the item",
         ),
-        ("[{noItem: {list: volumes, value: {name: x}}}]", "must be what \"name\" says"),
-        ("[{set: {field: status.phase, value: x}}]", "status.phase is not for a mutation to change"),
-        ("[{set: {field: metadata.name, value: x}}]", "metadata.name is not for a mutation to change"),
-        ("[{unset: metadata}]", "metadata is not for a mutation to change"),
-        ("[{unset: metadata.labels.a.b}]", "metadata.labels.a.b is not for a mutation to change"),
+        ("[{noItem: {list: volumes, value: {name: x}}}]", "must be the value of \"name\""),
+        ("[{set: {field: status.phase, value: x}}]", "a mutation cannot change status.phase"),
+        ("[{set: {field: metadata.name, value: x}}]", "a mutation cannot change metadata.name"),
+        ("[{unset: metadata}]", "a mutation cannot change metadata:"),
+        ("[{unset: metadata.labels.a.b}]", "a mutation cannot change metadata.labels.a.b"),
         ("[{set: {field: metadata.labels.a, value: true}}]", "metadata.labels.a is a text: write \"true\", in quotes"),
         ("[{item: {list: metadata.labels.a, value: {name: x}}}]", "item: metadata.labels.a is a text, and no list"),
         ("[{set: {field: 'a..b', value: x}}]", "an empty name"),
@@ -60,7 +60,7 @@ fn operations_that_are_against_each_other() {
         ("{item: {list: volumes, value: {name: x}}}", "{noItem: {list: volumes, value: x}}"),
     ] {
         let said = clash(one, two);
-        assert!(said.contains("cannot both be so: say one of them"), "{one} {two}: {said}");
+        assert!(said.contains("cannot both be so: keep one of the two"), "{one} {two}: {said}");
     }
     for (one, two) in [
         ("{flag: {of: one, name: --a, value: x}}", "{noFlag: {of: two, name: --a}}"),
@@ -100,7 +100,7 @@ fn conflicting_operations_are_refused() {
         ("{unset: {of: c, field: a}}", "{item: {list: containers, value: {name: c, a: {b: 2}}}}"),
     ] {
         let said = clash(one, two);
-        assert!(said.contains("cannot both be so: say one of them"), "{one} {two}: {said}");
+        assert!(said.contains("cannot both be so: keep one of the two"), "{one} {two}: {said}");
     }
     for (one, two) in [
         ("{set: {field: hostNetwork, value: true}}", "{set: {field: spec.template.spec.hostNetwork, value: true}}"),
@@ -127,15 +127,15 @@ fn mutations_that_cannot_be() {
         said(&fine.replace(from, to))
     };
     for (from, to, wanted) in [
-        ("name: moved", "name: Moved", "mutation Moved: its name must have lower-case letters"),
+        ("name: moved", "name: Moved", "mutation Moved: the name must have lower-case letters"),
         ("label: moved", "label: 'a b'", "fact: \"a b\" is no key of a label or an annotation"),
         (", label: moved", "", "fact: takes one of `annotation`, `label` and `field`"),
         ("label: moved", "label: moved, field: a", "takes one of"),
-        ("'{namespace}'", "'{shoot}'", "\"{shoot}\" is no name; {namespace} and {name} stand for those of the object"),
-        ("namespaces,", "Namespaces,", "is no resource: write its plural and its group"),
-        ("[{noFlag: --a}]", "[]", "mutation moved: does nothing"),
+        ("'{namespace}'", "'{shoot}'", "\"{shoot}\" is no name; use {namespace} and {name} for those of the object"),
+        ("namespaces,", "Namespaces,", "is no resource: write the plural and the group"),
+        ("[{noFlag: --a}]", "[]", "mutation moved: has no operations"),
         ("group: apps", "group: Apps", "resource: \"Apps\" is no group"),
-        ("kind: Deployment", "kind: deployment", "is no kind: it begins with a capital"),
+        ("kind: Deployment", "kind: deployment", "is no kind: a kind begins with a capital"),
         ("plural: deployments", "plural: Deployments", "is no plural"),
         ("version: v1, kind", "versions: v1, kind", "unknown key \"versions\", did you mean \"version\"?"),
         ("resource: {group", "crd: a.yaml\nresource: {group", "unknown key \"crd\""),
@@ -147,11 +147,11 @@ fn mutations_that_cannot_be() {
     }
     let second = "- name: other\n  failurePolicy: Ignore\n  fact: {resource: nodes, name: x, label: y}\n  onceTrue: [{noFlag: --b}]\n";
     let two = said(&format!("{fine}{second}"));
-    assert!(two.contains("mutations moved and other may be about the same objects") && two.contains(":9: "), "{two}");
+    assert!(two.contains("mutations moved and other may select the same objects") && two.contains(":9: "), "{two}");
     let apart = format!("{fine}{second}  names: [b]\n").replace("- name: moved", "- name: moved\n  names: [a]");
     assert_eq!(said(&apart), "fine");
     let twice = format!("{fine}{}", second.replace("other", "moved").replace("  failurePolicy: Ignore\n", ""));
-    assert!(said(&twice).contains("mutation moved: there are two of this name"));
+    assert!(said(&twice).contains("mutation moved: another mutation has this name"));
 }
 
 #[test]
@@ -164,13 +164,14 @@ fn mutations_that_are_against_each_other() {
     let (set, label) = ("{flag: {name: --a, value: x}}", "{set: {field: metadata.labels.role, value: x}}");
     let clash = two(set, "{noFlag: --a}", "");
     assert!(
-        clash.contains("mutations moved and other: `") && clash.contains("cannot both be so: say it in one"),
+        clash.contains("mutations moved and other: `")
+            && clash.contains("cannot both be so: combine the two in one mutation"),
         "{clash}"
     );
     assert_eq!(two(set, "{noFlag: --b}", ""), "fine");
     let host = |field: &str, value: &str| format!("{{set: {{field: {field}, value: {value}}}}}");
     let clash = two(&host("spec.template.spec.hostNetwork", "true"), &host("hostNetwork", "false"), "");
-    assert!(clash.contains("cannot both be so: say it in one"), "{clash}");
+    assert!(clash.contains("cannot both be so: combine the two in one mutation"), "{clash}");
     let selected = two(label, "{noFlag: --b}", "  labels: role=x\n");
     assert!(selected.contains("changes a label that mutation other selects by"), "{selected}");
     let own = definition(&format!("[{label}]"), "[]").replace("  fact:", "  labels: role\n  fact:");
@@ -184,13 +185,16 @@ fn leftover_item_members_are_refused() {
         said(&definition(before, &format!("[{{item: {{list: volumes, value: {after}}}}}]")))
     };
     let left = items("{name: x, emptyDir: {}}");
-    assert!(left.contains("leaves \"configMap\" there") && left.contains("write configMap: null"), "{left}");
+    assert!(
+        left.contains("sets \"configMap\", and `onceTrue` omits this member") && left.contains("write configMap: null"),
+        "{left}"
+    );
     assert_eq!(items("{name: x, emptyDir: {}, configMap: null}"), "fine");
     assert_eq!(items("{name: z, emptyDir: {}}"), "fine");
     let before = "[{item: {list: volumes, value: {name: x, configMap: {name: y}}}}]";
     let other = "[{item: {list: spec.template.spec.volumes, value: {name: x, emptyDir: {}}}}]";
     let left = said(&definition(before, other));
-    assert!(left.contains("leaves \"configMap\" there"), "{left}");
+    assert!(left.contains("sets \"configMap\", and `onceTrue` omits this member"), "{left}");
 }
 
 #[test]

@@ -28,19 +28,19 @@ fn unobservable_fact_needs_a_server() {
     for (fact, why) in [
         (
             "{resource: clusters.example.com, version: v1, kind: Cluster, name: '{namespace}', label: moved}",
-            "a policy cannot name clusters.example.com {namespace}, another one for each object that is written",
+            "a policy cannot name clusters.example.com {namespace}, a different object for each written object",
         ),
         (
             "{resource: configmaps, version: v1, kind: ConfigMap, namespace: '{name}', name: facts, label: moved}",
-            "a policy cannot name configmaps {name}/facts, another one for each object that is written",
+            "a policy cannot name configmaps {name}/facts, a different object for each written object",
         ),
         (
             "{resource: configmaps, namespace: '{namespace}', name: facts, label: moved}",
-            "a policy names configmaps by version and kind: give the fact its `version` and its `kind`",
+            "a policy names configmaps by version and kind: add `version` and `kind` to the fact",
         ),
         (
             "{resource: namespaces, name: '{namespace}', field: status.phase, is: Active}",
-            "of a namespace a policy sees labels and annotations: make the fact one of them",
+            "a policy reads only labels and annotations of a namespace: use one of these in the fact",
         ),
     ] {
         let left = with_fact(fact);
@@ -54,20 +54,20 @@ fn unsupported_operation_needs_a_server() {
     for (operation, why) in [
         (
             "{set: {field: spec.x, value: 9007199254740992}}",
-            "`set spec.x to 9007199254740992`: a policy cannot write a whole number beyond 9007199254740991",
+            "`set spec.x to 9007199254740992`: a policy cannot write an integer beyond 9007199254740991",
         ),
         (
             "{item: {list: volumes, value: {name: a, b: [{c: 1e300}]}}}",
-            "`item volumes with name \"a\"`: a policy cannot write a whole number beyond 9007199254740991",
+            "`item volumes with name \"a\"`: a policy cannot write an integer beyond 9007199254740991",
         ),
-        ("{noFlag: '-1'}", "`noFlag -1`: a flag that looks like a number could be the value of the flag before it"),
+        ("{noFlag: '-1'}", "`noFlag -1`: a flag that is a number could be the value of the previous flag"),
         (
             "{unset: \"spec[\\\"\\a\\\"].b\"}",
-            "`unset spec[\"\\u{7}\"].b`: a policy cannot name a field with such a sign in its name",
+            "`unset spec[\"\\u{7}\"].b`: a policy cannot name a field with such a character",
         ),
         (
             "{item: {list: spec.a, value: {name: x, b: {\"\\U0001F686\": 1}}}}",
-            "`item spec.a with name \"x\"`: a policy cannot name a field with such a sign in its name",
+            "`item spec.a with name \"x\"`: a policy cannot name a field with such a character",
         ),
     ] {
         let left = policies(&definition(&format!("[{operation}]"), "[]"));
@@ -124,7 +124,7 @@ fn consecutive_mutations_share_a_server() {
         let others = left(first, second);
         let [(mutation, why)] = others.as_slice() else { panic!("{first} {second}: {others:?}") };
         assert_eq!(mutation, "second");
-        assert!(why.contains(" comes behind `") && why.ends_with("and two policies have no order"), "{why}");
+        assert!(why.contains(" depends on `") && why.ends_with("and two policies have no order"), "{why}");
     }
     for (first, second) in [
         ("{flag: {of: main, name: --a}}", "{flag: {of: side, name: --b}}"),
@@ -218,7 +218,7 @@ fn cluster_object_has_no_namespaced_fact() {
 #[test]
 fn unparsable_expression_needs_a_server() {
     let left = policies(&definition(&format!("[{{set: {{field: spec.a, value: {}}}}}]", "x".repeat(60_000)), "[]"));
-    assert_eq!(left.others, [("moved".to_owned(), "an expression of it has more than 100000 characters".to_owned())]);
+    assert_eq!(left.others, [("moved".to_owned(), "an expression has more than 100000 characters".to_owned())]);
 }
 
 #[test]

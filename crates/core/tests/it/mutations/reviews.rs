@@ -66,7 +66,7 @@ fn unobserved_fact_decides_nothing() {
     let object = deployment("kcm", &json!({"containers": [{"name": "kcm"}]}));
     let error = flag(&webhook, &KnownFacts::default(), &review("CREATE", &object, None)).unwrap_err();
     assert!(matches!(error, HandleError::FactUnknown(_)), "{error}");
-    assert!(error.to_string().ends_with("is not known yet, and mutation moved hangs on it, try again"), "{error}");
+    assert!(error.to_string().ends_with("is still unknown, and mutation moved needs this fact, try again"), "{error}");
     // Nothing hangs on it for an object of another name, nor of a kind of our own.
     let other = deployment("other", &json!({"containers": [{"name": "kcm"}]}));
     assert_eq!(flag(&webhook, &KnownFacts::default(), &review("CREATE", &other, None)).unwrap(), None);
@@ -92,12 +92,12 @@ fn writer_is_warned_of_replacements() {
     let words = |words: &[&str]| warned(&json!([{"name": "kcm", "command": words}]));
     assert_eq!(words(&["kcm"]), Value::Null, "what is added takes nothing from anybody");
     assert_eq!(words(&["kcm", "--a=before"]), Value::Null);
-    let replaced = "mutation moved replaces or removes what was sent: /spec/template/spec/containers/0/command/1";
+    let replaced =
+        "mutation moved replaces or removes values of the request: /spec/template/spec/containers/0/command/1";
     assert_eq!(words(&["kcm", "--a=x"]), json!([replaced]));
-    let for_two =
-        "mutation moved leaves a command line alone that is for two programs: a shell with -c, or -- in `command`";
+    let for_two = "mutation moved skips a command line of two programs: a shell with -c, or -- in `command`";
     assert_eq!(words(&["sh", "-c", "kcm --a=x"]), json!([for_two]));
-    let nowhere = "mutation moved found no container that it is about: name one with `of`";
+    let nowhere = "mutation moved found no matching container: name the container with `of`";
     assert_eq!(warned(&json!([{"name": "a"}, {"name": "b"}])), json!([nowhere]));
 }
 

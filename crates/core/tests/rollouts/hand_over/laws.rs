@@ -92,7 +92,7 @@ fn initial_wait_takes_no_slot() {
             "away",
             "step new-nodes: nodes in the cluster of secret away/gardener cannot be listed: no answer within 10 s",
         ),
-        ("empty", "step new-nodes: there is none of nodes in the cluster of secret empty/gardener"),
+        ("empty", "step new-nodes: the list of nodes in the cluster of secret empty/gardener is empty"),
         ("old", "node-2: status.nodeInfo.kubeletVersion is \"v1.17.9\", and must be at least \"1.18.0\""),
     ] {
         let (state, why) = unmoved(&garden, name);
@@ -165,7 +165,7 @@ fn briefly_empty_list_skips_nothing() {
     garden.shoots.get_mut("one").unwrap().has_control_plane = false;
     let planned = fake_runner.run(&mut garden, 4, None);
     let why = planned.object_states[0].why();
-    assert!(why.contains("there is none of controlplanes.extensions.gardener.cloud of one any more"), "{why}");
+    assert!(why.contains("the list of controlplanes.extensions.gardener.cloud of one is empty now"), "{why}");
     assert_eq!(garden.shoots["one"].classes.len(), 2);
 }
 
@@ -465,11 +465,10 @@ fn rollout_prints_rights_and_steps() {
         step_descriptions(&rollout).into_iter().map(|step| format!("{}: {}", step.name, step.does)).collect();
     let all = steps.join("\n");
     for words in [
-        "awake: waits for the object, if there is any of controlplanes.extensions.gardener.cloud of {name}",
-        "new-nodes: waits until all nodes are as they have to be in the cluster of secret {name}/gardener",
+        "awake: waits for the object, if controlplanes.extensions.gardener.cloud of {name} exist",
+        "new-nodes: waits until all nodes have the expected state in the cluster of secret {name}/gardener",
         "old-classes: deletes storageclasses.storage.k8s.io default, gp2 in the cluster of secret {name}/gardener",
-        "control-plane: sends deployments.apps kube-apiserver, kube-controller-manager, kube-scheduler of {name} once more, \
-         until mutation csi has seen them",
+        "control-plane: sends deployments.apps kube-apiserver, kube-controller-manager, kube-scheduler of {name} again, until mutation csi is applied",
     ] {
         assert!(all.contains(words), "{words}\n{all}");
     }

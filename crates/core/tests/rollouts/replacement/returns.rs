@@ -54,7 +54,7 @@ fn deleted_source_is_recreated() {
     let status = fixture.status();
     assert_eq!((status.phase, made), (RolloutPhase::Aborted, 2), "{}", said(&fixture));
     assert!(
-        said(&fixture).contains("every object with the mark of its move is what it was before"),
+        said(&fixture).contains("every object with a rollout annotation has its earlier version"),
         "{}",
         said(&fixture)
     );
@@ -115,7 +115,7 @@ fn gitops_managed_source_is_not_recreated() {
     let before = fixture.fake_namespace.things.clone();
     turns(&mut fixture, "Undo", 60, |_, asked| panic!("{}", asked.message()));
     let why =
-        "Waiting going back, 0 to go, 1 object cannot be moved: n/h-0: argocd-controller sets its newapps.example.com";
+        "Waiting undoing, 0 left, 1 object cannot be moved: n/h-0: argocd-controller applies its newapps.example.com";
     assert!(said(&fixture).contains(why), "{}", said(&fixture));
     assert_eq!(fixture.fake_namespace.things, before, "nothing of it changes");
     fixture.set("takeOver", json!(true));
@@ -158,7 +158,7 @@ fn edited_target_stays() {
             });
         }
     });
-    let why = "newapps.example.com n/h-0 was changed after the object was made anew of it";
+    let why = "newapps.example.com n/h-0 was changed after the object was recreated";
     assert!(said(&fixture).contains(why), "{}", said(&fixture));
     fixture.fake_namespace.change("oldapps", "h-0", |oldapp| oldapp["spec"]["roof"] = json!("tiles"));
     fixture.fake_namespace.change("newapps", "h-0", |newapp| {
@@ -179,7 +179,7 @@ fn reused_name_is_left_alone() {
     });
     fixture.fake_namespace.create("oldapps", other).unwrap();
     turns(&mut fixture, "Undo", 100, |_, asked| panic!("{}", asked.message()));
-    let why = "taken back as far as it goes: a step of 1 object cannot be undone";
+    let why = "undone as far as possible: a step of 1 object cannot be undone";
     assert!(said(&fixture).contains(why), "{}", said(&fixture));
     assert_eq!(spec(&fixture, "oldapps")["roof"], "mine");
 }
@@ -206,7 +206,7 @@ fn irreversible_workflow_stays_finished() {
     let newapp = fixture.fake_namespace.get("newapps", "h-0").unwrap().clone();
     assert_eq!(newapp["metadata"]["annotations"]["pointsman.dev/created-by"], Value::Null);
     turns(&mut fixture, "Undo", 100, |_, asked| panic!("{}", asked.message()));
-    assert!(said(&fixture).contains("taken back as far as it goes"), "{}", said(&fixture));
+    assert!(said(&fixture).contains("undone as far as possible"), "{}", said(&fixture));
 }
 
 #[test]
@@ -216,6 +216,10 @@ fn plan_marks_deletions_as_reversible() {
         let rollout = pointsman_core::rollout::answered_rollout(&fixture.rollout, kind).unwrap();
         step_descriptions(&rollout).pop().unwrap().does
     };
-    assert!(told(fixture.kind).ends_with("; going back makes it anew of what it has become"), "{}", told(fixture.kind));
-    assert_eq!(told(&FOR_GOOD), "deletes the object, and nothing with it");
+    assert!(
+        told(fixture.kind).ends_with("; an undo recreates the object from its replacement"),
+        "{}",
+        told(fixture.kind)
+    );
+    assert_eq!(told(&FOR_GOOD), "deletes the object without its dependents");
 }

@@ -39,7 +39,7 @@ fn unattributed_target_blocks_recreation() {
         });
         assert!(was, "{plural}");
         if fixture.fake_namespace.get("newapps", "h-0").is_some() {
-            waits_for(&fixture, "does not say that it was made of this object");
+            waits_for(&fixture, "was not created from this object according to its annotations");
         }
     }
 }
@@ -71,7 +71,7 @@ fn older_backup_stays_switched_off() {
     });
     assert_eq!(first.status().phase, RolloutPhase::Complete, "{}", said(&first));
     assert!(backups.len() > 1, "{backups:#?}");
-    let said_of = [(false, "was made of an earlier object of this name"), (true, "does not say of which object")];
+    let said_of = [(false, "was created from an earlier object of this name"), (true, "names no source object")];
     for (backup, (is_taken_off, why)) in backups.iter().flat_map(|backup| said_of.map(|said| (backup, said))) {
         let mut fixture = ended(1);
         fixture.fake_namespace.create("oldapps", backup.clone()).unwrap();
@@ -116,7 +116,7 @@ fn edit_without_record_is_noticed() {
         }
     });
     assert_eq!(spec(&fixture, "newapps")["roof"], "tiles");
-    waits_for(&fixture, "was changed after the object was made anew of it");
+    waits_for(&fixture, "was changed after the object was recreated");
 }
 
 #[test]

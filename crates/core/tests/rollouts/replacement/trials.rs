@@ -207,8 +207,7 @@ fn meddled(plural: &str, turns: bool, mut happens: impl FnMut(&mut Ordeal)) -> O
 fn missing_target_stops_the_delete() {
     let fixture = razed("oldapps", "newapps", false);
     assert!(fixture.fake_namespace.get("oldapps", "h-0").is_some(), "{}", said(&fixture));
-    let told =
-        "step old-oldapp: not done within 90s: newapps.example.com n/h-0, which was made of this object, is not there";
+    let told = "step old-oldapp: not done within 90s: newapps.example.com n/h-0, which was created from this object, does not exist";
     assert!(said(&fixture).contains(told), "{}", said(&fixture));
     // What says no longer that it was made of the other one would be taken for somebody else's.
     let fixture = meddled("oldapps", false, |fixture| {
@@ -250,7 +249,7 @@ fn closed_gate_does_not_strand_deletion() {
 #[test]
 fn changed_workflow_does_not_strand_deletion() {
     let fixture = gap(|fixture| fixture.rollout["status"]["steps"] = json!("1:another"));
-    assert!(said(&fixture).contains("its workflows are not those with which it began"), "{}", said(&fixture));
+    assert!(said(&fixture).contains("the workflows have changed since the start of the rollout"), "{}", said(&fixture));
     assert_eq!(deployment(&fixture)["spec"]["selector"]["matchLabels"]["newapp"], "h-0");
 }
 
@@ -271,7 +270,7 @@ fn timeout_does_not_strand_deletion() {
 fn foreign_deployment_is_left_alone() {
     let mut fixture = fixture(1);
     fixture.fake_namespace.change("deployments", "h-0", |one| one["metadata"]["ownerReferences"] = json!([]));
-    is_refused(&mut fixture, "deployments.apps n/h-0 does not belong to the object");
+    is_refused(&mut fixture, "deployments.apps n/h-0 has no owner reference to the object");
 }
 
 #[test]
@@ -284,7 +283,7 @@ fn shared_pods_block_recreation() {
         "spec": {"selector": selector, "template": {"metadata": {"labels": {"oldapp": "h-0"}}}},
     });
     fixture.fake_namespace.create("deployments", other).unwrap();
-    is_refused(&mut fixture, "deployments.apps other selects the Pods of deployments.apps n/h-0 as well");
+    is_refused(&mut fixture, "deployments.apps other also selects the Pods of deployments.apps n/h-0");
 }
 
 #[test]
@@ -292,7 +291,7 @@ fn gitops_managed_deployment_blocks_start() {
     let mut fixture = fixture(1);
     let fields = json!([{"manager": "argocd-controller", "operation": "Apply", "fieldsV1": {}}]);
     fixture.fake_namespace.change("oldapps", "h-0", |oldapp| oldapp["metadata"]["managedFields"] = fields);
-    is_refused(&mut fixture, "argocd-controller sets the object, and would make it again once it is deleted");
+    is_refused(&mut fixture, "argocd-controller applies the object, and would recreate the object after the deletion");
     fixture.set("takeOver", json!(true));
     drives(&mut fixture, 200, |_, _| {});
     assert_eq!(fixture.status().phase, RolloutPhase::Complete, "{}", said(&fixture));
@@ -329,7 +328,7 @@ fn namespace_quota_is_shared() {
     fixture.fake_namespace.create("resourcequotas", quota).unwrap();
     let mut told = String::new();
     drives(&mut fixture, 10, |fixture, _| told = said(fixture));
-    assert!(told.contains("where 2 are needed, and 2 for what is under way beside it"), "{told}");
+    assert!(told.contains("where 2 are needed, and 2 for other objects in flight"), "{told}");
     fixture.fake_namespace.things.remove(&("resourcequotas".to_owned(), "tight".to_owned()));
     drives(&mut fixture, 300, |_, _| {});
     assert_eq!(fixture.status().phase, RolloutPhase::Complete, "{}", said(&fixture));
@@ -424,7 +423,7 @@ fn stuck_finalizer_is_named() {
         }
     });
     assert_eq!(fixture.status().phase, RolloutPhase::Paused, "{}", said(&fixture));
-    let why = "it is being deleted, and not gone within 90s: old.example.com/hold of its metadata.finalizers hold it";
+    let why = "is still terminating after 90s: old.example.com/hold of metadata.finalizers block the deletion";
     assert!(said(&fixture).contains(why), "{}", said(&fixture));
     fixture
         .fake_namespace

@@ -35,10 +35,10 @@ fn recreated(was: &Value) -> Value {
 #[test]
 fn impossible_object_step_has_hint() {
     refused(&[
-        (json!([{"wait": {"on": "deployments.apps/{name}"}}]), "has one of `until` and `rolledOut: true`"),
+        (json!([{"wait": {"on": "deployments.apps/{name}"}}]), "needs either `until` or `rolledOut: true`"),
         (json!([{"wait": {"on": "services/{name}", "rolledOut": true}}]), "only deployments.apps are rolled out"),
         (json!([{"wait": {"on": "nowhere", "until": {"field": "a", "is": 1}}}]), "is no object: write source, target"),
-        (json!([{"wait": {"rolledOut": true}}]), "wait: has an `until`"),
+        (json!([{"wait": {"rolledOut": true}}]), "wait: needs `until`"),
         (json!([{"convert": {}}]), "the definition has no `replaces`"),
         (
             json!([{"recreate": {"resource": "statefulsets.apps", "name": "a", "selector": {"a": "b"}}}]),
@@ -48,31 +48,31 @@ fn impossible_object_step_has_hint() {
         (json!([{"recreate": {"resource": "deployments.apps", "name": "a", "selector": {}}}]), "have to hold {name}"),
         (
             json!([{"delete": {"resource": "pods", "labels": "a=b"}, "irreversible": "x"}]),
-            "a label whose value holds {name}",
+            "require a label with {name} in its value",
         ),
-        (json!([{"delete": {"resource": "pods", "labels": "a={name}"}}]), "say `madeAgain: true`"),
+        (json!([{"delete": {"resource": "pods", "labels": "a={name}"}}]), "set `madeAgain: true`"),
         (
             json!([{"delete": {"resource": "pods", "labels": "a!={name}", "madeAgain": true}}]),
-            "a label whose value holds {name}",
+            "require a label with {name} in its value",
         ),
         (
             json!([{"delete": {"resource": "pods", "labels": "a in (b,{name})", "madeAgain": true}}]),
-            "a label whose value holds {name}",
+            "require a label with {name} in its value",
         ),
         (
             json!([{"delete": {"resource": "persistentvolumeclaims", "labels": "a={name}", "madeAgain": true}}]),
-            "nobody is known to make persistentvolumeclaims again",
+            "no controller recreates persistentvolumeclaims",
         ),
         (
             json!([{"recreate": {"resource": "deployments.apps", "name": "{name}", "selector": {"a": "b"}}}]),
             "a value of selector, have to hold {name}",
         ),
         (recreated(&json!({"a": "b"})), "a value of was has to hold {name}"),
-        (recreated(&json!({"a": "{name}"})), "was and selector are the same"),
+        (recreated(&json!({"a": "{name}"})), "`was` and `selector` must differ"),
         (recreated(&json!({"a": "{name}", "b": "/"})), "was: b: \"/\" is no label"),
         (
             json!([{"delete": {"resource": "pods"}}]),
-            "has `on: source`, or a `resource` and one of `labels` and `names`",
+            "needs `on: source`, or a `resource` with either `labels` or `names`",
         ),
     ]);
 }
@@ -89,7 +89,7 @@ fn impossible_workflow_has_hint() {
     let cases = [
         (json!([]), "has no step"),
         (json!([{"when": {"field": "spec.flag", "is": true}}]), "has no step"),
-        (json!([wait, {"when": {"field": "spec.flag", "is": true}}]), "`when` is the first step"),
+        (json!([wait, {"when": {"field": "spec.flag", "is": true}}]), "`when` must be the first step"),
         (json!([{"name": "a"}]), "one of `when`, `set`, `unset`, `wait`, `job`, `convert`"),
         (json!([{"set": {"fields": {"spec.locks": 1}}}]), "no \"locks\" there, did you mean \"lock\"?"),
         (json!([{"set": {"fields": {"spec.flag": "x"}}}]), "spec.flag can never be \"x\""),
@@ -98,18 +98,24 @@ fn impossible_workflow_has_hint() {
             json!([{"set": {"fields": {"metadata.annotations[\"pointsman.dev/rollout\"]": "x"}}}]),
             "no label or annotation of yours",
         ),
-        (json!([{"set": {"fields": {"spec.note": {}, "spec.note.other": "x"}}}]), "one inside the other"),
+        (
+            json!([{"set": {"fields": {"spec.note": {}, "spec.note.other": "x"}}}]),
+            "are nested: write the outer field only",
+        ),
         (json!([{"unset": {"fields": []}}]), "names no field"),
-        (json!([set, {"name": "set-1", "unset": {"fields": ["spec.flag"]}}]), "two steps that are called \"set-1\""),
-        (json!([{"job": job}]), "needs an `undo`, or the step says why it is `irreversible`"),
+        (json!([set, {"name": "set-1", "unset": {"fields": ["spec.flag"]}}]), "two steps have the name \"set-1\""),
+        (json!([{"job": job}]), "needs an `undo`, or the step needs `irreversible` with a reason"),
         (
             json!([{"job": {"manifest": manifest, "undo": job}, "irreversible": "x"}]),
-            "so that it is not `irreversible`",
+            "so the job cannot be `irreversible`",
         ),
-        (json!([{"job": {"template": "a"}, "irreversible": "x"}]), "write it as NAMESPACE/NAME"),
-        (json!([{"job": {"manifest": {}}, "irreversible": "x"}]), "metadata.namespace has to say"),
+        (json!([{"job": {"template": "a"}, "irreversible": "x"}]), "write NAMESPACE/NAME"),
+        (
+            json!([{"job": {"manifest": {}}, "irreversible": "x"}]),
+            "metadata.namespace must name the namespace of the Job",
+        ),
         (json!([{"job": {"manifest": manifest, "env": {"A B": "x"}}, "irreversible": "x"}]), "no name of a variable"),
-        (json!([{"job": job, "irreversible": "x"}, set]), "set-2 can be undone, and comes after job-1, which cannot"),
+        (json!([{"job": job, "irreversible": "x"}, set]), "set-2 can be undone but follows job-1, which cannot"),
         (json!([{"wait": {"until": {"field": "status.levle", "is": "a"}}}]), "wait.until: status.levle"),
         (json!([{"wait": {"until": {"field": "status.level", "is": "a"}, "timeout": "soon"}}]), "is not a duration"),
     ];

@@ -65,7 +65,7 @@ fn terminating_object_keeps_its_slot() {
     assert!(moves(&kept).is_empty(), "{:?}", kept.writes);
     let late = planned(&rollout, &kept.status, &fleet, 700).status;
     assert_eq!((late.phase, uids(&late)), (RolloutPhase::Paused, vec!["u-a"]));
-    let why = "it is being deleted, and not gone within 10m: example.com/keep of its metadata.finalizers hold it";
+    let why = "is still terminating after 10m: example.com/keep of metadata.finalizers block the deletion";
     assert!(late.message.contains(why), "{}", late.message);
     let after = planned(&rollout, &kept.status, &fleet[1..], 20).status;
     assert_eq!(uids(&after), ["u-b"]);

@@ -43,10 +43,10 @@ fn ambiguous_workflows_are_refused() {
         (json!({"j": [lock("{from}")]}), &none, "the StagedRollout has no `from`"),
         (json!({"j": [wait]}), &none, "the StagedRollout has no `from`"),
         (json!({"j": [template(&json!({"env": {"A": "{from}"}}))]}), &none, "the StagedRollout has no `from`"),
-        (json!({"j": [label]}), &canary, "by which the StagedRollout selects objects"),
-        (json!({"j": [label]}), &json!({"selector": {"labels": "dock"}}), "by which the StagedRollout selects objects"),
-        (json!({"j": [template(&none)], "k": [template(&none)]}), &two, "both have a step never"),
-        (json!({"j": [template(&none)]}), &run, "both have a step never"),
+        (json!({"j": [label]}), &canary, "a selector of the StagedRollout"),
+        (json!({"j": [label]}), &json!({"selector": {"labels": "dock"}}), "a selector of the StagedRollout"),
+        (json!({"j": [template(&none)], "k": [template(&none)]}), &two, "both have an irreversible step never"),
+        (json!({"j": [template(&none)]}), &run, "both have an irreversible step never"),
     ] {
         let told = rolled(&workflows, spec).unwrap_err();
         assert!(told.contains(why), "{workflows}: {told}");
@@ -68,8 +68,10 @@ fn templates_must_be_jobs() {
         refusals(answers)
     };
     let map = |job: &Value| json!({"metadata": {"name": "crane"}, "data": {"job": job.to_string()}});
-    assert!(refusals(LookupResults::default()).concat().contains("nobody has looked at its template"));
-    assert!(asked(&[]).concat().contains("there is no configmap yard/crane"));
+    assert!(
+        refusals(LookupResults::default()).concat().contains("the template, configmap yard/crane, was not read yet")
+    );
+    assert!(asked(&[]).concat().contains("the template, configmap yard/crane, does not exist"));
     assert!(asked(&[map(&json!({"kind": "Pod"}))]).concat().contains("must be batch/v1 Job"));
     let containers = json!([{"name": "a"}]);
     let job = json!({

@@ -222,7 +222,7 @@ fn abort_waits_for_running_job() {
     assert_eq!(pier.jobs.len(), 2, "{:?}", pier.status);
     pier.ends(1, "Complete");
     pier.settles(1_420);
-    stopped(&pier.settles(1_500), "and 1 at what they were before");
+    stopped(&pier.settles(1_500), "and 1 at their earlier version");
     let ship = pier.ship.unwrap();
     assert_eq!(ship["spec"], before["spec"]);
     assert_eq!(ship["metadata"]["annotations"].as_object().map_or(0, serde_json::Map::len), 0, "{ship}");
@@ -238,7 +238,7 @@ fn abort_waits_for_reverting_job() {
     }
     pier.ends(1, "Complete");
     pier.settles(2_110);
-    stopped(&pier.settles(2_200), "and 1 at what they were before");
+    stopped(&pier.settles(2_200), "and 1 at their earlier version");
 }
 
 /// Whoever made its Job was killed before that was noted, and somebody has taken the mark off: what that Job does is
@@ -264,7 +264,7 @@ fn unrecorded_job_is_waited_for() {
 /// What it does cannot be taken back: it is left once its Job has ended, and the last words name it.
 #[test]
 fn irreversible_job_ends_before_abort() {
-    let left = "and 0 at what they were before; left where they are, and not taken back: n/a";
+    let left = "and 0 at their earlier version; left unchanged, without an undo: n/a";
     let mut pier = Pier::hangs(false);
     pier.ends(0, "Failed");
     pier.settles(1_410);
@@ -285,7 +285,7 @@ fn reverted_failure_is_pending_again() {
     let mut pier = Pier::failed("Abort");
     pier.ends(1, "Complete");
     pier.settles(20);
-    stopped(&pier.settles(90), "and 1 at what they were before");
+    stopped(&pier.settles(90), "and 1 at their earlier version");
 }
 
 /// Somebody deletes it, takes its mark off, or writes over it, while its Job runs: that is what the rollout waits for,
@@ -314,7 +314,7 @@ fn job_without_mark_is_waited_for() {
         assert!(after.is_over() && pier.jobs.len() == 1, "{direction} {mark:?}: {after:?}");
         // Nobody knows any more what is to be undone: it is named.
         assert!(after.message.contains("n/a"), "{}", after.message);
-        assert!(!after.message.contains("1 at what they were"), "{}", after.message);
+        assert!(!after.message.contains("1 at their earlier version"), "{}", after.message);
     }
     // At its first step, nothing is noted on it yet, and its Job is known.
     let mut pier = Pier { has_lock: false, ..Pier::new() };
@@ -329,7 +329,7 @@ fn job_without_mark_is_waited_for() {
     pier.ship = None;
     waits(&pier.settles(1_410), "still runs");
     pier.ends(0, "Complete");
-    stopped(&pier.settles(1_420), "and 0 at what they were before");
+    stopped(&pier.settles(1_420), "and 0 at their earlier version");
 }
 
 /// Its Job is gone, or has failed, and somebody has resumed the rollout and then turns it: what that Job has done is
@@ -547,7 +547,7 @@ fn late_job_is_reverted() {
         pier.direction = direction;
         (pier.runner_cache, pier.jobless) = (RunnerCache::default(), false);
         let waits = pier.settles(10);
-        assert!(waits.message.contains("may have been asked for: that is sure at"), "{direction}: {waits:?}");
+        assert!(waits.message.contains("may have been requested: certain at"), "{direction}: {waits:?}");
         assert!(!waits.is_over() && pier.jobs.is_empty(), "{direction}: {waits:?}");
         let late = pier.late.take().expect("it was to be made");
         pier.jobs.push(late);
@@ -586,7 +586,7 @@ fn later_wave_hides_nothing() {
     let second = Pier { is_second: true, has_lock: false, ..Pier::new() };
     let (mut pier, marked) = second.loses_its_mark(70);
     assert_eq!(pier.ship.as_ref().unwrap()["spec"]["flag"], true);
-    assert!(pier.status.message.contains("nor what it had gone through before"), "{}", pier.status.message);
+    assert!(pier.status.message.contains("nor its earlier progress"), "{}", pier.status.message);
     // What is put back says of the first wave, which is undone, and nothing of that Job.
     pier.ship = Some(marked);
     pier.settles(200);

@@ -28,7 +28,7 @@ pub(super) fn tried(webhook: &Webhook, object: &InputObject, to: &str) -> Result
     if !kind.versions().any(|version| version == object.version()) {
         let known: Vec<&str> = kind.versions().collect();
         let (label, version, name) = (object.label(), object.version(), kind.kind());
-        return Err(format!("{label}: {version:?} is no version of {name}; it has {}", known.join(", ")));
+        return Err(format!("{label}: {version:?} is no version of {name}; known versions: {}", known.join(", ")));
     }
     let refused = |error: &dyn std::fmt::Display| format!("{}: {error}", object.label());
     let to = requested_version(kind, object, to);

@@ -8,10 +8,9 @@ use crate::definition::{FieldPlace, MutationOperation};
 /// Returns why a policy cannot express an operation, if so.
 pub(super) fn unsayable(operation: &MutationOperation) -> Option<String> {
     use MutationOperation as Is;
-    let large = |value: &Value| {
-        has_large_number(value).then_some("a policy cannot write a whole number beyond 9007199254740991")
-    };
-    let unnamed = |is_any: bool| is_any.then_some("a policy cannot name a field with such a sign in its name");
+    let large =
+        |value: &Value| has_large_number(value).then_some("a policy cannot write an integer beyond 9007199254740991");
+    let unnamed = |is_any: bool| is_any.then_some("a policy cannot name a field with such a character");
     let why = match operation {
         Is::Set { place, value } => large(&json_value(value)).or_else(|| unnamed(is_unnameable(place))),
         Is::Unset { place } => unnamed(is_unnameable(place)),
@@ -27,7 +26,7 @@ pub(super) fn unsayable(operation: &MutationOperation) -> Option<String> {
         | Is::NoFlagEntries { name, .. } => {
             let is_number =
                 name.strip_prefix('-').is_some_and(|rest| rest.starts_with(|one: char| one.is_ascii_digit()));
-            is_number.then_some("a flag that looks like a number could be the value of the flag before it")
+            is_number.then_some("a flag that is a number could be the value of the previous flag")
         }
     };
     why.map(|why| format!("`{}`: {why}", operation.describe()))
