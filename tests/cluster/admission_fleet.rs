@@ -246,7 +246,10 @@ fn handed_over(ctx: &TestContext<'_>) {
     let says = |phase: &str| ctx.patch(version, "es/status", &json!({"status": {"phase": phase}})).ok();
     says("ApplyingChanges");
     let message = ctx.patch(version, "es", &flip(ctx, B)).fails(422);
-    assert!(message.contains("2.16.0 is not done with this object: status.phase is \"ApplyingChanges\""), "{message}");
+    assert!(
+        message.contains("2.16.0 has not finished its work on this object: status.phase is \"ApplyingChanges\""),
+        "{message}"
+    );
     let mut told = flip(ctx, B);
     told["metadata"]["annotations"] = json!({"pointsman.dev/hand-over": "2.16.0 hangs"});
     let answer = ctx.patch(version, "es", &told);

@@ -53,7 +53,7 @@ fn upstream(ctx: &TestContext<'_>) {
                 "the file says nothing of it"
             );
             let (code, text, _) = ctx.command(&["status", &ctx.crd_name()]);
-            assert!(code == 1 && text.contains("mend: pointsman enable"), "{text}");
+            assert!(code == 1 && text.contains("fix: pointsman enable"), "{text}");
             takes_over(ctx, manager);
         }
         // Once objects may be stored in the other version, the API server itself keeps it.

@@ -171,7 +171,7 @@ fn referred(ctx: &TestContext<'_>) {
     ctx.post(&format!("/api/v1/namespaces/{}/configmaps", ctx.ns), &map).ok();
     let text = ctx.commanded(&["status", &crd]);
     assert!(text.contains(&format!("owners in     {old}: 1\n")), "{text}");
-    let named = format!("may go        {old}: no, because of owner references of 1: run pointsman disable {crd}, ");
+    let named = format!("removable     {old}: no, because of owner references of 1: run pointsman disable {crd}, ");
     assert!(text.contains(&named), "{text}");
     // Once the version is not served, the garbage collector deletes such children for a while.
     assert_eq!(children(ctx), format!("ConfigMap {}/child\n", ctx.ns));

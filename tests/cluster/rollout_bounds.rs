@@ -55,7 +55,7 @@ fn unreadable(ctx: &TestContext<'_>) {
     ctx.engines(&["e-0", "e-1", "e-2"].map(str::to_owned), Some(A));
     ctx.starts_rollout(&json!({"waves": [{"name": "all", "maxInFlight": 1}], "timeout": "10m"}));
     let mut running = ctx.rollouts_on("one");
-    ctx.rollout_says("all 0/3, 1 under way");
+    ctx.rollout_says("all 0/3, 1 in flight");
     ctx.eventually(|| (ctx.versions().get(B) == Some(&1)).then_some(()));
     let path = format!("/apis/pointsman.dev/v1/stagedrollouts/{}", ctx.ns);
     let orders = |order: Value| {
@@ -81,7 +81,7 @@ fn unreadable(ctx: &TestContext<'_>) {
     assert_eq!(ctx.versions(), [(A.to_owned(), 2), (B.to_owned(), 1)].into());
     all.kill();
     orders(Value::Null);
-    ctx.rollout_says("all 0/3, 1 under way");
+    ctx.rollout_says("all 0/3, 1 in flight");
     let _controllers = Controllers::start(ctx, |_, _| Some(true));
     ctx.rollout_says("Complete");
     assert_eq!(running.end(Duration::from_secs(20)), Some(0));

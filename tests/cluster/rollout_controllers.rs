@@ -103,7 +103,7 @@ fn dead(ctx: &TestContext<'_>) {
     let (code, text, errors) = ctx.runs_rollout(&["--once"]);
     assert_eq!(code, 0, "it waits: {text}{errors}");
     assert!(text.contains(&not_there), "{text}");
-    assert_eq!(ctx.rollout_status()["reason"], "Shut");
+    assert_eq!(ctx.rollout_status()["reason"], "PreconditionsNotMet");
 
     let (_old, new) = (Renewed::start(ctx, A), Renewed::start(ctx, B));
     let controllers = Controllers::start(ctx, |_, _| Some(true));

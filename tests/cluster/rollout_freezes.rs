@@ -99,7 +99,7 @@ fn frozen(ctx: &TestContext<'_>) {
     makes(ctx, "before").ok();
 
     let mut running = ctx.rollouts_on("one");
-    ctx.rollout_says("under way");
+    ctx.rollout_says("in flight");
     within_a_second("frozen", rollouts_are_new_for(ctx), || !tries(ctx).is_ok());
     let said = makes(ctx, "meanwhile").fails(403);
     let words = format!(

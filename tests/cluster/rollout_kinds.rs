@@ -639,7 +639,7 @@ fn belongs(ctx: &TestContext<'_>) {
     ctx.post(&core(ctx, "configmaps"), &map).ok();
     starts(ctx, &ctx.ns, &json!({}));
     let mut runs_on = ctx.rollouts_on("test");
-    ctx.rollout_says("under way");
+    ctx.rollout_says("in flight");
     let said = "step old-object: configmaps notes still belongs to it";
     eventually(said, SOON, || {
         let objects = ctx.does(&["objects"]);

@@ -175,7 +175,7 @@ fn under_way(ctx: &TestContext<'_>, outside: &Outside) {
     sleep(Duration::from_secs(6));
     ctx.does(&["approve", "first"]);
     let status = ctx.rollout_says(&format!("errors: {QUERY} is 0.3, and must be at most 0.1"));
-    assert_eq!((&status["phase"], &status["reason"]), (&json!("Waiting"), &json!("Shut")));
+    assert_eq!((&status["phase"], &status["reason"]), (&json!("Waiting"), &json!("PreconditionsNotMet")));
     outside.say(&[], 200);
     ctx.rollout_says("the query has no sample");
     outside.say(&["0"], 500);

@@ -288,7 +288,7 @@ fn during(ctx: &TestContext<'_>) {
     sleep(Duration::from_secs(6));
     ctx.does(&["approve", "first"]);
     let status = ctx.rollout_says("condition Available is False");
-    assert_eq!((&status["phase"], &status["reason"]), (&json!("Waiting"), &json!("Shut")));
+    assert_eq!((&status["phase"], &status["reason"]), (&json!("Waiting"), &json!("PreconditionsNotMet")));
     let moved = ctx.versions()[NEW];
     sleep(Duration::from_secs(5));
     assert_eq!((ctx.versions()[NEW], moved < 4), (moved, true), "nothing more is moved");

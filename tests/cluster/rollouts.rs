@@ -163,7 +163,7 @@ fn never_healthy(ctx: &TestContext<'_>) {
         assert!(metrics.lines().any(|line| line == sample), "{sample}: {metrics}");
     }
     for (about, reason, said) in [
-        (&ctx.ns[..], "Rolling", "under way"),
+        (&ctx.ns[..], "Rolling", "in flight"),
         (&ctx.ns[..], "TimedOut", "not healthy within 5s"),
         ("e-00", "TimedOut", "engine-controller has not written"),
         ("e-02", "TimedOut", &format!("rollout {}: ", ctx.ns)),
@@ -652,7 +652,7 @@ fn overlapping(ctx: &TestContext<'_>) {
     let before = ctx.rollout_writes();
     let (code, text, errors) = ctx.runs_rollout(&[]);
     let message = format!(
-        "rollout {} is over, and does not have direction Undo: rollout {other} has 4 of the same objects in flight",
+        "rollout {} has ended, and does not have direction Undo: rollout {other} has 4 of the same objects in flight",
         ctx.ns
     );
     assert!(code != 0 && errors.contains(&message), "{code} {text}{errors}");
@@ -885,7 +885,7 @@ fn closed(ctx: &TestContext<'_>) {
     let window = |from: String, to: String| json!([{"from": from, "to": to, "zone": "Etc/UTC"}]);
     let file = ctx.rollout_file(&json!({"windows": window(hour(12), hour(13))}));
     let (_, text, errors) = ctx.command(&["rollout", "plan", "-f", &file.display().to_string()]);
-    assert!(text.contains("no object would move now: outside its windows: daily "), "{text}{errors}");
+    assert!(text.contains("no object would move now: waiting for the next window: daily "), "{text}{errors}");
     let unknown =
         ctx.rollout_file(&json!({"name": "nowhere", "windows": [{"from": "00:00", "to": "24:00", "zone": "Mars"}]}));
     let (code, _, errors) = ctx.command(&["rollout", "start", "-f", &unknown.display().to_string()]);

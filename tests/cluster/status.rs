@@ -392,11 +392,10 @@ fn serve_alone(ctx: &TestContext<'_>, served: &str) {
 }
 
 #[track_caller]
-fn needs(ctx: &TestContext<'_>, problem: &str, mend: &str) {
+fn needs(ctx: &TestContext<'_>, problem: &str, fix: &str) {
     let mut last = Value::Null;
-    let is_it = |one: &Value| {
-        one["problem"].as_str().unwrap().contains(problem) && one["mend"].as_str().unwrap().contains(mend)
-    };
+    let is_it =
+        |one: &Value| one["problem"].as_str().unwrap().contains(problem) && one["fix"].as_str().unwrap().contains(fix);
     ctx.eventually(|| {
         last = status(ctx, 1)["findings"].clone();
         last.as_array().unwrap().iter().any(is_it).then_some(())

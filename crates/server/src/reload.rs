@@ -57,7 +57,7 @@ impl Reloader {
             tracing::info!(path = %paths.key.display(), "every user can read the private key (see defaultMode of the volume)");
         }
         if let Err(reason) = pair.leaf.judge_time(now()) {
-            tracing::warn!(error = %unfit(reason), "no client will take the certificate");
+            tracing::warn!(error = %unfit(reason), "clients will reject the served certificate");
         }
         let client_ca = client_ca.transpose().map_err(|source| ServeError::ClientCa { source })?;
         let config = server_config(&paths, &pair, client_ca_file.as_deref().zip(client_ca.as_ref()))
@@ -101,7 +101,9 @@ impl Reloader {
                 match timeout(DEADLINE, &mut read).await {
                     Ok(Ok(found)) => break found,
                     Ok(Err(_)) => {
-                        tracing::error!("certificate reloading ended");
+                        tracing::error!(
+                            "certificates are no longer reloaded: restart the server before the certificate expires"
+                        );
                         return;
                     }
                     Err(_) => {

@@ -45,7 +45,7 @@ impl Shutdown {
                     _ = terminate.recv() => "SIGTERM",
                     _ = interrupt.recv() => "SIGINT",
                     _ = hangup.recv() => {
-                        tracing::info!(signal = "SIGHUP", "ignored: files are watched already");
+                        tracing::info!(signal = "SIGHUP", "SIGHUP is ignored: files are watched already");
                         continue;
                     }
                 };

@@ -21,7 +21,7 @@ impl Diagnosis {
     /// Merges the findings of two examinations. Of two with the same document and change, that of the kind stays.
     pub(crate) fn of_both(inspected: Vec<Finding>, registered: Vec<RegisteredFinding>) -> Vec<Self> {
         let is_there = |one: &RegisteredFinding| {
-            inspected.iter().any(|other| (&other.document, &other.change) == (&one.document, &one.mend))
+            inspected.iter().any(|other| (&other.document, &other.change) == (&one.document, &one.fix))
         };
         let mut both: Vec<Self> = registered.into_iter().filter(|one| !is_there(one)).map(Self::from).collect();
         both.extend(inspected.into_iter().map(Self::from));
@@ -49,6 +49,6 @@ impl From<Finding> for Diagnosis {
 
 impl From<RegisteredFinding> for Diagnosis {
     fn from(finding: RegisteredFinding) -> Self {
-        Self { document: finding.document, problem: finding.problem, change: finding.mend }
+        Self { document: finding.document, problem: finding.problem, change: finding.fix }
     }
 }

@@ -33,8 +33,7 @@ pub(super) fn disagreements(all: &[TrustedServer]) -> Vec<RegisteredFinding> {
                 "the caBundle has another authority than {}, and both lead to {}: one of the two trusts no server",
                 first.title, one.stanza.place
             ),
-            mend: "pointsman rotate-ca --ca-file FILE …, or webhooks --ca-file FILE, with the same authority"
-                .to_owned(),
+            fix: "pointsman rotate-ca --ca-file FILE …, or webhooks --ca-file FILE, with the same authority".to_owned(),
         };
         if !findings.contains(&finding) {
             findings.push(finding);

@@ -75,8 +75,8 @@ fn examine_crd(
     let crd = match CrdState::new(document.clone()) {
         Ok(crd) => crd,
         Err(error) => {
-            let (problem, mend) = (error.to_string(), "kubectl apply --dry-run=server names the field".to_owned());
-            found.push(RegisteredFinding { document: title, problem, mend });
+            let (problem, fix) = (error.to_string(), "kubectl apply --dry-run=server names the field".to_owned());
+            found.push(RegisteredFinding { document: title, problem, fix });
             return;
         }
     };
@@ -87,7 +87,7 @@ fn examine_crd(
     found.extend(findings(&seen, &kind, options.now).into_iter().map(|one| RegisteredFinding {
         document: title.clone(),
         problem: one.problem,
-        mend: one.mend,
+        fix: one.fix,
     }));
     let stanza = ClientStanza::of(document).filter(|_| crd.is_converted() && !seen.disabling);
     servers.extend(stanza.filter(|_| !is_injected).map(|stanza| TrustedServer { title, stanza }));

@@ -89,9 +89,9 @@ async fn trusted(
     findings: &mut Vec<RegisteredFinding>,
     unknown: &mut BTreeSet<String>,
 ) {
-    let mut find = |problem: String, mend: &str| {
-        let (document, mend) = (one.title(), mend.to_owned());
-        findings.push(RegisteredFinding { document, problem, mend });
+    let mut find = |problem: String, fix: &str| {
+        let (document, fix) = (one.title(), fix.to_owned());
+        findings.push(RegisteredFinding { document, problem, fix });
     };
     let found = match endpoints(cluster, &stanza.place).await {
         Ok(found) => found,

@@ -8,5 +8,5 @@ pub struct RegisteredFinding {
     /// The problem and its consequence.
     pub problem: String,
     /// The line to change, or the command that fixes it.
-    pub mend: String,
+    pub fix: String,
 }

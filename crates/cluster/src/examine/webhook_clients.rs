@@ -43,8 +43,8 @@ impl<'d> WebhookClient<'d> {
     pub(super) fn finding(&self, title: &str, fault: &BundleFault, rotate: Option<&str>) -> RegisteredFinding {
         // The wording of `pointsman_core::registration::inspect`, which also finds missing bundles.
         let line = || format!("{}.clientConfig.caBundle: {AUTHORITY}", self.at);
-        let mend = rotate.filter(|_| *fault != BundleFault::Missing).map_or_else(line, str::to_owned);
-        RegisteredFinding { document: title.to_owned(), problem: fault.to_string(), mend }
+        let fix = rotate.filter(|_| *fault != BundleFault::Missing).map_or_else(line, str::to_owned);
+        RegisteredFinding { document: title.to_owned(), problem: fault.to_string(), fix }
     }
 }
 

@@ -110,7 +110,7 @@ pub enum MigrateEvent {
         name: String,
     },
     /// The migration by the cluster failed; pointsman writes the rest.
-    TakenBack {
+    Fallback {
         /// The finding.
         reason: String,
     },
@@ -249,9 +249,7 @@ pub enum MigrateError {
         stored: String,
     },
     /// The cluster lacks StorageVersionMigration.
-    #[error(
-        "{address} offers no StorageVersionMigration, which is on by default from Kubernetes 1.37: --means=loop does without"
-    )]
+    #[error("{address} has no StorageVersionMigration (on by default from Kubernetes 1.37): use --means=loop")]
     NoMigrator {
         /// Address of the API server.
         address: String,

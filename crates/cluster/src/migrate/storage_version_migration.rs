@@ -43,7 +43,7 @@ pub(super) async fn delegated(
     // Removes the migration in any case: pointsman writes the rest.
     patiently(report, async || delegation.take_back().await).await?;
     if let Some(reason) = ended? {
-        report(MigrateEvent::TakenBack { reason });
+        report(MigrateEvent::Fallback { reason });
     }
     Ok(true)
 }
@@ -186,7 +186,10 @@ fn has(migration: &Value, kind: &str) -> bool {
 fn message(migration: &Value) -> String {
     let failed = conditions(migration).find(|condition| is(condition, "Failed"));
     let message = failed.and_then(|condition| condition.get("message")?.as_str());
-    message.filter(|text| !text.is_empty()).unwrap_or("the migration failed without a reason").to_owned()
+    message
+        .filter(|text| !text.is_empty())
+        .unwrap_or("the StorageVersionMigration failed, and its status gives no reason")
+        .to_owned()
 }
 
 const GROUP: &str = "storagemigration.k8s.io";
@@ -213,6 +216,6 @@ mod tests {
         assert!(has(&with("Succeeded", "True", ""), "Succeeded"));
         assert!(!has(&with("Succeeded", "False", ""), "Succeeded") && !has(&json!({}), "Running"));
         assert_eq!(message(&with("Failed", "True", "ws \"a\" is frozen")), "ws \"a\" is frozen");
-        assert_eq!(message(&json!({})), "the migration failed without a reason");
+        assert_eq!(message(&json!({})), "the StorageVersionMigration failed, and its status gives no reason");
     }
 }

@@ -938,7 +938,7 @@ impl<'r> RolloutRunner<'r> {
             }
             Some(why) => {
                 self.keeps_annotations = Some(false);
-                let then = "`pointsman rollout undo` cannot detect the move";
+                let then = "so `pointsman rollout undo` will not move this object back: restore the annotation, or move the object by hand";
                 (self.report)(RolloutEvent::Noted(format!("{}: {why}: {then}", one.title())));
             }
             None if one.notes() => self.keeps_annotations = self.keeps_annotations.or(Some(true)),
@@ -981,8 +981,7 @@ impl<'r> RolloutRunner<'r> {
         if let WriteOutcome::Written(answer) = write(self.cluster, fleet, &one, WriteMode::Try).await? {
             self.hold_protection_checked = true;
             if FleetObject::of(&answer, rollout).is_some_and(|object| object.version() == Some(rollout.to())) {
-                let why = "is held, but other clients can still move the object: /mutate is not registered for the \
-                     object, or an older server without holds responds";
+                let why = "is held, but other clients can still move the object: /mutate is not registered for the object, or an older server without holds responds: run pointsman doctor";
                 (self.report)(RolloutEvent::Noted(format!("{} {why}", one.title())));
             }
         }

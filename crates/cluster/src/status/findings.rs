@@ -12,7 +12,7 @@ pub(crate) fn findings(seen: &KindStatus, kind: &str, now: u64) -> Vec<StatusFin
     found.extend(named(seen, kind));
     found.extend(seen.unread.iter().map(|(version, message)| StatusFinding {
         problem: format!("{version} cannot be read: {message}"),
-        mend: rights_or(message, "docs/running.md, API server messages"),
+        fix: rights_or(message, "docs/running.md, API server messages"),
     }));
     found.extend(trust(seen, kind));
     found.extend(answers(seen, kind, now));
@@ -22,7 +22,7 @@ pub(crate) fn findings(seen: &KindStatus, kind: &str, now: u64) -> Vec<StatusFin
         let more = if more > 0 { format!("; and {more} more") } else { String::new() };
         found.push(StatusFinding {
             problem: format!("the CRD differs from the CRD of the definition: {first}{more}"),
-            mend: format!("pointsman enable {kind} …, or a definition for this CRD: pointsman kinds check"),
+            fix: format!("pointsman enable {kind} …, or a definition for this CRD: pointsman kinds check"),
         });
     }
     found
@@ -33,7 +33,7 @@ fn conversion(seen: &KindStatus, kind: &str) -> Option<StatusFinding> {
     if seen.disabling {
         return Some(StatusFinding {
             problem: "pointsman disable was interrupted: the conversion points to an unreachable webhook".to_owned(),
-            mend: format!(
+            fix: format!(
                 "run pointsman disable {kind} … again, or restore the conversion with pointsman enable {kind} --repoint …"
             ),
         });
@@ -45,12 +45,12 @@ fn conversion(seen: &KindStatus, kind: &str) -> Option<StatusFinding> {
                 seen.served.join(", "),
                 seen.stored.join(", ")
             ),
-            mend: format!("pointsman enable {kind} --service NAMESPACE/NAME --ca-file FILE"),
+            fix: format!("pointsman enable {kind} --service NAMESPACE/NAME --ca-file FILE"),
         });
     }
     seen.released.then(|| StatusFinding {
         problem: format!("the guard of the CRD allows every change, because of its annotation {RELEASED_ANNOTATION}"),
-        mend: format!("kubectl annotate crd {crd} {RELEASED_ANNOTATION}-"),
+        fix: format!("kubectl annotate crd {crd} {RELEASED_ANNOTATION}-"),
     })
 }
 
@@ -58,7 +58,7 @@ fn stored(seen: &KindStatus, kind: &str) -> Option<StatusFinding> {
     let others: Vec<&str> = seen.stored.iter().filter(|one| **one != seen.storage).map(String::as_str).collect();
     (!others.is_empty() && (seen.converted_by.is_some() || seen.one_schema)).then(|| StatusFinding {
         problem: format!("objects may still be stored as {}, not as {}", others.join(", "), seen.storage),
-        mend: format!("pointsman migrate {kind}"),
+        fix: format!("pointsman migrate {kind}"),
     })
 }
 
@@ -72,7 +72,7 @@ fn named(seen: &KindStatus, kind: &str) -> Vec<StatusFinding> {
                 "managedFields of {count} objects name {version}, which is not served: server-side apply of \
                      these objects fails, and other writes may drop field ownership"
             ),
-            mend: format!("pointsman migrate {kind} --forget {version}"),
+            fix: format!("pointsman migrate {kind} --forget {version}"),
         })
         .collect();
     let applied = seen.objects.named.applied.iter().filter(|(version, _)| is_unused(version));
@@ -82,25 +82,25 @@ fn named(seen: &KindStatus, kind: &str) -> Vec<StatusFinding> {
             "owner references of {count} objects name {version}, which is not served: the garbage collector keeps these \
              objects after their owner"
         ),
-        mend: format!("pointsman migrate {kind} --forget {version}"),
+        fix: format!("pointsman migrate {kind} --forget {version}"),
     }));
     found.extend(applied.map(|(version, count)| StatusFinding {
         problem: format!(
             "the last-applied annotation of {count} objects names {version}, which is not served: kubectl apply keeps \
              renamed fields that left the manifest"
         ),
-        mend: format!("pointsman migrate {kind} --forget {version}"),
+        fix: format!("pointsman migrate {kind} --forget {version}"),
     }));
     found
 }
 
 /// Faults of the bundle for the conversion server.
 fn trust(seen: &KindStatus, kind: &str) -> Vec<StatusFinding> {
-    let mend = match seen.bundle.iter().any(BundleFault::is_unusable) {
+    let fix = match seen.bundle.iter().any(BundleFault::is_unusable) {
         true => format!("docs/rotate.md; then pointsman enable {kind} --ca-file FILE …"),
         false => "pointsman rotate-ca --ca-file FILE …: docs/rotate.md".to_owned(),
     };
-    let faults = seen.bundle.iter().map(|fault| StatusFinding { problem: fault.to_string(), mend: mend.clone() });
+    let faults = seen.bundle.iter().map(|fault| StatusFinding { problem: fault.to_string(), fix: fix.clone() });
     faults.collect()
 }
 
@@ -111,7 +111,7 @@ fn answers(seen: &KindStatus, kind: &str, now: u64) -> Vec<StatusFinding> {
     let remedy =
         "kubectl get pods,endpointslices -l app.kubernetes.io/name=pointsman -A; docs/running.md, First checks";
     if let Some(reason) = seen.no_endpoints.as_ref().filter(|_| !is_unusable) {
-        found.push(StatusFinding { problem: reason.clone(), mend: rights_or(reason, remedy) });
+        found.push(StatusFinding { problem: reason.clone(), fix: rights_or(reason, remedy) });
     }
     let certificates = format!("docs/rotate.md; pointsman enable {kind} --dry-run … tests every endpoint");
     for one in seen.endpoints.iter().filter(|one| one.reached) {
@@ -124,7 +124,7 @@ fn answers(seen: &KindStatus, kind: &str, now: u64) -> Vec<StatusFinding> {
             },
         };
         let problem = format!("{}: {problem}", one.endpoint);
-        found.push(StatusFinding { problem, mend: certificates.clone() });
+        found.push(StatusFinding { problem, fix: certificates.clone() });
     }
     found
 }
@@ -170,7 +170,7 @@ mod tests {
     fn problems(change: impl Fn(&mut KindStatus)) -> Vec<String> {
         let mut seen = fine();
         change(&mut seen);
-        findings(&seen, "w", NOW).into_iter().map(|one| format!("{} -> {}", one.problem, one.mend)).collect()
+        findings(&seen, "w", NOW).into_iter().map(|one| format!("{} -> {}", one.problem, one.fix)).collect()
     }
 
     #[track_caller]

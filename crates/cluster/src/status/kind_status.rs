@@ -122,5 +122,5 @@ pub struct StatusFinding {
     /// The problem and its consequence.
     pub problem: String,
     /// The command or document that fixes it.
-    pub mend: String,
+    pub fix: String,
 }

@@ -87,7 +87,7 @@ where
         .header(ACCEPT, if wanted == BodyWanted::All { "application/json" } else { "*/*" })
         .header(USER_AGENT, concat!("pointsman/", env!("CARGO_PKG_VERSION")))
         .body(Empty::<Bytes>::new());
-    let request = request.map_err(|error| format!("the question cannot be sent: {error}"))?;
+    let request = request.map_err(|error| format!("the request cannot be sent: {error}"))?;
     let response = sender.send_request(request).await.map_err(text)?;
     let code = response.status().as_u16();
     if wanted == BodyWanted::Nothing {

@@ -135,8 +135,10 @@ fn pairs(all: &[Registered<'_>], versions: &[String], empty: &[Finding]) -> Vec<
     for selects in wanted {
         let of = |call: &str| all.iter().find(|one| one.enforces() && one.is_for == selects && one.call == call);
         let (problem, one) = match (of("/mutate"), of("/validate")) {
-            (None, Some(one)) => ("its objects are validated but not stamped", one),
-            (Some(one), None) => ("its objects are stamped but not validated", one),
+            (None, Some(one)) => {
+                ("its objects are validated, but no /mutate webhook writes their labels and annotations", one)
+            }
+            (Some(one), None) => ("its objects are stamped by /mutate, but no webhook validates them", one),
             _ => continue,
         };
         // A configuration without webhooks is already reported.

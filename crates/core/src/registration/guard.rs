@@ -115,7 +115,7 @@ fn mistaken(name: &str, key: &str, served: &[&str]) -> Value {
     );
     json!({
         "expression": format!("!({}) || ({as_before})", labelled("object")),
-        "message": format!("label {name} has no effect: {}; served are {names}", mistaken_label(key)),
+        "message": format!("label {name} is not the version label: {}; served versions: {names}", mistaken_label(key)),
         "reason": "Invalid",
     })
 }
@@ -145,7 +145,7 @@ fn validations(key: &str, served: &[&str]) -> Value {
     let message = format!(
         "{} + variables.after + {}",
         literal(&format!("label {key}: no controller version \"")),
-        literal(&format!("\" is served; served are {names}"))
+        literal(&format!("\" is served; served versions: {names}"))
     );
     json!([
         {
@@ -156,7 +156,7 @@ fn validations(key: &str, served: &[&str]) -> Value {
         {
             "expression": "!variables.changed || !variables.labelled || variables.after in variables.served",
             "messageExpression": message,
-            "message": format!("label {key}: no such controller version is served; served are {names}"),
+            "message": format!("label {key}: no such controller version is served; served versions: {names}"),
             "reason": "Invalid",
         },
     ])

@@ -84,7 +84,7 @@ impl Policies<'_> {
         let is_guard = name == guard_name(self.kind);
         for version in self.versions.iter().filter(|version| !served.contains(version)) {
             let problem = match is_guard {
-                true => format!("{version} is registered, but the guard refuses every object with its label"),
+                true => format!("version {version} has webhooks, but the label policy rejects its label"),
                 false => {
                     format!("{version} is registered, but its writers are warned that no server handles this version")
                 }

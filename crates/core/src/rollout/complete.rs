@@ -83,7 +83,7 @@ pub(super) fn release(planner: &mut Planner<'_>) {
     }
     record_failures(planner, abandoned);
     if let Some(why) = refused_back {
-        planner.halt("NotTakenBack", why);
+        planner.halt("UndoRefused", why);
     }
 }
 
@@ -158,8 +158,7 @@ fn abandoned_of(planner: &Planner<'_>, in_flight_object: &InFlightObject) -> Opt
     let is_known = planner.status.failures.iter().any(|one| one.uid == in_flight_object.uid && one.reason == ABANDONED);
     let message = || {
         format!(
-            "deleted while in flight: {kept} stays, with the old Deployment under data.old and the new one \
-                 under data.new"
+            "the object was deleted during its move: {kept} is kept, with the old Deployment in data.old and the new one in data.new. Restore them if needed, then delete the copy"
         )
     };
     let of = (in_flight_object.object.as_str(), in_flight_object.uid.as_str());

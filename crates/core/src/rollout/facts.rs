@@ -196,7 +196,7 @@ impl RunnerCache {
 
 /// Messages of /validate about objects that must not be handed over yet
 /// (`crates/core/src/webhook/admission/handover.rs`).
-const PASSES: [&str; 2] = [" is promoting this object", " is not done with this object"];
+const PASSES: [&str; 2] = [" is promoting this object", " has not finished its work on this object"];
 
 /// Consecutive conflicts of a move that count as often.
 const OFTEN: u32 = 6;

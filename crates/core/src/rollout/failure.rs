@@ -114,19 +114,19 @@ fn label_change(rollout: &Rollout, object: &FleetObject, back: bool) -> String {
 }
 
 /// Clears failures that were repaired during the pause, so that a resume does not repeat their steps.
-fn note_mended(planner: &mut Planner<'_>) {
+fn note_repaired(planner: &mut Planner<'_>) {
     let evaluator = planner.evaluator();
-    let is_mended = |in_flight_object: &&InFlightObject| {
+    let is_repaired = |in_flight_object: &&InFlightObject| {
         let context = planner.context(in_flight_object);
         context.is_some_and(|context| evaluator.failed(context, in_flight_object).is_none())
     };
-    let mended = planner.status.in_flight.iter().filter(is_mended).map(|one| one.uid.clone());
-    let mended: Vec<String> = mended.collect();
+    let repaired = planner.status.in_flight.iter().filter(is_repaired).map(|one| one.uid.clone());
+    let repaired: Vec<String> = repaired.collect();
     for failure in planner
         .status
         .failures
         .iter_mut()
-        .filter(|one| one.reason != ANNOTATION_REMOVED && !one.back && mended.contains(&one.uid))
+        .filter(|one| one.reason != ANNOTATION_REMOVED && !one.back && repaired.contains(&one.uid))
     {
         failure.cleared = true;
     }
@@ -134,7 +134,7 @@ fn note_mended(planner: &mut Planner<'_>) {
 
 /// Records objects that are not healthy in time, and reacts.
 pub(super) fn note_failures(planner: &mut Planner<'_>) {
-    note_mended(planner);
+    note_repaired(planner);
     let failed = failing(planner);
     note_failed(planner, &failed);
     if planner.status.direction == Direction::Abort && planner.rollout.has_steps() {

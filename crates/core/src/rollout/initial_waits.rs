@@ -29,7 +29,7 @@ pub(super) fn applies(context: StepContext<'_>, step: &WorkflowStep, answers: &L
     match list(answers, &lookup) {
         Ok([]) => match had_any(context, &lookup) {
             Some(before) => StepApplicability::Unknown(format!(
-                "the list of {lookup} is empty now but was not when step {before} was done: a temporarily empty list is no proof"
+                "the list of {lookup} is empty now but was not when step {before} was done: waiting, because a list can be empty for a moment"
             )),
             None => applies_to_empty_list(context, step, answers),
         },

@@ -98,8 +98,7 @@ fn of_another(view: &FleetView<'_, '_>) -> String {
     }
     let (to, names) = (&view.rollout.to, some(&all));
     format!(
-        "; left at {to}, because another or a deleted StagedRollout has moved these objects according to their \
-             annotations: {names}. Move these objects with a StagedRollout from {to}"
+        "; left at {to}, because the annotations name another or a deleted StagedRollout: {names}. To move these objects, create a StagedRollout from {to}"
     )
 }
 
@@ -123,7 +122,7 @@ fn stopped(view: &FleetView<'_, '_>) -> String {
     if left.is_empty() {
         return before;
     }
-    format!("{before}; left unchanged, without an undo: {}", some(&left))
+    format!("{before}; changed in part and not undone: {}", some(&left))
 }
 
 /// Objects with Job effects that are not reverted.
@@ -159,7 +158,11 @@ fn words(
         return (RolloutPhase::Paused, Some(halt.reason.clone()), halt.message.clone());
     }
     if rollout.paused {
-        return (RolloutPhase::Paused, Some(REQUESTED.to_owned()), "spec.paused is true".to_owned());
+        return (
+            RolloutPhase::Paused,
+            Some(REQUESTED.to_owned()),
+            "paused by spec.paused: run pointsman rollout resume".to_owned(),
+        );
     }
     if let Some(trouble) = &in_the_way.trouble {
         return (RolloutPhase::Waiting, Some(API_ERROR.to_owned()), trouble.clone());
@@ -170,7 +173,7 @@ fn words(
         _ => "stopping".to_owned(),
     };
     if let Some(closed_gate) = &in_the_way.closed_gate {
-        return (RolloutPhase::Waiting, Some("Shut".to_owned()), format!("{place}, {closed_gate}"));
+        return (RolloutPhase::Waiting, Some("PreconditionsNotMet".to_owned()), format!("{place}, {closed_gate}"));
     }
     if let Some(waits) = &in_the_way.waits {
         let reason = waits.reason.map(str::to_owned);
@@ -184,7 +187,7 @@ fn words(
         }
         _ => {
             let refused = in_the_way.refused.as_ref().map(|refused| format!("; {refused}")).unwrap_or_default();
-            (RolloutPhase::Rolling, None, format!("{place}, {} under way{refused}", status.in_flight.len()))
+            (RolloutPhase::Rolling, None, format!("{place}, {} in flight{refused}", status.in_flight.len()))
         }
     }
 }

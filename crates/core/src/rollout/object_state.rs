@@ -423,7 +423,7 @@ impl StateEvaluator<'_> {
     fn held(&self, object_progress: &ObjectProgress) -> Option<ObjectState> {
         let (wave_progress, why) = object_progress.held()?;
         let wave = self.rollout.waves.get(wave_progress.wave).map_or("", |wave| wave.name.as_str());
-        let why = format!("moves with wave {wave} first, whose workflow excludes the object now: {why}");
+        let why = format!("must first take part in wave {wave}, whose workflow skips the object for now: {why}");
         Some(ObjectState::Waiting(why))
     }
 
@@ -523,7 +523,12 @@ impl StateEvaluator<'_> {
             None => "its replacement".to_owned(),
         };
         // Contains the end time instead of the remaining time, so the message is stable.
-        let message = || format!("{what} does not exist, and may have been requested: certain at {}", rfc3339(sure));
+        let message = || {
+            format!(
+                "{what} does not exist, but an earlier request may still create the object: waiting until {}",
+                rfc3339(sure)
+            )
+        };
         // A later time is from another clock, and invalid.
         let left = sure.saturating_sub(self.now.wall);
         (is_outstanding && (1..=2 * LONGEST_CALL).contains(&left)).then(message)

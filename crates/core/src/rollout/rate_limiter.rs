@@ -152,7 +152,7 @@ impl fmt::Display for RateChange {
             PaceReason::Slow(call, SlowCalls { of, took, at_first }) => write!(
                 f,
                 "writes at most {rate} a second from now on: the API server is slow. Of the last {of} {call}, \
-                     two took {} ms or more; initially {} ms, of {SAMPLE}",
+                     two took {} ms or more; at the start this was {} ms, for {SAMPLE} calls",
                 took.as_millis(),
                 at_first.as_millis(),
             ),

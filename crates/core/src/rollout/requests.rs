@@ -177,7 +177,7 @@ impl<'d> RolloutView<'d> {
             RolloutPhase::Paused => self.command("resume"),
             _ if self.paused => self.command("resume"),
             RolloutPhase::Waiting if status.waits_for_approval() => {
-                format!("{} names the approval", self.command("show"))
+                format!("{} prints the command for the approval", self.command("status"))
             }
             RolloutPhase::Pending | RolloutPhase::Refused | RolloutPhase::Rolling | RolloutPhase::Waiting => {
                 self.command("run")

@@ -58,7 +58,10 @@ pub(super) fn unheard(
     let since = status.stored.as_ref().and_then(|stored| wall(&stored.since)).filter(|since| *since <= now.wall);
     let has_propagated = since.is_some_and(|since| now.wall >= since.saturating_add(PROPAGATED_WITHIN));
     (!has_propagated).then(|| {
-        format!("every API server has {PROPAGATED_WITHIN} s to observe {} as the storage version", rollout.to())
+        format!(
+            "waiting up to {PROPAGATED_WITHIN} s until every API server uses {} as the storage version",
+            rollout.to()
+        )
     })
 }
 

@@ -64,7 +64,7 @@ pub fn stays_over(rollout: &Rollout, status: &RolloutStatus, facts: &PlanInput) 
         false => "does not check its leftovers again".to_owned(),
     };
     Some(format!(
-        "rollout {} is over, and {wanted}: {}: wait for its end, or end it with pointsman rollout abort {other}",
+        "rollout {} has ended, and {wanted}: {}: wait until the other rollout ends, or run pointsman rollout abort {other}",
         rollout.name(),
         overlaps(facts).join("; "),
     ))

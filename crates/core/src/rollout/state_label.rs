@@ -18,12 +18,12 @@ pub(super) fn state(
     let word = match (status.phase, status.direction) {
         (RolloutPhase::Complete, _) => &rollout.waves.last()?.states.done,
         (RolloutPhase::Aborted, _) if status.reason.as_deref() == Some(ROLLED_BACK) => {
-            return Some("taken-back".to_owned());
+            return Some("undone".to_owned());
         }
         (RolloutPhase::Aborted, _) => return Some("aborted".to_owned()),
         (RolloutPhase::Failed, _) => &wave.states.failed,
         _ if status.halted.is_some() => &wave.states.failed,
-        (_, Direction::Undo) => return Some("taking-back".to_owned()),
+        (_, Direction::Undo) => return Some("undoing".to_owned()),
         (_, Direction::Abort) => return Some("stopping".to_owned()),
         _ if status.wave.is_none() => return Some(rollout.started.clone()),
         _ if status.before => match at.checked_sub(1).and_then(|before| rollout.waves.get(before)) {

@@ -32,7 +32,9 @@ impl RolloutWindow {
         let words = format!("{} {from}-{to} {zone}", if days.is_empty() { "daily".to_owned() } else { days.join(",") });
         let (start, end) = (time(from)?, time(to)?);
         if start == end || start == MIDNIGHT {
-            return Err(format!("from {from} to {to} is empty: use a time of the day, and a later time"));
+            return Err(format!(
+                "from {from} to {to} is empty: use two different times, the first before 24:00 (an earlier `to` is on the next day)"
+            ));
         }
         Ok(Self { days: weekdays(days)?, from: start, to: end, zone, words })
     }
@@ -60,7 +62,7 @@ pub(super) fn closed(windows: &[RolloutWindow], local: impl Fn(&str) -> Option<L
         None => format!("{}, an unknown time zone", window.words),
     });
     let words: Vec<String> = words.collect();
-    Some(format!("outside its windows: {}", words.join("; ")))
+    Some(format!("waiting for the next window: {}", words.join("; ")))
 }
 
 /// Minutes after midnight of `09:30`; `24:00` is the end of a day.
@@ -167,7 +169,7 @@ mod tests {
     #[test]
     fn unknown_zone_never_opens() {
         let windows = [window(&[], "00:00", "24:00").unwrap()];
-        let words = "outside its windows: daily 00:00-24:00 UTC, an unknown time zone";
+        let words = "waiting for the next window: daily 00:00-24:00 UTC, an unknown time zone";
         assert_eq!(closed(&windows, |_| None).unwrap(), words);
         assert_eq!(closed(&[], |_| None), None);
     }

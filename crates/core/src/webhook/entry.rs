@@ -154,8 +154,9 @@ impl Webhook {
     ///     "object": {"metadata": {"name": "a", "namespace": "n"}, "spec": {"replicas": 1}}}}"#;
     /// let mut facts = KnownFacts::default();
     /// let unknown = webhook.handle_knowing(Endpoint::Mutate, review, &facts).unwrap_err();
-    /// let message = unknown.to_string();
-    /// assert!(message.starts_with(r#"whether label moved of namespaces is "true" is still unknown"#), "{message}");
+    /// let message = "whether label moved of namespaces is \"true\" is still unknown, \
+    ///                and mutation moved needs this fact, try again";
+    /// assert_eq!(unknown.to_string(), message);
     /// facts.set("moved", FactValue::False);
     /// assert_eq!(webhook.handle_knowing(Endpoint::Mutate, review, &facts)?.outcome, Outcome::Allow);
     /// facts.set("moved", FactValue::True);

@@ -56,8 +56,16 @@ fn printed_configuration_passes() {
 type Case = (fn(&mut Vec<Value>), &'static str, &'static str);
 
 const CASES: [Case; 15] = [
-    (|all| drop(all.remove(4)), "its objects are validated but not stamped", "apply both configurations"),
-    (|all| drop(all.remove(5)), "its objects are stamped but not validated", "apply both configurations"),
+    (
+        |all| drop(all.remove(4)),
+        "its objects are validated, but no /mutate webhook writes their labels and annotations",
+        "apply both configurations",
+    ),
+    (
+        |all| drop(all.remove(5)),
+        "its objects are stamped by /mutate, but no webhook validates them",
+        "apply both configurations",
+    ),
     (
         |all| all[5]["webhooks"][0]["clientConfig"]["service"]["name"] = json!("pointsman-2-16-0"),
         "calls the server that MutatingWebhookConfiguration pointsman-v2-16-0.elasticsearches.elasticsearch.k8s.elastic.co \
@@ -103,7 +111,7 @@ const CASES: [Case; 15] = [
     ),
     (
         |all| all[6]["spec"]["variables"][5]["expression"] = json!("[\"2.17.0\", \"2.18.0\"]"),
-        "2.16.0 is registered, but the guard refuses every object with its label",
+        "2.16.0 has webhooks, but the label policy rejects its label",
         "spec.variables[5].expression: '[\"2.17.0\", \"2.18.0\", \"2.16.0\"]'",
     ),
     (
@@ -516,8 +524,8 @@ fn guard_catches_mistaken_labels() {
     let last = validations.last().unwrap()["message"].as_str().unwrap();
     assert_eq!(
         last,
-        "label eaas.search.mercari.in/controller-version has no effect: the controller version of an object is in \
-         label eaas.search.mercari.in/desired-controller-version: set this label instead; served are 2.16.0, 2.17.0"
+        "label eaas.search.mercari.in/controller-version is not the version label: the controller version of an object is in \
+         label eaas.search.mercari.in/desired-controller-version: set this label instead; served versions: 2.16.0, 2.17.0"
     );
     let [policy, binding] = unserved(&kind, &served);
     assert_eq!(binding["spec"]["validationActions"], json!(["Warn"]));

@@ -319,7 +319,7 @@ fn bad_replacement_names_its_line() {
             "      - move: {from: spec.minio.externalBucket, to: spec.fileStore.external.bucket}\n",
             "      - when: {field: spec.minio.externalURL, is: \"\", operations: [move: {from: spec.minio.externalBucket, to: \
              spec.fileStore.external.bucket}]}\n",
-            "no object is ever so: spec.minio.externalURL is set, and",
+            "no object can satisfy all conditions: spec.minio.externalURL is set, and",
         ),
         ("  - drop: spec.migrate\n", "", "spec.migrate: only the older version has the field"),
         ("  - add: spec.volumes\n", "", "spec.volumes: only the newer version has the field"),

@@ -62,7 +62,10 @@ fn missing_controller_blocks_moves() {
     assert!(
         plan.status.in_flight.is_empty() && plan.writes.iter().all(|write| matches!(write, RolloutWrite::Status(_)))
     );
-    assert_eq!((plan.status.phase, plan.status.reason.as_deref()), (RolloutPhase::Waiting, Some("Shut")));
+    assert_eq!(
+        (plan.status.phase, plan.status.reason.as_deref()),
+        (RolloutPhase::Waiting, Some("PreconditionsNotMet"))
+    );
     assert_eq!(plan.status.message, "all 0/1, controller 2.17.0 does not run");
     // It runs again.
     let plan = planned(&rollout, &plan.status, &old, None, 11);
@@ -165,7 +168,7 @@ fn unsupported_controller_name_is_refused() {
             "2-1-0 and 2.1.0 are different versions, and both would hold b-2-1-0",
         ),
         ("managers: {\"2/1\": a}", "managers: \"2/1\" can be no value of the version label"),
-        ("managers: {2.1.0: \"\"}", "managers: 2.1.0: a field manager has a name"),
+        ("managers: {2.1.0: \"\"}", "managers: 2.1.0: the name is empty"),
         ("managers: {2.1.0: pointsman-rollout}", "managers: 2.1.0: pointsman-rollout writes the move itself"),
         (
             "paths: {databases: {versions: [{version: 2.1.0}]}}, versionPath: databases, managers: {2.1.0: a, 2.1.1: b}",

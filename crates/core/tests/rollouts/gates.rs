@@ -59,7 +59,7 @@ fn wave_waits_for_approval() {
     status = second.status;
     status.approve(&rollout, "rest", Some(WaveSide::Before)).unwrap();
     let third = planned(&rollout, &status, 30);
-    assert_eq!(said(&third), (vec!["n/b"], RolloutPhase::Rolling, None, "rest 0/1, 1 under way"));
+    assert_eq!(said(&third), (vec!["n/b"], RolloutPhase::Rolling, None, "rest 0/1, 1 in flight"));
     assert!(!third.status.before);
 }
 

@@ -29,7 +29,7 @@ fn invalid_health_is_refused() {
         ("{all: [{condition: Ready}], settle: soon}", "settle: \"soon\" is not a duration"),
         ("{all: [{condition: Ready, is: true}]}", "the status of a condition is \"True\", \"False\" or"),
         ("{all: [{condition: Ready, is: Afloat}]}", "\"Unknown\", not \"Afloat\""),
-        ("{all: [{condition: Ready}], seen: {manager: \"\"}}", "seen.manager: a field manager has a name"),
+        ("{all: [{condition: Ready}], seen: {manager: \"\"}}", "seen.manager: the name is empty"),
         (
             "{all: [{condition: Ready}], seen: {manager: pointsman-rollout}}",
             "seen.manager: pointsman-rollout writes the move itself: name the controller",

@@ -79,7 +79,7 @@ fn prioritizing_reports_the_move() {
     let begun = reserved(&rollout(&[]));
     assert_eq!(goes(&[], &begun, "n/b"), (said("n/b"), said("n/b moves next in wave canary")));
     let (_, when) = goes(&[], &begun, "n/d");
-    assert_eq!(when, "n/d moves next in wave rest; that wave follows canary: canary 0/2, 1 under way");
+    assert_eq!(when, "n/d moves next in wave rest; that wave follows canary: canary 0/2, 1 in flight");
     // Once more it is the same, and those that are through or gone are no longer told.
     assert_eq!(goes(&["n/d"], &begun, "n/d").0, "n/d");
     assert_eq!(goes(&["n/e", "n/nobody", "n/d"], &begun, "n/c").0, "n/d n/c");

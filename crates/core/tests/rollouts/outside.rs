@@ -183,7 +183,7 @@ fn failing_probe_stops_forward_moves() {
     let fresh = RolloutStatus::default();
     let waits = planned(&rollout, &fresh, &[at("1.16.4")], facts(&rollout, &fresh, "0.3", 200)).status;
     assert!(waits.in_flight.is_empty() && waits.started.is_some(), "{waits:?}");
-    assert_eq!((waits.phase, waits.reason.as_deref()), (RolloutPhase::Waiting, Some("Shut")));
+    assert_eq!((waits.phase, waits.reason.as_deref()), (RolloutPhase::Waiting, Some("PreconditionsNotMet")));
     assert_eq!(waits.message, "all 0/1, errors: sum( rate(es_5xx[5m]) ) is 0.3, and must be at most 0.1");
     let still = planned(&rollout, &waits, &[at("1.16.4")], facts(&rollout, &waits, "0.03", 503)).status;
     assert!(still.in_flight.is_empty(), "{still:?}");

@@ -106,7 +106,7 @@ fn two_slow_calls_reduce_rate() {
         assert!(pace.rate() == 10.0);
         let told = pace.took(ApiCallKind::Object, 130 * MS, now + SECOND).expect("two of them are slow").to_string();
         assert!(pace.rate() == 5.0 && told.contains("patches of objects, two took 130 ms or more"), "{told}");
-        assert!(told.contains("initially 60 ms") && !told.contains("again"), "{told}");
+        assert!(told.contains("at the start this was 60 ms") && !told.contains(" again"), "{told}");
     }
 }
 

@@ -232,7 +232,7 @@ fn start_lists_all_blockers() {
     refusals.iter().zip(begins).for_each(|(why, begins)| assert!(why.starts_with(begins), "{why}"));
     let refused = planned(&rollout, &RolloutStatus::default(), &[at("1.16.4")], facts);
     assert_eq!((refused.status.phase, refused.status.message), (RolloutPhase::Refused, refusals.join("; ")));
-    // Who gives it up need not mend it first.
+    // Who gives it up need not fix it first.
     for direction in ["Abort", "Undo"] {
         let given_up = rollout_of(&kind, &json!({"to": "1.18.1", "direction": direction}));
         let aborted = planned(&given_up, &RolloutStatus::default(), &[at("1.16.4")], PlanInput::default());
@@ -261,7 +261,7 @@ fn finished_rollout_waits_for_another() {
         assert_eq!(told.is_some(), stays, "{phase} {wanted}: {told:?}");
         assert_eq!(needs_other_rollouts(&rollout, &status), stays, "{phase} {wanted}");
         assert!(
-            told.is_none_or(|told| told.contains("is over, and does not have direction Undo: rollout other has 1 of"))
+            told.is_none_or(|told| told.contains("has ended, and does not have direction Undo: rollout other has 1 of"))
         );
         assert_eq!(stays_over(&rollout, &status, &PlanInput::default()), None);
     }
@@ -291,7 +291,10 @@ fn failing_check_stops_forward_moves() {
     let rollout = rollout_of(&kind, &json!({}));
     let waits = planned(&rollout, &RolloutStatus::default(), &[at("1.16.4")], facts(&rollout, "False"));
     assert!(waits.status.in_flight.is_empty() && waits.status.started.is_some(), "{:?}", waits.status);
-    assert_eq!((waits.status.phase, waits.status.reason.as_deref()), (RolloutPhase::Waiting, Some("Shut")));
+    assert_eq!(
+        (waits.status.phase, waits.status.reason.as_deref()),
+        (RolloutPhase::Waiting, Some("PreconditionsNotMet"))
+    );
     let said = "all 0/1, apps: helmreleases.helm.toolkit.fluxcd.io flux/a: condition Ready is False, and must be True";
     assert_eq!(waits.status.message, said);
     assert_eq!(planned(&rollout, &waits.status, &[at("1.16.4")], facts(&rollout, "True")).status.in_flight.len(), 1);

@@ -177,7 +177,7 @@ fn unmarked_objects_are_reported() {
     let other = mark.replace("rollout-1", "rollout-0");
     let status = ends(&[&other]);
     assert!(!status.leaves_objects(), "{}", status.message);
-    let told = "every object with a rollout annotation has its earlier version; left at 2.17.0, because another or a deleted StagedRollout has moved these objects according to their annotations: n/b-0. Move these objects with a StagedRollout from 2.17.0";
+    let told = "every object with a rollout annotation has its earlier version; left at 2.17.0, because the annotations name another or a deleted StagedRollout: n/b-0. To move these objects, create a StagedRollout from 2.17.0";
     assert_eq!(status.message, told);
     // Whoever has set another version since is told of.
     let by_hand = |version: &str| {

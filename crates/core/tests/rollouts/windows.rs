@@ -26,7 +26,7 @@ fn planned(status: &RolloutStatus, direction: &str, is_open: bool) -> RolloutPla
 fn closed_window_blocks_start() {
     let closed = planned(&RolloutStatus::default(), "Forward", false);
     assert_eq!((closed.status.phase, closed.status.in_flight.len()), (RolloutPhase::Waiting, 0));
-    assert_eq!(closed.status.message, "all 0/2, outside its windows: mon-thu 09:00-16:00 Asia/Tokyo");
+    assert_eq!(closed.status.message, "all 0/2, waiting for the next window: mon-thu 09:00-16:00 Asia/Tokyo");
     let open = planned(&closed.status, "Forward", true);
     assert_eq!((open.status.phase, open.status.in_flight.len()), (RolloutPhase::Rolling, 1));
 }

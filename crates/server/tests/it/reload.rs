@@ -342,7 +342,7 @@ async fn bad_certificate_at_start_is_fatal() {
     assert_eq!(reason, RejectionReason::NotForServers);
 }
 
-/// An operator reads one line, and has to know from it what to mend.
+/// An operator reads one line, and has to know from it what to fix.
 #[tokio::test]
 async fn pair_error_names_its_cause() {
     let authority = Authority::new();

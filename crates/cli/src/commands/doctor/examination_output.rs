@@ -50,7 +50,7 @@ fn of_kind(seen: &KindStatus) -> impl Iterator<Item = Diagnosis> {
     seen.findings.iter().map(|finding| Diagnosis {
         document: format!("CustomResourceDefinition {}", seen.crd),
         problem: finding.problem.clone(),
-        change: finding.mend.clone(),
+        change: finding.fix.clone(),
     })
 }
 

@@ -129,7 +129,7 @@ fn registered(file: &Path) -> anyhow::Result<Vec<Value>> {
     match documents.iter().find(|document| !is_registered(document)) {
         Some(other) => Err(Usage(format!(
             "--webhooks: {} is no webhook configuration and no policy",
-            other.get("kind").and_then(Value::as_str).unwrap_or("something without a kind")
+            other.get("kind").and_then(Value::as_str).unwrap_or("a document without a kind")
         ))
         .into()),
         None => Ok(documents),

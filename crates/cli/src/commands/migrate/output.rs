@@ -59,10 +59,10 @@ impl MigratePrinter {
             MigrateEvent::Delegated { name } => {
                 format!("the cluster rewrites the objects: StorageVersionMigration {name}")
             }
-            MigrateEvent::TakenBack { reason } => {
+            MigrateEvent::Fallback { reason } => {
                 format!("the cluster did not rewrite all objects: {reason}; continuing here")
             }
-            MigrateEvent::Looking => "everything was written; looking once more".to_owned(),
+            MigrateEvent::Looking => "everything was written; checking again".to_owned(),
             MigrateEvent::Trying { error, pause } => format!("{error}; retrying in {} s", pause.as_secs()),
             MigrateEvent::Page { written, passed_over, failed, remaining, max_in_flight } => {
                 let seconds = self.began.elapsed().as_secs_f64().max(0.001);
@@ -121,7 +121,7 @@ fn json(event: &MigrateEvent) -> Option<Value> {
         MigrateEvent::Settling(time) => json!({"event": "settling", "seconds": time.as_secs_f64()}),
         MigrateEvent::Resumed => json!({"event": "goesOn"}),
         MigrateEvent::Delegated { name } => json!({"event": "delegated", "name": name}),
-        MigrateEvent::TakenBack { reason } => json!({"event": "takenBack", "reason": reason}),
+        MigrateEvent::Fallback { reason } => json!({"event": "fallback", "reason": reason}),
         MigrateEvent::Looking => json!({"event": "looking"}),
         MigrateEvent::Trying { error, pause } => {
             json!({"event": "trying", "error": error.to_string(), "seconds": pause.as_secs_f64()})

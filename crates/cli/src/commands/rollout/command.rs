@@ -131,7 +131,7 @@ Examples:
     pointsman rollout policies -f rollout.yaml | kubectl apply -f -
 
   Run all rollouts of a cluster, in a Deployment of one replica:
-    pointsman rollout run --namespace pointsman
+    pointsman rollout run --namespace pointsman-system
 
   During a rollout:
     pointsman rollout approve eck-2-17 canary

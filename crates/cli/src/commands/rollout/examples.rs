@@ -2,7 +2,7 @@
 
 pub(super) const ABORT: &str = "\
 Examples:
-  Stop the rollout for ever; moved objects stay on the new version:
+  Stop the rollout; moved objects stay on the new version:
     pointsman rollout abort eck-2-17";
 
 pub(super) const APPROVE: &str = "\
@@ -93,7 +93,7 @@ Examples:
     pointsman rollout run eck-2-17 --once
 
   Run all rollouts of a cluster, in a Deployment of one replica:
-    pointsman rollout run --namespace pointsman
+    pointsman rollout run --namespace pointsman-system
 
 Exit codes:
   0    complete, or undone or aborted by a user; with --once, also waiting

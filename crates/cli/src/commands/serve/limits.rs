@@ -38,7 +38,7 @@ pub struct LimitArgs {
 /// A positive size.
 fn some_size(text: &str) -> Result<u64, String> {
     let size = parse_size(text).map_err(|error| error.to_string())?;
-    (size > 0).then_some(size).ok_or_else(|| "no request would be taken".to_owned())
+    (size > 0).then_some(size).ok_or_else(|| "must be more than 0".to_owned())
 }
 
 /// A budget that suffices for any object: etcd accepts 1.5 MiB (`--max-request-bytes`), and a body is limited to an
@@ -46,8 +46,7 @@ fn some_size(text: &str) -> Result<u64, String> {
 fn some_budget(text: &str) -> Result<u64, String> {
     let size = parse_size(text).map_err(|error| error.to_string())?;
     (size >= LEAST).then_some(size).ok_or_else(|| {
-        "less than 16Mi: no body is taken of which this is not eight times the size, and an object may have 1.5Mi"
-            .to_owned()
+        "must be at least 16Mi: one body may use an eighth of the budget, and an object can have 1.5Mi".to_owned()
     })
 }
 
@@ -57,5 +56,5 @@ const LEAST: u64 = 16 << 20;
 /// At least one connection.
 fn some_connections(text: &str) -> Result<usize, String> {
     let count = text.parse().map_err(|_| "takes an integer".to_owned())?;
-    (count > 0).then_some(count).ok_or_else(|| "no client could connect".to_owned())
+    (count > 0).then_some(count).ok_or_else(|| "must be at least 1".to_owned())
 }

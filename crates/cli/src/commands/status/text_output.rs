@@ -16,8 +16,9 @@ pub(super) fn screen(seen: &KindStatus, now: u64) -> String {
     lines.push(("served", seen.served.join(", ")));
     lines.push(("stored", format!("{}; objects may be stored as {}", seen.storage, seen.stored.join(", "))));
     let objects = &seen.objects;
-    let written =
-        objects.written_since.map(|count| format!("; {count} of these written since {} is stored", seen.storage));
+    let written = objects
+        .written_since
+        .map(|count| format!("; {count} of these were written since {} became the storage version", seen.storage));
     lines.push(("objects", format!("{}{}", objects.all, written.unwrap_or_default())));
     let named = |count: &BTreeMap<String, u64>| {
         let texts = count.iter().map(|(name, count)| {
@@ -41,7 +42,7 @@ pub(super) fn screen(seen: &KindStatus, now: u64) -> String {
     if objects.named.owned.keys().any(|version| *version != seen.storage) {
         lines.push(("owners in", named(&objects.named.owned)));
     }
-    lines.extend(departures(seen).into_iter().map(|line| ("may go", line)));
+    lines.extend(departures(seen).into_iter().map(|line| ("removable", line)));
     lines.extend(seen.authorities.iter().map(|end| ("authority", expires(end, now))));
     lines.extend(seen.endpoints.iter().map(|one| ("endpoint", endpoint(one, now))));
     lines.extend(versions(&seen.errors));
@@ -53,7 +54,7 @@ pub(super) fn screen(seen: &KindStatus, now: u64) -> String {
         let _ = writeln!(text, "  {name:<WIDTH$}{value}");
     }
     for finding in &seen.findings {
-        let _ = write!(text, "  ! {}\n    mend: {}\n", finding.problem, finding.mend);
+        let _ = write!(text, "  ! {}\n    fix: {}\n", finding.problem, finding.fix);
     }
     text
 }
@@ -136,7 +137,7 @@ pub(super) fn document(seen: &KindStatus) -> anyhow::Result<JsonTree> {
         };
         json!({"endpoint": one.endpoint, "expires": expires, "problem": problem, "reached": one.reached})
     });
-    let findings = seen.findings.iter().map(|one| json!({"problem": one.problem, "mend": one.mend}));
+    let findings = seen.findings.iter().map(|one| json!({"problem": one.problem, "fix": one.fix}));
     let errors = seen.errors.errors.iter().map(|one| {
         json!({
             "endpoint": one.endpoint, "webhook": one.webhook, "kind": one.kind, "from": one.from, "to": one.to,
@@ -217,7 +218,7 @@ mod tests {
                 errors: (1..=7).map(error).collect(),
                 unknown: vec!["h:2: away".to_owned()],
             },
-            findings: vec![StatusFinding { problem: "bad".to_owned(), mend: "better".to_owned() }],
+            findings: vec![StatusFinding { problem: "bad".to_owned(), fix: "better".to_owned() }],
             ..KindStatus::default()
         };
         let text = "\
@@ -225,10 +226,10 @@ widgets.example.com
   converted by  Service n/s:443/convert
   served        v1, v2
   stored        v2; objects may be stored as v1, v2
-  objects       7; 3 of these written since v2 is stored
+  objects       7; 3 of these were written since v2 became the storage version
   controllers   no label: 1, 2.16.0: 6
   kept for      v1: 2
-  may go        v1: no, objects may be stored as v1: pointsman migrate widgets.example.com
+  removable     v1: no, objects may be stored as v1: pointsman migrate widgets.example.com
   authority     expires in 9 days, at day 10
   endpoint      h:1, certificate expires in 9 days, at day 10
   last error    day 9, h:1, convert: no
@@ -240,7 +241,7 @@ widgets.example.com
   last errors   not known: h:2: away
   schemas       as in the definition
   ! bad
-    mend: better
+    fix: better
 ";
         assert_eq!(screen(&seen, 86_400), text);
     }

@@ -252,7 +252,7 @@ impl AdmissionSpec {
                 problems.add(at_line, format!("managers: the path {named:?} has no version {version:?}"));
             }
             if manager.is_empty() {
-                problems.add(at_line, format!("managers: {version}: a field manager has a name"));
+                problems.add(at_line, format!("managers: {version}: the name is empty"));
             } else if manager == ROLLOUT_MANAGER {
                 let why = "writes the move itself: name the controller";
                 problems.add(at_line, format!("managers: {version}: {ROLLOUT_MANAGER} {why}"));

@@ -115,9 +115,9 @@ impl UpgradePath {
             bad.extend(key.map(|key| format!("{name}: {key:?} is no annotation key")));
         }
         let unknown = path.unknown();
-        bad.extend(
-            unknown.iter().map(|version| format!("{version} is named as a neighbour, but has no entry under versions")),
-        );
+        bad.extend(unknown.iter().map(|version| {
+            format!("{version} is used in upgradeFrom or downgradeTo, but has no entry under versions")
+        }));
         let unreachable = path.unreachable();
         bad.extend(unreachable.iter().map(|version| {
             format!("no other version leads to {version}: no object could be upgraded to this version")

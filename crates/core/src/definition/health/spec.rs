@@ -61,7 +61,7 @@ impl HealthSpec {
             SETTLE
         });
         if spec.seen.as_ref().is_some_and(|seen| seen.manager.is_empty()) {
-            bad.push("seen.manager: a field manager has a name".to_owned());
+            bad.push("seen.manager: the name is empty".to_owned());
         }
         if spec.seen.as_ref().is_some_and(|seen| seen.manager == ROLLOUT_MANAGER) {
             bad.push(format!("seen.manager: {ROLLOUT_MANAGER} writes the move itself: name the controller"));

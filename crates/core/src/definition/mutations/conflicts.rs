@@ -38,7 +38,7 @@ pub(crate) fn conflict(one: &MutationOperation, two: &MutationOperation, pod: &P
     let (firsts, seconds) = (effects(one, pod), effects(two, pod));
     let mut pairs = firsts.iter().flat_map(|first| seconds.iter().map(move |second| (first, second)));
     let clash = pairs.any(|(first, second)| clashes(first, second, pod) || clashes(second, first, pod));
-    clash.then(|| format!("`{}` and `{}` cannot both be so", one.describe(), two.describe()))
+    clash.then(|| format!("`{}` and `{}` contradict each other", one.describe(), two.describe()))
 }
 
 /// Returns whether the first of two effects conflicts with the second.

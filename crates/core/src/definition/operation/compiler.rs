@@ -178,7 +178,7 @@ impl<'a> Compiler<'a> {
                 let all = [conditions, &[condition]].concat();
                 if !inside.is_empty() && Condition::exclude_each_other(&all) {
                     let all: Vec<String> = all.iter().map(ToString::to_string).collect();
-                    self.problem(format!("when: no object is ever so: {}", all.join(", and ")));
+                    self.problem(format!("when: no object can satisfy all conditions: {}", all.join(", and ")));
                 }
                 self.unfold(inside.iter(), &all, lists, into);
             }

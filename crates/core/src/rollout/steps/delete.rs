@@ -141,9 +141,7 @@ pub(super) fn belongs(step: ObjectStepInput<'_>, uid: &str, called: &str) -> Opt
     let is_named = adopted(step.context).any(|one| one.to_string() == resource);
     let next = if is_named { "" } else { "add its resource to `adopt`, or " };
     let name = text(first, "/metadata/name");
-    Some(format!(
-        "{resource} {name}{more} still belongs to {called} by an owner reference: {next}take the reference away"
-    ))
+    Some(format!("{resource} {name}{more} still belongs to {called} by an owner reference: {next}remove the reference"))
 }
 
 /// Resources of transferred dependents.

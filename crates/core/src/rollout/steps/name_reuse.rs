@@ -31,7 +31,7 @@ pub(in crate::rollout) fn conflicting_replacement_outcome(step: ObjectStepInput<
     let of = match annotation(object, BECAME) {
         Some(of) if of == step.uid() => return None,
         Some(_) => "was created from an earlier object of this name",
-        None => "exists, and names no source object",
+        None => "exists, but its annotations name no source object",
     };
     if is_terminating {
         return Some(StepOutcome::Waits(format!("{lookup} is being deleted")));

@@ -25,8 +25,7 @@ pub fn not_left_behind<'v>(all: impl IntoIterator<Item = &'v Value>, uid: &str, 
         let age = wall(now).zip(since).map_or(0, |(now, since)| now.saturating_sub(since));
         (by == uid && age < OBSERVED_WITHIN).then(|| {
             format!(
-                "{name} has had this owner for {age} s: the garbage collector may observe the owner up to \
-                     {OBSERVED_WITHIN} s later, and would delete the object with its Pods"
+                "{name} got this owner {age} s ago: waiting, because the garbage collector can see the change up to {OBSERVED_WITHIN} s late, and would then delete the object with its Pods"
             )
         })
     })
@@ -66,7 +65,7 @@ mod tests {
         assert_eq!(not_left_behind(&[], "u", NOW), None);
         assert_eq!(not_left_behind(&[set("u", "2026-11-20T10:48:30Z")], "u", NOW), None);
         let why = not_left_behind(&[set("u", "2026-11-20T10:48:31Z")], "u", NOW).unwrap();
-        assert!(why.starts_with("a-1 has had this owner for 9 s"), "{why}");
+        assert!(why.starts_with("a-1 got this owner 9 s ago"), "{why}");
         // Without a time for the reference, the creation time counts.
         let mut plain = set("u", NOW);
         plain["metadata"]["managedFields"] = Value::Null;

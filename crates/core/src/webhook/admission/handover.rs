@@ -89,7 +89,8 @@ pub(super) fn leave(
     let own = own.as_str();
     let promoting = is_promoting(kind, write)
         .then(|| format!("{own} is promoting this object: wait until the rollout is completed"));
-    let unmet = unmet(kind, write).into_iter().map(|why| format!("{own} is not done with this object: {why}"));
+    let unmet =
+        unmet(kind, write).into_iter().map(|why| format!("{own} has not finished its work on this object: {why}"));
     let advice = match is_overridden {
         true => String::new(),
         false => {
@@ -103,7 +104,7 @@ pub(super) fn leave(
     let served: Vec<&str> = settings.served.iter().map(ControllerVersion::as_str).collect();
     if !served.is_empty() && !served.contains(&to) {
         let known = served.join(", ");
-        found.warnings.push(format!("{field}: no server serves {to:?}; served are {known}"));
+        found.warnings.push(format!("{field}: no server serves {to:?}; served versions: {known}"));
     }
     found
 }

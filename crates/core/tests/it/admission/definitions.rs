@@ -100,7 +100,7 @@ const BAD_PATHS: &[Mistake] = &[
     (
         "{version: 2.18.0, upgradeFrom: [2.17.0]}",
         "{version: 2.18.0, upgradeFrom: [2.15.0]}",
-        "2.15.0 is named as a neighbour, but has no entry under versions",
+        "2.15.0 is used in upgradeFrom or downgradeTo, but has no entry under versions",
     ),
     ("{version: 2.18.0, upgradeFrom: [2.17.0]}", "{version: new, upgradeFrom: [2.17.0]}", "\"new\" is no version"),
     (

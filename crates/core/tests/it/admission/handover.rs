@@ -35,7 +35,9 @@ fn handover_waits_for_pending_change() {
         assert_eq!(answer.allowed, may, "{phase}: {answer:?}");
         assert_eq!(answer.flip, Some(if may { Flip::Left } else { Flip::LeaveRefused }));
         if !may {
-            let told = format!("2.16.0 is not done with this object: status.phase is {phase:?}, and must be none of ");
+            let told = format!(
+                "2.16.0 has not finished its work on this object: status.phase is {phase:?}, and must be none of "
+            );
             assert!(answer.message.contains(&told), "{}", answer.message);
             assert!(
                 answer.message.contains("set annotation pointsman.dev/hand-over to a new reason in the same write")

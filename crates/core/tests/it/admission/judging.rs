@@ -83,7 +83,9 @@ fn unserved_controller_versions_are_warned_of() {
     assert!(answer.allowed);
     assert_eq!(
         answer.warnings,
-        ["metadata.labels[example.com/managed-by-version]: no server serves \"3.0.0\"; served are 2.16.0, 2.17.0"]
+        [
+            "metadata.labels[example.com/managed-by-version]: no server serves \"3.0.0\"; served versions: 2.16.0, 2.17.0"
+        ]
     );
 }
 

@@ -60,7 +60,7 @@ fn operations_that_are_against_each_other() {
         ("{item: {list: volumes, value: {name: x}}}", "{noItem: {list: volumes, value: x}}"),
     ] {
         let said = clash(one, two);
-        assert!(said.contains("cannot both be so: keep one of the two"), "{one} {two}: {said}");
+        assert!(said.contains("contradict each other: keep one of the two"), "{one} {two}: {said}");
     }
     for (one, two) in [
         ("{flag: {of: one, name: --a, value: x}}", "{noFlag: {of: two, name: --a}}"),
@@ -100,7 +100,7 @@ fn conflicting_operations_are_refused() {
         ("{unset: {of: c, field: a}}", "{item: {list: containers, value: {name: c, a: {b: 2}}}}"),
     ] {
         let said = clash(one, two);
-        assert!(said.contains("cannot both be so: keep one of the two"), "{one} {two}: {said}");
+        assert!(said.contains("contradict each other: keep one of the two"), "{one} {two}: {said}");
     }
     for (one, two) in [
         ("{set: {field: hostNetwork, value: true}}", "{set: {field: spec.template.spec.hostNetwork, value: true}}"),
@@ -165,13 +165,13 @@ fn mutations_that_are_against_each_other() {
     let clash = two(set, "{noFlag: --a}", "");
     assert!(
         clash.contains("mutations moved and other: `")
-            && clash.contains("cannot both be so: combine the two in one mutation"),
+            && clash.contains("contradict each other: combine the two in one mutation"),
         "{clash}"
     );
     assert_eq!(two(set, "{noFlag: --b}", ""), "fine");
     let host = |field: &str, value: &str| format!("{{set: {{field: {field}, value: {value}}}}}");
     let clash = two(&host("spec.template.spec.hostNetwork", "true"), &host("hostNetwork", "false"), "");
-    assert!(clash.contains("cannot both be so: combine the two in one mutation"), "{clash}");
+    assert!(clash.contains("contradict each other: combine the two in one mutation"), "{clash}");
     let selected = two(label, "{noFlag: --b}", "  labels: role=x\n");
     assert!(selected.contains("changes a label that mutation other selects by"), "{selected}");
     let own = definition(&format!("[{label}]"), "[]").replace("  fact:", "  labels: role\n  fact:");

@@ -96,7 +96,7 @@ fn always_entries_need_no_object() {
     let against = definition("[{set: {field: spec.replicas, value: 1}}]", "[{unset: spec.replicas}]");
     let text = against.replace("{resource: namespaces, name: '{namespace}', label: moved}", fact);
     let left = policies(&text);
-    let why = "always and onceTrue: `set spec.replicas to 1` and `unset spec.replicas` cannot both be so, and two \
+    let why = "always and onceTrue: `set spec.replicas to 1` and `unset spec.replicas` contradict each other, and two \
                policies have no order";
     assert_eq!(left.others, [("moved".to_owned(), why.to_owned())]);
     // By the namespace both are of one policy, which has one.
@@ -171,7 +171,7 @@ fn reverted_entry_is_not_applied() {
     ] {
         let others = both(before, after).others;
         let [(_, why)] = others.as_slice() else { panic!("{before} {after}") };
-        assert!(why.ends_with("cannot both be so, and the API server fills in defaults in between"), "{why}");
+        assert!(why.ends_with("contradict each other, and the API server fills in defaults in between"), "{why}");
     }
     // Nothing is filled in for the words of a command line, nor is anything left of an item that goes.
     for (before, after) in [

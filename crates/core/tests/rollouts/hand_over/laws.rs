@@ -358,7 +358,7 @@ fn irreversible_step_rechecks_waits() {
             },
         ),
     ];
-    for (what, spoil, mend) in spoilt {
+    for (what, spoil, fix) in spoilt {
         let (mut garden, mut fake_runner) = before_the_classes_go();
         spoil(&mut garden);
         garden.plant("two");
@@ -376,7 +376,7 @@ fn irreversible_step_rechecks_waits() {
             planned.object_states
         );
         is_through(&garden, "two");
-        mend(&mut garden);
+        fix(&mut garden);
         fake_runner.run(&mut garden, PASSES, None);
         // The rollout is over where nobody is left that it is about.
         if what != "it failed" {

@@ -71,7 +71,10 @@ fn older_backup_stays_switched_off() {
     });
     assert_eq!(first.status().phase, RolloutPhase::Complete, "{}", said(&first));
     assert!(backups.len() > 1, "{backups:#?}");
-    let said_of = [(false, "was created from an earlier object of this name"), (true, "names no source object")];
+    let said_of = [
+        (false, "was created from an earlier object of this name"),
+        (true, "exists, but its annotations name no source object"),
+    ];
     for (backup, (is_taken_off, why)) in backups.iter().flat_map(|backup| said_of.map(|said| (backup, said))) {
         let mut fixture = ended(1);
         fixture.fake_namespace.create("oldapps", backup.clone()).unwrap();

@@ -150,7 +150,7 @@ fn refused_replacement_deletes_nothing() {
     let mut fixture = fixture(1);
     drives(&mut fixture, 60, |fixture, asked| fixture.refuses |= deletes(asked, "deployments"));
     assert_eq!(deployment(&fixture)["spec"]["selector"]["matchLabels"]["oldapp"], "h-0", "it is there");
-    assert!(said(&fixture).contains("all 0/1, 1 under way; n/h-0: step deployment: no"), "{}", said(&fixture));
+    assert!(said(&fixture).contains("all 0/1, 1 in flight; n/h-0: step deployment: no"), "{}", said(&fixture));
     drives(&mut fixture, 60, |_, _| {});
     assert!(said(&fixture).contains("step deployment: not done within 90s: no"), "{}", said(&fixture));
     assert_eq!(deployment(&fixture)["metadata"]["deletionTimestamp"], Value::Null);
@@ -464,6 +464,6 @@ fn manual_delete_names_saved_data() {
     let failures = fixture.status().failures;
     let [failure] = failures.as_slice() else { panic!("{failures:?} {}", said(&fixture)) };
     let saved = fixture.fake_namespace.names("controllerrevisions");
-    assert!(failure.message.contains(&format!("controllerrevisions.apps n/{} stays", saved[0])), "{failure:?}");
+    assert!(failure.message.contains(&format!("controllerrevisions.apps n/{} is kept", saved[0])), "{failure:?}");
     assert_eq!(failure.reason, "Abandoned");
 }

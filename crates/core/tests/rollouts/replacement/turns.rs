@@ -300,7 +300,11 @@ fn lost_create_waits_one_timeout() {
     cut_off(&mut fixture, "Undo", |_, asked| makes(asked, "newapps"));
     let began = fixture.fake_namespace.now;
     waits(&mut fixture, 10, "back");
-    assert!(said(&fixture).contains("may have been requested: certain at"), "{}", said(&fixture));
+    assert!(
+        said(&fixture).contains("an earlier request may still create the object: waiting until"),
+        "{}",
+        said(&fixture)
+    );
     comes_through(&mut fixture, Way::Back, &before, "back");
     assert!((65..300).contains(&(fixture.fake_namespace.now - began)), "{}", fixture.fake_namespace.now);
 }

@@ -264,7 +264,7 @@ fn unrecorded_job_is_waited_for() {
 /// What it does cannot be taken back: it is left once its Job has ended, and the last words name it.
 #[test]
 fn irreversible_job_ends_before_abort() {
-    let left = "and 0 at their earlier version; left unchanged, without an undo: n/a";
+    let left = "and 0 at their earlier version; changed in part and not undone: n/a";
     let mut pier = Pier::hangs(false);
     pier.ends(0, "Failed");
     pier.settles(1_410);
@@ -547,7 +547,10 @@ fn late_job_is_reverted() {
         pier.direction = direction;
         (pier.runner_cache, pier.jobless) = (RunnerCache::default(), false);
         let waits = pier.settles(10);
-        assert!(waits.message.contains("may have been requested: certain at"), "{direction}: {waits:?}");
+        assert!(
+            waits.message.contains("an earlier request may still create the object: waiting until"),
+            "{direction}: {waits:?}"
+        );
         assert!(!waits.is_over() && pier.jobs.is_empty(), "{direction}: {waits:?}");
         let late = pier.late.take().expect("it was to be made");
         pier.jobs.push(late);
