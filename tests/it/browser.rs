@@ -1,4 +1,4 @@
-//! A page as a browser shows it.
+//! A page in a headless browser.
 
 use std::process::Command;
 
@@ -6,8 +6,8 @@ use tempfile::TempDir;
 
 use crate::left_out::left_out;
 
-/// What a Chromium without a window makes of a page, as HTML; `None`, and a line that says so whatever becomes of the
-/// test, where there is none.
+/// Returns the DOM of a page in a headless Chromium, as HTML. Without Chromium, reports the skipped test and returns
+/// `None`.
 pub(crate) fn opened(url: &str) -> Option<String> {
     let names = ["chromium", "chromium-browser", "google-chrome"];
     let paths = std::env::var_os("PATH").unwrap_or_default();

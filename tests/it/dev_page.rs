@@ -1,4 +1,4 @@
-//! The page of `serve --dev`, in a browser and without one.
+//! The page of `serve --dev`, with and without a browser.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
@@ -48,7 +48,7 @@ fn input_is_converted_explained_validated() {
     assert_eq!(object["changes"], json!([change]));
     assert_eq!((&object["wayBack"], &object["validate"]), (&json!([]), &json!(["allowed"])));
 
-    // A version it does not have is the next one; what the schema refuses is denied.
+    // An unknown version falls back to the next one; an object that the schema refuses is denied.
     let wrong = WIDGET.replace("'a:080'", "7");
     let answer = tried(&page, &json!({"text": format!("{WIDGET}\n---\n{wrong}"), "to": "v9"}));
     let judged = [0, 1].map(|index| answer["objects"][index]["validate"][0].clone());
@@ -75,7 +75,7 @@ fn invalid_input_is_reported() {
         assert_eq!(answer["objects"], json!([]));
     }
     assert_eq!(tried(&page, &json!({"text": "", "to": ""})), json!({"objects": [], "errors": []}));
-    // As deep as anybody likes.
+    // At any depth.
     for depth in [60, 90, 127, 200, 10_000] {
         let deep = format!("spec: {}{}", "[".repeat(depth), "]".repeat(depth));
         let answer = tried(&page, &json!({"text": deep, "to": "v2"}));
@@ -83,7 +83,7 @@ fn invalid_input_is_reported() {
     }
 }
 
-/// Each kind has an object to begin with, which converts.
+/// Each kind has a sample object, and the sample converts.
 #[test]
 fn every_sample_can_be_tried() {
     let dir = TempDir::new().unwrap();
@@ -102,7 +102,7 @@ fn every_sample_can_be_tried() {
     }
 }
 
-/// Where there is a Chromium. The fragment is what somebody typed, and is shown as it was typed.
+/// With Chromium: the page shows the typed text in the fragment unchanged.
 #[test]
 fn browser_shows_results_while_typing() {
     let dir = TempDir::new().unwrap();
@@ -118,7 +118,7 @@ fn browser_shows_results_while_typing() {
     ] {
         assert!(shown.contains(part), "{part}: {shown}");
     }
-    // What is allowed may be warned of all the same.
+    // Allowed objects can have warnings.
     let typed = "apiVersion:+materialize.cloud/v1alpha1%0Akind:+Materialize%0Ametadata:+{name:+a}%0A";
     let spec = "spec:+{environmentdIamRoleArn:+r,+environmentdImageRef:+%22i:1%22,+backendSecretName:+s}%0A";
     let Some(shown) = opened(&format!("{page}#to=v1alpha2&text={typed}{spec}")) else { return };

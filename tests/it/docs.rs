@@ -1,4 +1,4 @@
-//! The examples of the documentation are run as they stand there.
+//! Runs the examples of the documentation as printed.
 
 use std::path::Path;
 
@@ -6,16 +6,16 @@ use pointsman_core::definition::{self, Kind, MutatedKind};
 use pointsman_core::webhook::{Metadata, Webhook};
 use serde_json::{Value, json};
 
-/// An example of a page: what is written, and an object on both sides of it.
+/// An example of a page: the definition, and an object in both versions.
 #[derive(Default)]
 struct Example {
     section: String,
-    /// What the definition says below its CRD.
+    /// The definition below its CRD.
     steps: String,
     older: Option<Value>,
     newer: Option<Value>,
     kept: Option<Value>,
-    /// Version, path, and what its schema says besides what can be seen.
+    /// Version, path, and additional schema.
     schemas: Vec<(String, String, Value)>,
 }
 
@@ -28,7 +28,7 @@ fn manual() -> String {
     ["docs/definitions.md", "docs/rollout-definitions.md", "docs/mutations.md"].map(page).join("\n")
 }
 
-/// The blocks of a text: what stands behind the fence, and what is inside. Comments are blocks as well.
+/// The fenced blocks and comments of a text, as pairs of the info string and the content.
 fn blocks(text: &str) -> Vec<(String, String)> {
     let mut blocks: Vec<(String, String)> = Vec::new();
     let mut inside = false;
@@ -89,7 +89,7 @@ fn examples() -> Vec<Example> {
     examples
 }
 
-/// A schema that admits what can be seen.
+/// A schema that accepts a value.
 fn schema(value: &Value) -> Value {
     match value {
         Value::Object(members) => {
@@ -129,7 +129,7 @@ impl Example {
                 let inner = path.rsplit('.').fold(more.clone(), |inner, name| json!({ "properties": { name: inner } }));
                 merge(&mut schema, inner);
                 if let Some(each) = more.get("additionalProperties") {
-                    // Its entries are no fields.
+                    // Entries of a map are not fields.
                     let place =
                         schema.pointer_mut(&format!("/properties/{}", path.replace('.', "/properties/"))).unwrap();
                     *place = json!({ "type": "object", "additionalProperties": each });
@@ -139,7 +139,7 @@ impl Example {
         };
         let (older, newer) = (self.older.as_ref().unwrap(), self.newer.as_ref().unwrap());
         let mut versions = vec![version("v1", older, false), version("v2", newer, true)];
-        // One that only a step knows has the schema that is said of it.
+        // A version that only a step names gets the schema of the comment.
         let between = self.schemas.iter().find(|(name, _, _)| !matches!(name.as_str(), "v1" | "v2"));
         versions.extend(between.map(|(name, _, _)| version(name, &json!({ "spec": {} }), false)));
         json!({
@@ -220,7 +220,7 @@ fn documented_rollout_block_is_built_in() {
     }
 }
 
-/// A kind with the fields that the manual's blocks name.
+/// A kind with the fields of the documented blocks.
 fn gadget(block: &str) -> Result<Kind, definition::BadDefinition> {
     let spec = json!({"type": "object", "properties": {
         "token": {"type": "string"}, "replicas": {"type": "integer"},
@@ -257,7 +257,7 @@ fn documented_workflows_load() {
     let head = format!("apiVersion: {}\nkind: {}\ncrd: hosts.crd.yaml\n", definition::API_VERSION, definition::KIND);
     let crd = page("tests/data/hosts/hosts.crd.yaml");
     Kind::from_crd(&format!("{head}{workflows}"), &crd).unwrap();
-    // So are the parts of a host.
+    // The documented parts of a host also load.
     let (_, observe) = blocks.iter().find(|(info, _)| info == "yaml observe").unwrap();
     Kind::from_crd(&format!("{head}{observe}"), &crd).unwrap();
     let (_, others) = blocks.iter().find(|(info, _)| info == "yaml observe-others").unwrap();
@@ -265,7 +265,7 @@ fn documented_workflows_load() {
     let tested = page("tests/data/hosts/hosts.yaml");
     let places: Vec<&str> = observe.lines().filter(|line| line.contains("part: ") || line.contains("role: ")).collect();
     assert!(places.len() == 3 && places.iter().all(|line| tested.contains(line)), "{observe}");
-    // The rollout that is shown is the one that is tested, and the definition of hosts takes it.
+    // The page shows the tested rollout, and the definition of hosts accepts the rollout.
     let shown = page("docs/rollouts.md");
     let rollout = page("tests/data/hosts/rollout.yaml");
     let (_, spec) = rollout.split_once("apiVersion").unwrap();
@@ -285,7 +285,7 @@ fn documented_replacement_loads() {
     let manual = blocks(&manual());
     let (_, workflows) = manual.iter().find(|(info, _)| info == "yaml workflows-beside").unwrap();
     load(&format!("{head}\n{workflows}")).unwrap();
-    // The plan that is shown is the one of the definition that is there.
+    // The page shows the plan of the current definition.
     let rollouts = page("docs/rollouts.md");
     let shown = blocks(&rollouts);
     let (_, rollout) = shown.iter().find(|(_, block)| block.starts_with("# mattermost.yaml")).unwrap();
@@ -374,7 +374,7 @@ fn manual_names_all_mutation_keys() {
     }
 }
 
-/// What controllers have to do, in the words of their libraries: the examples compile, so what is shown does.
+/// The documented controller code compiles.
 #[test]
 fn controller_examples_are_complete() {
     let bare = |text: &str| text.lines().map(|line| format!("{}\n", line.trim())).collect::<String>();

@@ -1,9 +1,9 @@
-//! What is not tried, because this machine lacks a program for it.
+//! Reports of skipped tests, for machines without a required program.
 
 use std::io::{self, Write};
 
-/// Says so past the harness, which hides what is printed by a test that passes: who reads the results has to see it.
+/// Prints the reason to stderr directly: the test harness hides the output of a test that passes.
 pub(crate) fn left_out(why: &str) {
-    // Nobody is left to tell where stderr is closed.
+    // A closed stderr cannot report.
     let _ = writeln!(io::stderr(), "{why}");
 }

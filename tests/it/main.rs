@@ -1,6 +1,6 @@
-//! The binary as a person calls it, the documents, and the rules of the house.
+//! Tests of the binary, of the documents, and of the rules for the repository.
 
-// Here clippy's allowances for tests hold in helpers, too.
+// With this, clippy's settings for tests apply to helpers too.
 #![cfg(test)]
 
 mod api_reference;

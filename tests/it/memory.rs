@@ -13,13 +13,13 @@ use crate::left_out::left_out;
 use crate::memory_group::MemoryGroup;
 use crate::serve::Dev;
 
-/// What fits into 128 MiB, as the formula has it: `(32 + 0.09375 × 341 + 48) × 8 / 7`.
+/// The largest result of the formula for 128 MiB: `(32 + 0.09375 × 341 + 48) × 8 / 7`.
 const LIMIT_MIB: u64 = 128;
-/// What spans need beside it: `10 × 8 / 7`.
+/// Additional memory for spans: `10 × 8 / 7`.
 const SPANS_MIB: u64 = 12;
 const FLAGS: [&str; 4] = ["--memory-budget", "48Mi", "--max-connections", "341"];
 
-/// A review of so many objects, each with so many labels.
+/// A review with a number of objects, each with a number of labels.
 fn review(objects: usize, labels: usize) -> String {
     let example = fs::read_to_string("manifests/examples/review.json").unwrap();
     let mut review: Value = serde_json::from_str(&example).unwrap();
@@ -30,7 +30,7 @@ fn review(objects: usize, labels: usize) -> String {
     review.to_string()
 }
 
-/// Reviews by somebody who means no good: small values, and what every message would repeat.
+/// Hostile reviews: small values, and texts that every message would repeat.
 fn hostile() -> [(&'static str, String); 3] {
     let review = |objects: &str, desired: &str| {
         format!(
@@ -46,7 +46,7 @@ fn hostile() -> [(&'static str, String); 3] {
     ]
 }
 
-/// The most that was ever resident, in MiB.
+/// Peak resident memory in MiB.
 fn peak(process: u32) -> u64 {
     let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
@@ -59,7 +59,7 @@ fn memory_stays_within_the_formula() {
     stays_within(LIMIT_MIB, Dev::start(dir.path(), &FLAGS), dir.path());
 }
 
-/// As many spans as find room, as long as they can be, of which a collector that hangs takes none.
+/// A full queue of the longest possible spans, with a collector that hangs.
 #[test]
 fn memory_formula_includes_spans() {
     let dir = TempDir::new().unwrap();
@@ -83,8 +83,8 @@ fn memory_formula_includes_spans() {
     stays_within(LIMIT_MIB + SPANS_MIB, dev, dir.path());
 }
 
-/// More at a time than there is room for: bodies of nearly the largest size, and the single objects that API servers
-/// send beside them.
+/// More concurrent requests than the budget holds: bodies near the limit, together with the single objects of API
+/// servers.
 fn stays_within(limit: u64, dev: Dev, dir: &Path) {
     let cgroup = MemoryGroup::around(dev.id(), limit);
     if cgroup.is_none() {
@@ -117,9 +117,9 @@ fn stays_within(limit: u64, dev: Dev, dir: &Path) {
     for caller in callers {
         let (name, output) = caller.join().unwrap();
         for code in String::from_utf8(output.stdout).unwrap().lines() {
-            // A few objects of 100,000 labels each are more than there is memory for.
+            // A few objects with 100,000 labels each exceed the budget.
             assert!(matches!(code, "200" | "503") || (name == "labels.json" && code == "413"), "{name}: {code}");
-            // There is a share for these, whatever else is going on.
+            // Single objects always have a share.
             assert!(name != "object.json" || code == "200", "{name}: {code}");
             converted += usize::from(code == "200");
         }

@@ -1,7 +1,7 @@
-//! What the documents say is so: every command in a `console` block is run, and its output compared.
+//! Runs every command in a `console` block of the documents, and compares the output.
 //!
-//! A line `...` stands for any lines. Commands run in a copy of the repository made of links, so that what they write
-//! does not stay. With `POINTSMAN_BLESS=1` the outputs are written into the documents instead; read the difference.
+//! A line `...` matches any lines. Commands run in a copy of the repository made of links, so that their files are
+//! temporary. With `POINTSMAN_BLESS=1`, the test writes the outputs into the documents; read the difference.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 const SERVE: &str = "pointsman serve --dev";
 
-/// A command, and what the document shows below it.
+/// A command, and the output in the document.
 struct Session {
     document: String,
     /// The line of the command, from 1.
@@ -22,7 +22,7 @@ struct Session {
     output: Vec<String>,
 }
 
-/// The pages that have something to run.
+/// The pages with console blocks.
 fn documents() -> Vec<String> {
     let pages = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs")).unwrap();
     let pages = pages.map(|page| format!("docs/{}", page.unwrap().file_name().to_str().unwrap()));
@@ -66,7 +66,7 @@ fn unfinished(line: &str) -> bool {
     line.ends_with('\\') || line.ends_with('|')
 }
 
-/// Whether the lines are those that are shown.
+/// Compares shown lines with printed lines.
 fn agree(shown: &[String], lines: &[&str]) -> bool {
     match shown.split_first() {
         None => lines.is_empty(),
@@ -87,7 +87,7 @@ fn assert_agrees(session: &Session, said: &str) {
     );
 }
 
-/// Writes what a command said into its document.
+/// Writes the output of a command into its document.
 fn bless(session: &Session, said: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(&session.document);
     let text = fs::read_to_string(&path).unwrap();
@@ -97,7 +97,7 @@ fn bless(session: &Session, said: &str) {
     fs::write(path, lines.join("\n") + "\n").unwrap();
 }
 
-/// The repository, made of links, and the binary on the path.
+/// The repository as links, with the binary in PATH.
 struct Clone {
     dir: TempDir,
     path: String,
@@ -131,7 +131,7 @@ fn documented_output_is_current() {
     let clone = Clone::new();
     let mut run = 0;
     let blessing = std::env::var_os("POINTSMAN_BLESS").is_some();
-    // From the end, so that blessing one moves none of those that come.
+    // In reverse order, so that a written output moves no later session.
     let all: Vec<Session> = documents().iter().flat_map(|document| sessions(document)).collect();
     for session in all.into_iter().rev() {
         let Session { command, .. } = &session;
@@ -139,7 +139,7 @@ fn documented_output_is_current() {
         if elsewhere {
             continue;
         }
-        // As on a terminal: both streams, in their order.
+        // Both streams in their order, as on a terminal.
         let script = format!("exec 2>&1\n{command}");
         let said = clone.command(&script).output().unwrap().stdout;
         let said = String::from_utf8(said).unwrap();
@@ -153,12 +153,12 @@ fn documented_output_is_current() {
     assert!(run >= 9, "only {run} commands are run");
 }
 
-/// A server, gone when dropped.
+/// A server process, killed on drop.
 struct Serving(Child);
 
 impl Drop for Serving {
     fn drop(&mut self) {
-        // Gone already, mostly.
+        // The process has usually ended already.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
@@ -170,7 +170,7 @@ fn readme_server_responds_as_shown() {
     let sessions = sessions("README.md");
     let serve = sessions.iter().find(|session| session.command == SERVE);
     let serve = serve.unwrap();
-    // Ports of its own, or two tests on one machine would meet.
+    // Its own ports, so that two tests on one machine do not conflict.
     let script = "exec pointsman serve --dev --listen 127.0.0.1:0 --admin-listen 127.0.0.1:0";
     let mut child = clone.command(script).stderr(Stdio::piped()).spawn().unwrap();
     let mut stderr = BufReader::new(child.stderr.take().unwrap());
@@ -201,13 +201,12 @@ fn readme_server_responds_as_shown() {
     assert_eq!(curls, 2);
 }
 
-/// What needs a cluster is run elsewhere, or not at all; but whatever a page has people type is a command, with flags
-/// that there are.
+/// Commands that need a cluster have existing subcommands and flags.
 #[test]
 fn cluster_commands_use_existing_flags() {
     let clone = Clone::new();
     let nowhere = TempDir::new().unwrap();
-    // Not the cluster of whoever runs this: without HOME it would be found by way of the list of users.
+    // Never the cluster of the user: without HOME, the kubeconfig would be found by the user database.
     let cluster = "{apiVersion: v1, kind: Config, current-context: a, contexts: [{name: a, context: {cluster: a}}], \
                    clusters: [{name: a, cluster: {server: 'http://127.0.0.1:1'}}]}";
     let kubeconfig = nowhere.path().join("kubeconfig");
@@ -218,7 +217,7 @@ fn cluster_commands_use_existing_flags() {
         for line in shell(&text) {
             let commands = line.split('|').map(str::trim).filter(|part| part.starts_with("pointsman "));
             for command in commands {
-                // Nothing of what it names is there, and no cluster: it ends at once, with 2 for a flag that is none.
+                // Files and cluster are absent, so the command ends at once, with exit code 2 for an unknown flag.
                 let mut command_there = clone.command(command);
                 command_there.current_dir(&nowhere).env("HOME", nowhere.path()).env("KUBECONFIG", &kubeconfig);
                 let output = command_there.output().unwrap();
@@ -231,7 +230,7 @@ fn cluster_commands_use_existing_flags() {
     assert!(tried > 40, "only {tried} commands are tried");
 }
 
-/// The lines of the blocks that need a cluster, whole.
+/// The complete lines of blocks that need a cluster.
 fn shell(text: &str) -> Vec<String> {
     let mut within = false;
     let mut lines: Vec<String> = Vec::new();
@@ -246,7 +245,7 @@ fn shell(text: &str) -> Vec<String> {
     lines
 }
 
-/// One command runs the main job, one all tests.
+/// The first block has two commands: the main job, and all tests.
 #[test]
 fn readme_begins_with_two_commands() {
     let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();

@@ -1,4 +1,4 @@
-//! The binary: flags, what it says, exit codes, signals.
+//! The binary: flags, output, exit codes and signals.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 fn pointsman(dir: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_pointsman"));
-    // Whatever POINTSMAN_* and RUST_LOG the person has set.
+    // Removes variables of the user, such as POINTSMAN_* and RUST_LOG.
     command.env_clear().current_dir(dir).args(args).stdin(Stdio::null());
     command
 }
@@ -79,7 +79,7 @@ fn invalid_collector_is_named() {
 #[test]
 fn log_colours_follow_the_terminal() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    // Logs that it made a certificate, and ends.
+    // Logs the creation of a certificate, and exits.
     let command = format!("{} serve --dev --listen {}", env!("CARGO_BIN_EXE_pointsman"), taken.local_addr().unwrap());
     let coloured = |program: &str, args: &[&str], variable: (&str, &str)| {
         let dir = TempDir::new().unwrap();
@@ -124,7 +124,7 @@ fn unknown_log_level_lists_levels() {
     }
 }
 
-/// `serve --dev` on ports of its own; killed when dropped.
+/// A `serve --dev` process on its own ports, killed on drop.
 pub(crate) struct Dev {
     child: Child,
     stderr: BufReader<ChildStderr>,
@@ -132,7 +132,7 @@ pub(crate) struct Dev {
 }
 
 impl Dev {
-    /// Starts, and reads up to the end of what it has to say.
+    /// Starts the process, and reads its output up to the last line of the start.
     pub(crate) fn start(dir: &Path, args: &[&str]) -> Self {
         Self::spawn(pointsman(dir, &Self::ARGS).args(args))
     }
@@ -147,7 +147,7 @@ impl Dev {
         dev
     }
 
-    /// Reads until it has said something.
+    /// Reads until the output contains a text.
     fn says(&mut self, what: &str) {
         self.says_so_often(what, 1);
     }
@@ -172,18 +172,18 @@ impl Dev {
         self.child.id()
     }
 
-    /// Where it serves a path.
+    /// The URL of a path.
     pub(crate) fn url(&self, path: &str) -> String {
         let addr = self.said.split_once("pointsman serves https://").unwrap().1;
         format!("https://{}{path}", addr.split_once(' ').unwrap().0)
     }
 
-    /// The address of its page.
+    /// The URL of the page.
     pub(crate) fn page(&self) -> String {
         self.said.lines().map(str::trim).find(|line| line.ends_with("/dev")).unwrap().to_owned()
     }
 
-    /// The commands it printed.
+    /// The printed curl commands.
     fn commands(&self) -> Vec<String> {
         self.said.lines().map(str::trim).filter(|line| line.starts_with("curl ")).map(str::to_owned).collect()
     }
@@ -193,7 +193,7 @@ impl Dev {
         self.ended()
     }
 
-    /// Its exit code, and what else it said.
+    /// Waits for the end, and returns the exit code and the remaining output.
     fn ended(mut self) -> (Option<i32>, String) {
         let mut rest = String::new();
         self.stderr.read_to_string(&mut rest).unwrap();
@@ -203,7 +203,7 @@ impl Dev {
 
 impl Drop for Dev {
     fn drop(&mut self) {
-        // Gone already, mostly.
+        // The process has usually ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -226,7 +226,7 @@ fn dev_commands_work_as_printed() {
             String::from_utf8(stdout).unwrap()
         })
         .collect();
-    // An empty object is no review: what matters is that JSON came back, over TLS that curl trusts.
+    // An empty object is an invalid review. Relevant here: the response is JSON, over TLS that curl trusts.
     let answer: serde_json::Value = serde_json::from_str(&answers[0]).unwrap();
     assert!(answer["kind"].is_string(), "{answer}");
     assert!(answers[1].contains("readyz check passed"), "{}", answers[1]);
@@ -236,7 +236,7 @@ fn dev_commands_work_as_printed() {
     assert!(rest.contains("SIGTERM"), "{rest}");
 }
 
-/// The example belongs to the repository.
+/// The printed commands name files of the repository.
 #[test]
 fn dev_names_only_existing_files() {
     let dir = TempDir::new().unwrap();
@@ -260,7 +260,7 @@ fn dev_certificate_is_private_and_reused() {
     Dev::start(dir.path(), &[]).terminate();
     assert_eq!(fs::read_to_string(file("ca.crt")).unwrap(), ca);
 
-    // Damaged, it is made anew.
+    // A damaged certificate is created again.
     fs::write(file("tls.crt"), "").unwrap();
     Dev::start(dir.path(), &[]).terminate();
     assert_ne!(fs::read_to_string(file("ca.crt")).unwrap(), ca);
@@ -284,7 +284,7 @@ fn json_logs_are_lines() {
     assert_eq!(rest[0]["signal"], "SIGTERM");
 }
 
-/// What a server is registered as is compared with what it was started as; what does not fit stops nothing.
+/// The server compares its registration with its flags. A mismatch is logged, and stops no request.
 #[test]
 fn misfit_registration_is_logged() {
     let dir = TempDir::new().unwrap();
@@ -311,7 +311,7 @@ fn misfit_registration_is_logged() {
     assert!(error.contains("gone.yaml"), "{error}");
 }
 
-/// A change of the definitions needs no restart, and one that is not good changes nothing.
+/// Changed definitions are loaded without a restart. An invalid definition changes nothing.
 #[test]
 fn changed_definitions_are_reloaded() {
     let dir = TempDir::new().unwrap();
@@ -326,7 +326,7 @@ fn changed_definitions_are_reloaded() {
     let good = fs::read_to_string(kinds.join("widgets.yaml")).unwrap();
     fs::write(kinds.join("widgets.yaml"), good.replace("spec.port", "spec.prot")).unwrap();
     dev.says("definitions not reloaded; still serving the previous version");
-    // One that is deeper than a stack likes is bad as well, and no more than that.
+    // A definition deeper than the stack limit is only invalid.
     let deep = good.replace("operations:", &format!("operations: {}{}\n    more:", "[".repeat(120), "]".repeat(120)));
     fs::write(kinds.join("widgets.yaml"), deep).unwrap();
     dev.says_so_often("still serving the previous version", 2);
@@ -352,8 +352,8 @@ fn the_second_signal_aborts() {
     assert!(rest.contains("error: aborted by a second signal"), "{rest}");
 }
 
-/// More connections than file descriptors, on both ports: some are kept back, so that others get through and files can
-/// be read.
+/// More connections than file descriptors, on both ports: the server reserves some descriptors for other connections
+/// and for files.
 #[test]
 fn server_survives_file_descriptor_exhaustion() {
     let dir = TempDir::new().unwrap();
@@ -403,7 +403,7 @@ fn descriptor_limit_is_raised() {
     assert_eq!(dev.terminate().0, Some(0));
 }
 
-/// Nobody reads stderr, and more is written to it than a pipe holds: everything goes on, and SIGTERM ends it.
+/// If no process reads stderr and the pipe is full, requests continue and SIGTERM ends the process.
 #[test]
 fn unread_log_blocks_nothing() {
     let dir = TempDir::new().unwrap();

@@ -1,11 +1,11 @@
-//! What serves may write nothing: neither where the manifests or the chart run it, nor by the role of the documents.
+//! The server has no write permission, in the manifests, in the chart, and by the documented role.
 
 use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
 
-/// The documents of all YAML files below a folder that stands in the repository as it is applied.
+/// The documents of all YAML files below a folder that are applied unchanged.
 fn applied(folder: &Path) -> Vec<Value> {
     let mut all = Vec::new();
     for entry in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
@@ -18,8 +18,8 @@ fn applied(folder: &Path) -> Vec<Value> {
     all
 }
 
-/// No Pod of a Deployment has a token, nothing is bound to its service account, and nobody's role is there but that of
-/// the Job that migrates.
+/// No Pod of a Deployment has a token, no role is bound to its service account, and the only role belongs to the
+/// migration Job.
 #[test]
 fn manifests_give_server_no_rights() {
     let documents = applied(Path::new("manifests/plain"));
@@ -40,7 +40,7 @@ fn manifests_give_server_no_rights() {
     }
 }
 
-/// The same of the templates: whoever adds a role to the chart gives it to something else than what serves.
+/// The same for the chart: each role belongs to another service account than that of the server.
 #[test]
 fn chart_role_is_job_only() {
     let mut with_roles = Vec::new();
@@ -56,7 +56,7 @@ fn chart_role_is_job_only() {
     assert!(deployment.contains("\n      automountServiceAccountToken: false\n"));
 }
 
-/// What serves mutations reads the objects that say facts.
+/// A server with mutations can only read the objects of its facts.
 #[test]
 fn documented_server_role_is_read_only() {
     let page = fs::read_to_string("docs/rights.md").unwrap();

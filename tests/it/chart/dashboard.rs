@@ -1,4 +1,4 @@
-//! The dashboard shows what there is.
+//! The dashboard uses existing metrics and labels.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -7,10 +7,10 @@ use serde_json::Value;
 
 use super::helm::{CHART, root};
 
-/// Labels that Prometheus adds, that of a histogram's buckets, and what `by` may name of a target.
+/// Labels from Prometheus, of histogram buckets, and of targets in `by`.
 const ADDED: [&str; 4] = ["instance", "le", "namespace", "pod"];
 
-/// Metrics and their labels, as docs/reference.md has them.
+/// The metrics with their labels in docs/reference.md.
 fn documented() -> BTreeMap<String, Vec<String>> {
     let reference = fs::read_to_string(root().join("docs/reference.md")).unwrap();
     let table = reference.split("## Metrics").nth(1).unwrap().split("\n## ").next().unwrap();

@@ -1,4 +1,4 @@
-//! helm, where there is one.
+//! The helm binary, if available.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -10,11 +10,11 @@ use crate::left_out::left_out;
 /// The directory of the chart.
 pub(super) const CHART: &str = "manifests/chart";
 
-/// A helm to run: that of `HELM`, that of tests/cluster/assets.sh where it was built, or the one of the path.
+/// A helm binary: from `HELM`, from tests/cluster/assets.sh, or from PATH.
 pub(super) struct Helm(PathBuf);
 
 impl Helm {
-    /// None, and a line that says so, where there is none. With `CI` set there must be one.
+    /// Without helm, reports the skipped test and returns `None`. With `CI` set, a missing helm fails.
     pub(super) fn find() -> Option<Self> {
         let named = std::env::var_os("HELM").map(PathBuf::from);
         let found = named.or_else(built).or_else(on_the_path).map(Self);
@@ -33,7 +33,7 @@ impl Helm {
         Command::new(&self.0).args(args).current_dir(root()).stdin(Stdio::null()).output().unwrap()
     }
 
-    /// What is rendered of the chart for a release, with more flags.
+    /// The rendered documents of a release, with additional flags.
     pub(super) fn template(&self, release: &str, more: &[&str]) -> Result<Vec<Value>, String> {
         self.render(CHART, release, more)
     }
@@ -57,7 +57,7 @@ pub(super) fn documents(text: &str) -> Vec<Value> {
     serde_saphyr::from_multiple(text).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
-/// The values files that say what the chart can do.
+/// The values files with the options of the chart.
 pub(super) fn values_files() -> Vec<String> {
     let folder = format!("{CHART}/ci");
     let files = root().join(&folder).read_dir().unwrap();

@@ -1,4 +1,4 @@
-//! The image, as far as its file says what it will be.
+//! The image, as described by its Dockerfile.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -18,13 +18,13 @@ fn read(file: &str) -> String {
     fs::read_to_string(root().join(file)).unwrap()
 }
 
-/// What a build of the binary reads is sent to the builder, and no more.
+/// The build context has all inputs of the binary, and no other files.
 #[test]
 fn image_build_copies_all_inputs() {
     let ignored = read(".dockerignore");
     assert!(ignored.lines().any(|line| line == "*"), "everything else stays outside");
     let sent = |name: &str| ignored.lines().any(|line| line.strip_prefix('!') == Some(name));
-    // The members of the workspace, and the targets that its manifest names by path.
+    // The members of the workspace, and the targets with a path in the manifest.
     let manifest = read("Cargo.toml");
     let quoted = |line: &str| line.split('"').skip(1).step_by(2).map(str::to_owned).collect::<Vec<String>>();
     let paths = manifest.lines().filter(|line| line.starts_with("members = ") || line.starts_with("path = "));
@@ -37,7 +37,7 @@ fn image_build_copies_all_inputs() {
     }
 }
 
-/// Nothing but the binary, by a user that the chart names as well, with what it was made of.
+/// The image has only the binary, the user of the chart, and the list of components.
 #[test]
 fn image_holds_only_the_binary() {
     let file = read("Dockerfile");
@@ -59,7 +59,7 @@ fn image_holds_only_the_binary() {
     assert!(minor(compiler) >= minor(env!("CARGO_PKG_RUST_VERSION")), "{compiler} is too old");
 }
 
-/// Every crate that is linked into the program is listed, and none that only builds it; twice the same.
+/// The list has every linked crate and no build dependency, and is the same twice.
 #[test]
 fn image_component_list_is_complete() {
     let list = || {
@@ -82,7 +82,7 @@ fn image_component_list_is_complete() {
     }
 }
 
-/// What rustc and the C compiler are told keeps the paths of the machine that builds out of the program.
+/// The flags of rustc and of the C compiler remove paths of the build machine from the program.
 #[test]
 fn image_uses_release_profile() {
     for flags in ["$(.ci/release --flags)", "$(.ci/release --cflags)"] {
@@ -97,8 +97,8 @@ fn image_uses_release_profile() {
     assert!(flags("--cflags").contains(&format!("-ffile-prefix-map={}=/pointsman", tree.display())));
 }
 
-/// The binary that the Dockerfile builds, where `POINTSMAN_IMAGE` names it: alone on a file system that nobody writes
-/// to, for the user of the image, it says its version and serves.
+/// With `POINTSMAN_IMAGE`, the binary of the Dockerfile: on a read-only file system, as the user of the image, the
+/// binary prints its version and serves.
 #[test]
 fn image_binary_is_static() {
     let Some(binary) = std::env::var_os("POINTSMAN_IMAGE").map(PathBuf::from) else {
@@ -137,7 +137,7 @@ fn image_binary_is_static() {
     println!("{megabytes:.1} MB, ready after {:.1?}", began.elapsed());
 }
 
-/// A server that ends with the test.
+/// A server process, killed on drop.
 struct Serving(Child);
 
 impl Drop for Serving {
@@ -154,5 +154,5 @@ fn is_ready(port: u16) -> bool {
     asked.is_ok() && stream.read_to_string(&mut answer).is_ok() && answer.starts_with("HTTP/1.1 200 ")
 }
 
-/// In megabytes: what a node pulls before a Pod serves.
+/// Maximum size in megabytes: a node pulls the image before a Pod serves.
 const LARGEST: f64 = 25.0;

@@ -1,4 +1,4 @@
-//! The chart and what is made of it, up to where a cluster is needed: tests/cluster/chart.rs goes on from there.
+//! The chart and its rendered manifests without a cluster; tests/cluster/chart.rs installs the chart.
 
 mod dashboard;
 mod helm;

@@ -1,4 +1,4 @@
-//! The Pod of a Deployment as a process on this machine: its volumes are directories, its ports are others.
+//! The Pod of a Deployment as a local process: volumes are directories, and ports are free local ports.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,7 +14,7 @@ use rcgen::{BasicConstraints, CertificateParams, ExtendedKeyUsagePurpose, IsCa, 
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// File names and what is in them.
+/// Files by name.
 pub(super) type Files = BTreeMap<String, String>;
 
 /// A running container.
@@ -24,13 +24,13 @@ pub(super) struct Pod {
     child: Child,
     stderr: BufReader<ChildStderr>,
     admin: String,
-    /// What is mounted: gone when the Pod is.
+    /// The mounted volumes, removed on drop.
     _volumes: TempDir,
 }
 
 impl Pod {
-    /// Starts what a Deployment among the documents says, with the ConfigMaps of the documents and those that are
-    /// there otherwise, by their names; other volumes by theirs.
+    /// Starts the Deployment among the documents. ConfigMaps come from the documents or from `there`, and other volumes
+    /// from `there`.
     pub(super) fn start(documents: &[Value], there: &BTreeMap<&str, Files>) -> Self {
         let deployment = documents.iter().find(|document| document["kind"] == "Deployment").expect("a Deployment");
         let spec = deployment["spec"]["template"]["spec"].clone();
@@ -56,7 +56,7 @@ impl Pod {
         Self { spec, container, child, stderr, admin, _volumes: volumes }
     }
 
-    /// The answer to a probe of the container, until it is 200 or for ten seconds.
+    /// The response to a probe: retries for ten seconds until the status is 200.
     pub(super) fn probe(&self, probe: &str) -> String {
         let get = &self.container[probe]["httpGet"];
         let path = get["path"].as_str().expect("an HTTP probe");
@@ -79,7 +79,8 @@ impl Pod {
         answer
     }
 
-    /// SIGTERM, as the kubelet sends it. How it ended, and whether within the time that the kubelet gives it.
+    /// Sends SIGTERM, as the kubelet does. Returns the exit code, and whether the process ended within the grace
+    /// period.
     pub(super) fn terminate(mut self) -> (Option<i32>, bool) {
         let patience = Duration::from_secs(self.spec["terminationGracePeriodSeconds"].as_u64().unwrap());
         let began = Instant::now();
@@ -99,7 +100,7 @@ impl Drop for Pod {
     }
 }
 
-/// An argument as it is on this machine: mounted paths below a folder, and any port.
+/// An argument for this machine: mounted paths below a folder, and any port.
 fn here(arg: &str, volumes: &Path) -> String {
     if let Some((flag, _)) = arg.split_once("=[::]:") {
         return format!("{flag}=127.0.0.1:0");
@@ -112,7 +113,7 @@ fn here(arg: &str, volumes: &Path) -> String {
     }
 }
 
-/// Where it serves probes, as it says in a line of either form.
+/// The address of the probes, from a log line in either format.
 fn listening(stderr: &mut impl BufRead) -> String {
     let mut said = String::new();
     while stderr.read_line(&mut said).unwrap() > 0 {
@@ -165,7 +166,7 @@ fn files(volume: &Value, documents: &[Value], there: &BTreeMap<&str, Files>) -> 
     all
 }
 
-/// As the kubelet does: `tls.crt -> ..data/tls.crt`, `..data -> ..1`.
+/// Links as the kubelet creates them: `tls.crt -> ..data/tls.crt`, `..data -> ..1`.
 fn project(folder: &Path, files: &Files) {
     fs::create_dir_all(folder.join("..1")).unwrap();
     symlink("..1", folder.join("..data")).unwrap();
@@ -175,7 +176,7 @@ fn project(folder: &Path, files: &Files) {
     }
 }
 
-/// A certificate of the kind that the chart asks for, its key, and an authority.
+/// A certificate as the chart requests, its key, and an authority.
 pub(super) fn pair() -> (String, String, String) {
     let mut leaf = CertificateParams::new(["pointsman.pointsman-system.svc".to_owned()]).unwrap();
     leaf.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];

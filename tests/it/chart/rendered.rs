@@ -1,4 +1,4 @@
-//! What helm makes of the chart.
+//! The rendered chart.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -35,7 +35,7 @@ fn plain_manifests_equal_the_chart() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&said));
 }
 
-/// Each with a word of the reason.
+/// Refused values, each with a word of the reason.
 const REFUSED: [(&str, &str); 26] = [
     ("image.repository=", "there is no published one"),
     ("image.repositry=pointsman", "'repositry' not allowed"),
@@ -74,7 +74,7 @@ fn invalid_values_are_refused_by_name() {
     }
 }
 
-/// What users have in ConfigMaps and on volumes of their own, by the names in the values files.
+/// ConfigMaps and volumes of users, by their names in the values files.
 fn there() -> BTreeMap<&'static str, Files> {
     let file = |name: &str| (name.to_owned(), fs::read_to_string(root().join("tests/data/kinds").join(name)).unwrap());
     let both = |kind: &str| Files::from([file(&format!("{kind}.yaml")), file(&format!("{kind}.crd.yaml"))]);
@@ -88,7 +88,7 @@ fn there() -> BTreeMap<&'static str, Files> {
     ])
 }
 
-/// The program takes all that the chart makes flags of, finds what is mounted, and is probed where it answers.
+/// The program accepts every flag of the chart, finds the mounted files, and responds to the probes.
 #[test]
 fn any_values_start_the_server() {
     let Some(helm) = Helm::find() else { return };
@@ -101,7 +101,7 @@ fn any_values_start_the_server() {
     }
 }
 
-/// Each of them has burnt somebody: see docs/install.md, docs/running.md and docs/rotate.md.
+/// Each rule prevents a known failure: see docs/install.md, docs/running.md and docs/rotate.md.
 #[test]
 fn any_values_meet_pod_standards() {
     let Some(helm) = Helm::find() else { return };
@@ -127,7 +127,7 @@ fn any_values_meet_pod_standards() {
         let probe = &container["readinessProbe"];
         let seen = probe["periodSeconds"].as_u64().unwrap() * probe["failureThreshold"].as_u64().unwrap();
         assert!(seen < seconds("--lame-duck"), "{values}: seen to be not ready too late");
-        // A Service leads to the port of that name, and the program listens there.
+        // A Service leads to the port of this name, and the program listens there.
         for (port, flag_of) in [("webhooks", "--listen"), ("admin", "--admin-listen")] {
             let ports = container["ports"].as_array().unwrap();
             let number = &ports.iter().find(|it| it["name"] == port).unwrap()["containerPort"];
@@ -142,9 +142,8 @@ fn any_values_meet_pod_standards() {
     }
 }
 
-/// Nothing of what the program itself prints, and nothing that lets it into the cluster. The guard of a CRD is no
-/// registration: by it nobody is called, and without it everything goes on. The Job that migrates has rights of its
-/// own, where somebody asks for it.
+/// The chart contains no registrations, and no rights in the cluster. The guard of a CRD is a policy: it calls no
+/// server. The optional migration Job has its own rights.
 #[test]
 fn chart_has_no_registrations_or_rights() {
     let Some(helm) = Helm::find() else { return };
@@ -163,7 +162,7 @@ fn chart_has_no_registrations_or_rights() {
     }
 }
 
-/// Neither the Service nor what keeps the servers from calling anybody is for the Job, and its flags are the program's.
+/// The Service and the network policy exclude the Job, and its flags are flags of the program.
 #[test]
 fn migration_job_serves_nothing() {
     let Some(helm) = Helm::find() else { return };
@@ -181,7 +180,7 @@ fn migration_job_serves_nothing() {
         assert_eq!(job["metadata"]["annotations"]["helm.sh/hook"].is_null(), name == "migrate", "{name}");
         for container in job["spec"]["template"]["spec"]["containers"].as_array().unwrap() {
             let args = container["args"].as_array().unwrap().iter().map(|arg| arg.as_str().unwrap());
-            // Nothing is asked of a cluster where help is wanted; flags that there are not are found before.
+            // With `--help`, the command calls no cluster; an unknown flag fails earlier.
             let args: Vec<&str> = args.filter(|arg| !arg.starts_with("--kinds=")).collect();
             let output = Command::new(env!("CARGO_BIN_EXE_pointsman"))
                 .args(&args)
@@ -195,7 +194,7 @@ fn migration_job_serves_nothing() {
     }
 }
 
-/// With `POINTSMAN_BLESS=1` the chart's file is written anew.
+/// With `POINTSMAN_BLESS=1`, the test writes the file of the chart.
 #[test]
 fn chart_guard_equals_printed_guard() {
     let output = Command::new(env!("CARGO_BIN_EXE_pointsman"))
@@ -227,7 +226,7 @@ fn chart_guard_equals_printed_guard() {
     assert_eq!(binding["spec"]["policyName"], rendered["metadata"]["name"]);
 }
 
-/// Two releases in a namespace share no name, so that helm lets neither take what is the other's.
+/// Two releases in a namespace share no name, so that helm keeps their objects apart.
 #[test]
 fn parallel_releases_share_nothing() {
     let Some(helm) = Helm::find() else { return };
@@ -242,8 +241,8 @@ fn parallel_releases_share_nothing() {
     assert!(!one.iter().any(|name| other.contains(name)), "{one:?} {other:?}");
 }
 
-/// The commands that helm shows after an installation, as far as they are ours. helm renders notes for a cluster only,
-/// so they become a ConfigMap of a copy of the chart.
+/// The pointsman commands in the notes of the chart. helm renders notes only with a cluster, so a copy of the chart has
+/// the notes in a ConfigMap.
 #[test]
 fn chart_notes_commands_parse() {
     let Some(helm) = Helm::find() else { return };
@@ -274,7 +273,7 @@ metadata: {name: notes}
 data: {notes: {{ tpl (.Files.Get \"files/notes\") . | toJson }}}
 ";
 
-/// What the pages have people type, as far as it needs no cluster: ours is run, and helm renders instead of installing.
+/// Documented helm commands that need no cluster: pointsman runs, and helm renders instead of an installation.
 #[test]
 fn documented_helm_commands_parse() {
     let Some(helm) = Helm::find() else { return };
@@ -298,7 +297,7 @@ fn documented_helm_commands_parse() {
     assert!(seen[0] > 4 && seen[1] > 3, "{seen:?}");
 }
 
-/// Lines that begin with our name, and those they go on with.
+/// Lines that begin with `pointsman`, and their continuations.
 fn commands(notes: &str) -> Vec<String> {
     let joined = notes.replace("\\\n", " ");
     let ours = joined.lines().map(str::trim).filter(|line| line.starts_with("pointsman ") && line.contains(" > "));

@@ -1,4 +1,4 @@
-//! What can be said of the chart without rendering it, and of the manifests that were made of it.
+//! The sources of the chart, and the manifests generated from the chart.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -28,7 +28,7 @@ fn chart_alerts_equal_manifest_alerts() {
     assert_eq!(read(&format!("{CHART}/files/alerts.rules.yaml")), read("manifests/alerts.rules.yaml"));
 }
 
-/// The formula of docs/reference.md, with what `serve` takes by default.
+/// The formula of docs/reference.md, with the defaults of `serve`.
 #[test]
 fn memory_limit_follows_formula() {
     let (connections, budget) = (2048.0, 512.0);
@@ -39,8 +39,8 @@ fn memory_limit_follows_formula() {
     assert!(read("docs/reference.md").contains(&format!("which is {} MiB for the defaults", needed.ceil())));
 }
 
-/// Neither page nor values file has a key that the schema does not know: with `additionalProperties: false` all the way
-/// down helm refuses it, and here the schema is held to be so.
+/// Every key of the page and of the values file is in the schema, and the schema has `additionalProperties: false`
+/// everywhere, so helm refuses unknown keys.
 #[test]
 fn values_schema_is_strict() {
     let schema: Value = serde_json::from_str(&read(&format!("{CHART}/values.schema.json"))).unwrap();
@@ -65,7 +65,7 @@ fn strict(path: &str, schema: &Value, values: &Value) {
         if schema["properties"].is_object() {
             strict(&format!("{path}.{name}"), schema, value);
         } else if value.is_object() {
-            // Kubernetes' own objects, and what is named by the user.
+            // Objects of Kubernetes, and names of users.
             assert_eq!(schema["type"], "object", "{path}.{name}");
         }
     }

@@ -1,4 +1,4 @@
-//! Which cluster a command is to ask, where there is none.
+//! The choice of the cluster, without a cluster.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use tempfile::TempDir;
 
 use super::*;
 
-/// The file is named once, and by whoever named it.
+/// The message names the file once, with its source.
 #[test]
 fn unreachable_cluster_is_reported_once() {
     let home = TempDir::new().unwrap();
@@ -30,7 +30,7 @@ fn unreachable_cluster_is_reported_once() {
     for said in [asks(&[("KUBECONFIG", &broken)], &[]), asks(&[], &["--kubeconfig", &broken])] {
         assert!(said.starts_with(&format!("error: the kubeconfig {broken} cannot be used: ")), "{said}");
     }
-    // What is there and says nothing of a cluster.
+    // A kubeconfig without a cluster.
     fs::create_dir(home.path().join(".kube")).unwrap();
     fs::write(home.path().join(".kube/config"), "apiVersion: v1\nkind: Config\n").unwrap();
     let said = asks(&[], &[]);

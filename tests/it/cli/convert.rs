@@ -18,7 +18,7 @@ fn fixtures() -> Vec<String> {
     files
 }
 
-/// Everything of `less` is in `more`, with the same values.
+/// True if `more` contains all of `less`, with the same values.
 fn contains(more: &Value, less: &Value) -> bool {
     match (more, less) {
         (Value::Object(more), Value::Object(less)) => {
@@ -38,7 +38,7 @@ fn fixtures_round_trip() {
         assert_eq!(yaml(&there)["apiVersion"], format!("materialize.cloud/{away}"), "{file}");
         let back = with_stdin(&["convert", "--to", &home], there.as_bytes()).data_of_invalid();
         assert!(contains(&yaml(&back), &original), "{file}:\n{back}");
-        // What was filled in is there now, so nothing more happens.
+        // The defaults are set now, so the object is unchanged.
         let there = with_stdin(&["convert", "--to", away, "-f", "-"], back.as_bytes()).data_of_invalid();
         let again = with_stdin(&["convert", "--to", &home, "-f", "-"], there.as_bytes()).data_of_invalid();
         assert_eq!(again, back, "{file}");
@@ -135,7 +135,8 @@ fn explanations_name_operations() {
     assert_eq!(item["changes"][1]["kept"], true);
 }
 
-/// A reader of the API server is answered without it, as it is still stored. A file is all there is.
+/// The API server reads such an object without its kept fields, because the stored object has them. A file has no other
+/// copy, so the command refuses the object.
 #[test]
 fn oversized_annotation_is_refused() {
     let directory = directory("  - drop: spec.note\n", ["note: {type: string}", "other: {type: string}"]);
@@ -151,7 +152,7 @@ fn oversized_annotation_is_refused() {
         refused.contains("values that exist only in v1 are too large for an annotation, and would be lost"),
         "{refused}"
     );
-    // As it was read of a cluster.
+    // An object from a cluster.
     let marked = "apiVersion: example.com/v2\nkind: Thing\nmetadata:\n  name: a\n  annotations:\n    \
                   pointsman.dev/incomplete: pointsman.dev/kept-v1\nspec: {}\n";
     let answer = with_stdin(&[&["convert", "--to", "v1"][..], &kinds].concat(), marked.as_bytes());
@@ -195,12 +196,12 @@ fn versions_accept_their_group() {
     assert!(refused.contains("--to v2: Materialize has v1alpha1, v1alpha2"), "{refused}");
 }
 
-/// What is said to have objects of one kind become another one.
+/// The arguments of a conversion to another kind.
 fn becoming<'a>(to: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     [&["convert", "--kinds", "crates/core/kinds/mattermost", "--to", to][..], more].concat()
 }
 
-/// A kind that another one replaces: there, and back.
+/// A replaced kind converts to the new kind and back.
 #[test]
 fn replaced_kind_converts_both_ways() {
     let file = "manifests/examples/mattermost/clusterinstallation.yaml";
@@ -214,7 +215,7 @@ fn replaced_kind_converts_both_ways() {
         assert_eq!(object["spec"]["fileStore"], serde_json::json!({"operatorManaged": {"storageSize": "50Gi"}}));
         let home = with_stdin(&becoming("clusterinstallations", &fact), new.as_bytes()).data();
         assert_eq!(yaml(&home), yaml(&read(file)));
-        // What is one already stays as it is.
+        // Objects of the new kind are unchanged.
         assert_eq!(with_stdin(&becoming(name, &[]), new.as_bytes()).data(), new);
     }
     let explained =
@@ -242,7 +243,7 @@ fn replaced_kind_converts_both_ways() {
     }
 }
 
-/// An object's own kind with a version is that version, however long its name is.
+/// `NAME.VERSION.GROUP` of the object's own kind is a version, at any length.
 #[test]
 fn group_qualified_version_is_equal() {
     let file = "manifests/examples/v1alpha1.yaml";
@@ -252,7 +253,7 @@ fn group_qualified_version_is_equal() {
     assert_eq!(pointsman(&long).data(), short);
 }
 
-/// A kind whose older version fills in a field that the newer version requires.
+/// A kind whose older version fills in a required field of the newer version.
 fn bells() -> TempDir {
     let dir = TempDir::new().unwrap();
     fs::write(dir.path().join("bells.crd.yaml"), read("tests/data/advice/bells.crd.yaml")).unwrap();

@@ -22,7 +22,7 @@ fn manifest_equals_printed_crd() {
     );
 }
 
-/// All but the conversion and our annotation is as the definition's CRD has it.
+/// Apart from the conversion and the annotation of pointsman, the CRD equals that of the definition.
 #[track_caller]
 fn keeps_the_rest(crd: &Value) {
     let mut original = yaml(&read("crates/core/kinds/materialize/materializes.crd.yaml"));
@@ -41,7 +41,7 @@ fn keeps_the_rest(crd: &Value) {
     assert_eq!(rest, original);
 }
 
-/// Takes the rules out of a schema, which are all that a printed CRD adds to it. Returns how many there were.
+/// Removes the rules of a schema, the only additions of a printed CRD. Returns their number.
 fn without_rules(value: &mut Value) -> usize {
     match value {
         Value::Object(members) => {
@@ -59,8 +59,8 @@ fn crd_has_cel_rules_unless_disabled() {
     let mut with = yaml(&pointsman(&["crd", "--no-conversion"]).data());
     let mut without = yaml(&pointsman(&["crd", "--no-conversion", "--no-rules"]).data());
     assert_eq!(without_rules(&mut without), 0);
-    // Each of the two versions has all of them: one of a value that never changes, two ranges, two for each
-    // of three needs (what was not there, and what was), six durations.
+    // In each of two versions: one immutable field, two ranges, two rules for each of three needs (for old and new
+    // values), six durations.
     assert_eq!(without_rules(&mut with), 2 * 15);
     assert_eq!(with, without);
 }
@@ -110,7 +110,7 @@ fn crd_variants_share_the_schema() {
     assert!(open.stderr.starts_with("warning: neither --ca-file nor --cert-manager"), "{}", open.stderr);
 }
 
-/// A certificate that signed itself, and its key.
+/// A self-signed certificate and its key.
 pub(super) fn certificate(authority: bool) -> (String, String) {
     let mut params = CertificateParams::new(["localhost".to_owned()]).unwrap();
     if authority {
@@ -190,7 +190,7 @@ fn storage_policy_precedes_crd() {
     assert_eq!(kinds, ["ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "CustomResourceDefinition"]);
     let name = "pointsman-incomplete.v1alpha1.materializes.materialize.cloud";
     assert_eq!(all["items"][0]["metadata"]["name"], name);
-    // Without a conversion there is nothing to leave out.
+    // Without a conversion, no policy is printed.
     for one in [printed(&["--no-policy"]), json(&pointsman(&["crd", "--no-conversion", "-o", "json"]).data())] {
         assert_eq!(one["kind"], "CustomResourceDefinition");
     }
@@ -234,7 +234,7 @@ fn kinds_directory_prints_own_crds() {
     let names: Vec<&str> =
         own["items"].as_array().unwrap().iter().map(|crd| crd["spec"]["names"]["kind"].as_str().unwrap()).collect();
     assert!(names.contains(&"Gadget") && !names.contains(&"Materialize"), "{names:?}");
-    // Asked for by its name, a kind that is built in is printed as ever.
+    // By its name, a built-in kind is printed without its own definition.
     let args = ["crd", "--no-conversion", "--kinds", "tests/data/kinds", "--kind", "materialize"];
     assert!(pointsman(&args).data().contains("  name: materializes.materialize.cloud\n"));
 }

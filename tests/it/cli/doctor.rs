@@ -7,7 +7,7 @@ use serde_json::{Value, json as document};
 
 use super::{Answer, json, pointsman, with_stdin};
 
-/// A certificate that signs itself.
+/// A self-signed certificate.
 fn certificate(is_ca: bool, last_year: i32) -> String {
     let mut params = CertificateParams::new(vec!["pointsman.pointsman-system.svc".to_owned()]).unwrap();
     params.is_ca = if is_ca { IsCa::Ca(BasicConstraints::Unconstrained) } else { IsCa::ExplicitNoCa };
@@ -108,7 +108,7 @@ fn crd_without_conversion_is_found() {
     crd["spec"]["conversion"] = document!({"strategy": "None"});
     finds(&[crd.clone()], "no conversion webhook");
     finds(&[crd.clone()], "pointsman enable materialize");
-    // A kind that this run has no definition of.
+    // A kind without a definition.
     (crd["metadata"]["name"], crd["spec"]["group"]) = (document!("materializes.example.com"), document!("example.com"));
     finds(&[crd], "pointsman enable materializes.example.com");
 }

@@ -103,7 +103,7 @@ fn stale_stamps_are_listed() {
     assert_eq!(json(&answer.stdout)["items"][0]["stamped"], "0123abcd");
 }
 
-/// An annotation may be 256 KiB long, and anybody may have written it.
+/// An annotation can be 256 KiB long, and any client can write one.
 #[test]
 fn longest_stamp_is_stale_and_truncated() {
     let stamp = "a".repeat(200_000);

@@ -27,7 +27,7 @@ const COMMANDS: [&[&str]; 18] = [
     &["webhooks", "mutations"],
 ];
 
-/// The command lines among the examples of a help text. One that goes on is indented further.
+/// The example commands of a help text. A continuation has a deeper indentation.
 fn examples(help: &str) -> Vec<String> {
     let mut examples: Vec<String> = Vec::new();
     let after = help.split_once("Examples:\n").map(|(_, after)| after);
@@ -70,7 +70,7 @@ fn every_example_runs() {
          esac\n",
     )
     .unwrap();
-    // A machine without manual pages has no `man`, either.
+    // A machine without manual pages has no `man`.
     let man = here.join("bin/man");
     fs::write(&man, "#!/bin/sh\nexec cat > /dev/null\n").unwrap();
     for program in [kubectl, man] {
@@ -95,7 +95,7 @@ fn every_example_runs() {
     }
 }
 
-/// The commands there are, one below the other.
+/// The commands below a command.
 fn all_commands(of: &[String]) -> Vec<Vec<String>> {
     let words: Vec<&str> = of.iter().map(String::as_str).chain(["--help"]).collect();
     let help = pointsman(&words).data();
@@ -110,7 +110,7 @@ fn all_commands(of: &[String]) -> Vec<Vec<String>> {
     all
 }
 
-/// Those that need a cluster are not run: asked for help behind all else, they say of a flag that is none.
+/// Commands that need a cluster run with `--help` at the end: an unknown flag is still refused.
 #[test]
 fn help_examples_use_existing_flags() {
     let here = TempDir::new().unwrap();
@@ -139,7 +139,7 @@ fn help_examples_use_existing_flags() {
     }
 }
 
-/// One line for each code, and what goes on stands below its own text: nobody reads for fun what a pipeline ended with.
+/// One line for each exit code; continuations are aligned below the text.
 #[test]
 fn exit_code_table_fits_terminal() {
     let mut tables = 0;
@@ -151,7 +151,7 @@ fn exit_code_table_fits_terminal() {
             .output()
             .unwrap();
         let help = String::from_utf8(help.stdout).unwrap();
-        // How it is called is shown on one line, however long.
+        // The usage line can have any length.
         for line in help.lines().filter(|line| !line.starts_with("Usage: ")) {
             assert!(line.chars().count() <= 80, "{command:?}: {line}");
         }
@@ -177,7 +177,7 @@ fn every_shell_has_completions() {
     assert!(pointsman(&["completion", "tcsh"]).refusal(2).contains("possible values"));
 }
 
-/// Through bash itself: what it is given by the script, and what the program answers it.
+/// Through bash: the script passes the words, and the program returns the candidates.
 #[test]
 fn bash_completes_kinds_and_versions() {
     let here = TempDir::new().unwrap();
@@ -211,7 +211,7 @@ fn bash_completes_kinds_and_versions() {
         (&format!("pointsman plan --kinds {kinds} --no-built-in wid"), "widget"),
         (&format!("pointsman migrate --kinds={kinds} widget --to v"), "v1 v2"),
         ("pointsman kinds show mat", "materialize"),
-        // As bash breaks it, and with what it has not expanded yet.
+        // As bash splits the words, before expansion.
         (&format!("pointsman migrate --kinds = {kinds} widget --to v"), "v1 v2"),
         ("pointsman migrate --kinds '~/kinds' widget --to v", "v1 v2"),
         ("pointsman migrate --kinds '\"$HOME/kinds\"' widget --to v", "v1 v2"),
@@ -222,7 +222,7 @@ fn bash_completes_kinds_and_versions() {
     }
 }
 
-/// As kubectl calls a plugin, and reads what it completes: words with what they mean, and a number at the end.
+/// As kubectl calls a plugin and reads its completions: candidates with descriptions, then a number.
 #[test]
 fn kubectl_finds_it_by_its_names() {
     let here = TempDir::new().unwrap();
@@ -258,12 +258,12 @@ fn kubectl_finds_it_by_its_names() {
     }
 }
 
-/// Through zsh: the first time that it asks, it has loaded the script as a function of that name, and not run it.
+/// Through zsh: at the first completion, zsh has loaded the script as a function of this name.
 #[test]
 fn zsh_completes_on_first_use() {
     let here = TempDir::new().unwrap();
     fs::write(here.path().join("_pointsman"), pointsman(&["completion", "zsh"]).data()).unwrap();
-    // What zsh has beside it: where completions are noted, and shown.
+    // Replacements of zsh functions that register and show completions.
     let shown = r#"compdef() { : }; _describe() { print -r -- ${(P)@[-1]} }"#;
     let script = |load: &str, words: &str| {
         format!("{shown}; fpath=({} $fpath); {load}; words=({words}); CURRENT=${{#words}}; $1", here.path().display())
@@ -289,7 +289,7 @@ fn fish_completes_kinds_and_versions() {
     assert_eq!(said.split_whitespace().next(), Some("materialize"), "{said}");
 }
 
-/// What a shell says that finds this program; nothing, and a line that says so, where there is no such shell.
+/// The output of a shell with this program in PATH. Without the shell, reports the skipped test.
 fn shell_says(shell: &str, here: &Path, args: &[&str]) -> Option<String> {
     let program = Path::new(env!("CARGO_BIN_EXE_pointsman")).parent().unwrap();
     let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
@@ -313,7 +313,7 @@ fn definitions_need_no_flag() {
     assert!(!refusal.contains("-- --kinds"), "{refusal}");
 }
 
-/// kubectl's habit, and a slip that everybody makes.
+/// kubectl needs `-f`, and users often omit the flag.
 #[test]
 fn missing_file_flag_gets_hint() {
     let file = format!("{}/tests/data/kinds/widgets.yaml", env!("CARGO_MANIFEST_DIR"));
@@ -321,7 +321,7 @@ fn missing_file_flag_gets_hint() {
         let refusal = pointsman(&[command, &[&file]].concat()).refusal(2);
         assert!(refusal.contains(&format!("a file is given with '-f {file}'")), "{refusal}");
     }
-    // No file, and a command that takes none so.
+    // A missing file, and a command without a file argument.
     for args in [&["convert", "--to", "v2", "gone.yaml"][..], &["kinds", "schema", &file]] {
         let refusal = pointsman(args).refusal(2);
         assert!(!refusal.contains("-f "), "{refusal}");

@@ -22,7 +22,7 @@ fn empty_input_names_its_source() {
         b"{\"a\": 1} {\"b\": ",
         "error: stdin: document 2: not JSON: EOF while parsing a value at line 1 column 15",
     );
-    // What is no JSON, and was not meant as such, is told as YAML.
+    // Input that is neither JSON nor looks like JSON gets the error of the YAML reader.
     refused(b"{apiVersion: v1, kind: A, kind: B}", "error: stdin:1: document 1: the key \"kind\" occurs twice");
     refused(
         b"{apiVersion: v1, kind: List, items: 5}",
@@ -82,7 +82,7 @@ fn misspelled_name_gets_suggestion() {
     assert!(answer.contains("did you mean \"v1alpha2\"?"), "{answer}");
 }
 
-/// Which one is meant, and what there is, without asking a cluster.
+/// The message names the context and the known contexts, without a call to a cluster.
 #[test]
 fn unknown_context_differs_from_file() {
     let home = TempDir::new().unwrap();
@@ -157,7 +157,7 @@ fn large_files_are_read() {
     assert_eq!(hashes.lines().count(), count);
 }
 
-/// What is meant to be there and is not, is not passed over.
+/// A link without a target is an error.
 #[test]
 fn dangling_link_is_reported() {
     let directory = TempDir::new().unwrap();
@@ -194,7 +194,7 @@ fn broken_pipe_is_no_error() {
     assert_eq!((output.status.code(), String::from_utf8(output.stderr).unwrap().as_str()), (Some(0), ""));
 }
 
-/// `n` is false in YAML 1.1, as kubectl reads it too, and no API server takes that for a namespace.
+/// YAML 1.1 and kubectl read `n` as false, and no API server accepts a boolean as a namespace.
 #[test]
 fn ambiguous_yaml_name_is_refused() {
     for (text, told) in [

@@ -43,8 +43,8 @@ fn definitions_print_unchanged() {
     assert!(error.contains("known kinds: elasticsearch, materialize"), "{error}");
 }
 
-/// A server holds what its directory holds, so that has bounds; lists of lists of aliases are a million values in 200
-/// bytes.
+/// The size of a directory is limited, because a server holds its contents. Lists of lists of aliases are a million
+/// values in 200 bytes.
 #[test]
 fn definition_size_and_aliases_are_limited() {
     let refusal = |file: &str, text: &str| {
@@ -81,7 +81,7 @@ fn definition_schema_is_json_schema() {
     assert!(schema["$schema"].as_str().unwrap().contains("json-schema.org"));
 }
 
-/// A directory with the Materialize definition, changed.
+/// A directory with a changed Materialize definition.
 fn directory(change: impl Fn(String) -> String) -> TempDir {
     let directory = TempDir::new().unwrap();
     let file = |name: &str| read(format!("crates/core/kinds/materialize/{name}"));
@@ -137,7 +137,7 @@ fn own_definitions_replace_embedded_ones() {
         pointsman(&[&["hash", "-f", "tests/data/fixtures/every-optional-field.yaml"], args].concat()).data()
     };
     assert_ne!(hash(&["--kinds", path]), hash(&[]));
-    // For serve, too.
+    // Also for `serve`.
     let error = pointsman(&["serve", "--dev", "--kinds", "gone"]).refusal(1);
     assert!(error.contains("failed to read gone"), "{error}");
 }
@@ -150,7 +150,7 @@ fn unusable_kinds_directories_are_refused() {
     let error = pointsman(&["kinds", "--kinds", path]).refusal(1);
     assert!(error.contains("other.yaml: Materialize.materialize.cloud is defined in"), "{error}");
 
-    // Another group has a kind of that name, too.
+    // Another group has a kind of the same name.
     let both = directory(|text| text.replace("name: materialize\n", "name: balloon\n"));
     let other = fs::read_to_string(both.path().join("materialize.yaml")).unwrap();
     fs::write(both.path().join("other.yaml"), other.replace("materializes.crd.yaml", "others.crd.yaml")).unwrap();
@@ -201,16 +201,16 @@ fn kinds_use_kubectl_names() {
         answer.starts_with("error: unknown kind \"materialise\", did you mean \"materialize\"?; known kinds: "),
         "{answer}"
     );
-    // Of three letters, two are not a slip of the fingers.
+    // Of three letters, two are too many for a typo.
     let answer = pointsman(&["kinds", "show", "mat"]).refusal(2);
     assert!(answer.starts_with("error: unknown kind \"mat\"; known kinds: "), "{answer}");
 }
 
-/// What becomes another kind is checked, shown and tried like what happens between versions.
+/// A replacing kind is checked, shown and tried like a conversion between versions.
 #[test]
 fn replacing_kind_is_checked_and_tried() {
     let args = ["kinds", "check", "--try", "3", "--time", "5m", "crates/core/kinds/mattermost/mattermost.yaml"];
-    // Three trials do not show everything, which is said, and is no mistake.
+    // Three trials miss some operations. The output lists them, with exit code 0.
     let answer = pointsman(&args);
     assert_eq!(answer.code, 0, "{}", answer.stderr);
     let said = answer.stdout;
@@ -223,7 +223,7 @@ fn replacing_kind_is_checked_and_tried() {
     assert_eq!(mattermost["replaces"]["facts"], serde_json::json!(["externalDatabase"]));
 }
 
-/// A directory with the CRD of the advice tests and a definition of it.
+/// A directory with the CRD of the advice tests and a definition.
 fn quays() -> TempDir {
     let dir = TempDir::new().unwrap();
     fs::write(dir.path().join("quays.crd.yaml"), read("tests/data/advice/quays.crd.yaml")).unwrap();

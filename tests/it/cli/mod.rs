@@ -1,4 +1,4 @@
-//! The commands that work offline, as a person calls them: the binary, spawned.
+//! The offline commands, with the binary as a process.
 
 mod connect;
 mod convert;
@@ -22,14 +22,14 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-/// What the binary answered.
+/// The result of a command.
 struct Answer {
     code: i32,
     stdout: String,
     stderr: String,
 }
 
-/// Calls it in the repository, as its examples are written.
+/// Runs the command in the repository, as the examples do.
 fn pointsman(args: &[&str]) -> Answer {
     with_stdin(args, b"")
 }
@@ -46,7 +46,7 @@ fn with_stdin(args: &[&str], stdin: &[u8]) -> Answer {
         .unwrap();
     let mut pipe = child.stdin.take().unwrap();
     let stdin = stdin.to_vec();
-    // It need not read all of it.
+    // The command may exit before it reads all input.
     let writer = std::thread::spawn(move || drop(pipe.write_all(&stdin)));
     let output = child.wait_with_output().unwrap();
     writer.join().unwrap();
@@ -58,14 +58,14 @@ fn with_stdin(args: &[&str], stdin: &[u8]) -> Answer {
 }
 
 impl Answer {
-    /// The data of an answer that went well, with nothing more to say.
+    /// The output of a successful command without any warning.
     #[track_caller]
     fn data(self) -> String {
         assert_eq!((self.code, self.stderr.as_str()), (0, ""), "{}", self.stdout);
         self.stdout
     }
 
-    /// The data of an answer with nothing but warnings that an object is not valid.
+    /// The output of a command with warnings about invalid objects only.
     #[track_caller]
     fn data_of_invalid(self) -> String {
         let is_warning = |line: &str| line.starts_with("warning: ") && line.contains("is not valid at");
@@ -73,7 +73,7 @@ impl Answer {
         self.stdout
     }
 
-    /// What is said where there is no data.
+    /// The error of a command without output.
     #[track_caller]
     fn refusal(self, code: i32) -> String {
         assert_eq!((self.code, self.stdout.as_str()), (code, ""), "{}", self.stderr);

@@ -1,4 +1,4 @@
-//! Mutations, offline: what is printed, and what is said of what is wrong.
+//! Mutations offline: output and errors.
 
 use super::*;
 

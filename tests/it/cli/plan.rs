@@ -27,11 +27,11 @@ fn plan_counts_round_trips_and_losses() {
     assert_eq!(report["coldCache"]["conversions"], 3);
     assert_eq!(report["items"][0]["findings"], value!([]));
 
-    // Stored before its schema was made: a string is wanted there.
+    // The object was stored before its schema, which requires a string.
     let answer = with_stdin(&[&["plan"][..], &kinds].concat(), widget("7").as_bytes());
     assert_eq!(answer.code, 1, "{}", answer.stdout);
     assert!(answer.stdout.contains("\n       1 change in a round trip (data loss)\n"), "{}", answer.stdout);
-    // On a terminal none of it is broken in two.
+    // Each line fits a terminal.
     let counts: Vec<&str> = answer.stdout.lines().filter(|line| line.starts_with("      ")).collect();
     assert!(counts.len() > 4 && counts.iter().all(|line| line.len() <= 80), "{counts:#?}");
     let lost = "\nw        v2   lost      spec/hostPort: 7 returns as absent\n";
@@ -43,7 +43,7 @@ fn plan_counts_round_trips_and_losses() {
     assert!(answer.stdout.contains("\n       1 cannot be converted: "), "{}", answer.stdout);
 }
 
-/// The model of the API server makes an empty list of the map. `convert` and `validate` refuse the object of the file.
+/// The model of the API server makes an empty list of the map. `convert` and `validate` refuse the object.
 #[test]
 fn plan_refuses_like_convert() {
     let object =
@@ -101,7 +101,7 @@ fn html_plan_is_self_contained() {
     }
 }
 
-/// Where there is a Chromium: a fragment is searched for, so that one can point to some objects of a page.
+/// With Chromium: the fragment of the URL is the search text, so a link can select objects of a page.
 #[test]
 fn html_plan_searches_in_browser() {
     let directory = TempDir::new().unwrap();

@@ -29,7 +29,7 @@ spec:
   waves: [{name: all}]
 ";
 
-/// What is printed for a rollout is what the page says of any.
+/// The printed rights of a rollout match those of the page.
 #[test]
 fn printed_rights_match_documentation() {
     let role = yaml(&with_stdin(&["rollout", "rights", "-f", "-"], ROLLOUT.as_bytes()).data());
@@ -47,7 +47,7 @@ fn printed_rights_match_documentation() {
     assert_eq!(sorted(&role), sorted(&documented));
 }
 
-/// Where owner references are guarded, whoever hands them over has to be allowed more; of all else, nobody is.
+/// If owner references are guarded, only the `adopt` step needs more rights.
 #[test]
 fn guarded_owners_need_more_rights() {
     let rollout = "
@@ -75,7 +75,7 @@ spec: {kind: mattermost, workflow: migrate, from: v1alpha1, to: v1beta1, accepte
     }
     assert_eq!(verbs(&free, "services"), serde_json::json!(["list", "patch"]));
     assert_eq!(verbs(&guarded, "services"), serde_json::json!(["delete", "list", "patch"]));
-    // No step runs a Job, and none has a template.
+    // No step runs a Job or has a template.
     assert_eq!(verbs(&free, "configmaps"), Value::Null);
 }
 
@@ -102,13 +102,13 @@ fn frozen_resources_print_as_policies() {
     assert!(error.contains("rollout eck-2-17 freezes no resource: add `freeze`"), "{error}");
     let error = with("  freeze: [{resources: [\"*\"]}]\n", &[]).refusal(1);
     assert!(error.contains("stdin:10: freeze: \"*\" would freeze"), "{error}");
-    // Neither a name nor a file, both, or no service account.
+    // Without a name or a file, with both, or without a service account.
     pointsman(&["rollout", "policies"]).refusal(2);
     pointsman(&["rollout", "policies", "eck-2-17", "-f", "-"]).refusal(2);
     with(freeze, &["--service-account", "rollouts"]).refusal(2);
 }
 
-/// What runs, of objects of files: in lists or not, with a StagedRollout among them.
+/// The running versions of objects in files: with and without lists, and with a StagedRollout among the objects.
 #[test]
 fn file_versions_print_every_format() {
     let own = ["--kinds", "tests/data/hosts", "-f", "tests/data/hosts/fleet.yaml"];
@@ -147,14 +147,14 @@ fn unversioned_objects_are_counted() {
     assert!(answer.stdout.contains("v1.16.4   False    partial\n"), "{}", answer.stdout);
     let said = "warning: the running version of 1 of 2 objects is unknown, so no version is active: site/a: status.kubelet is not set\n";
     assert_eq!(answer.stderr, said);
-    // An object that cannot be read in the newest version, and what is no object.
+    // An object that is unreadable in the newest version, and a value that is no object.
     for (text, said) in [("[1]", "not an object"), ("kind: Host\n", "no apiVersion")] {
         let answer = with_stdin(&args, text.as_bytes());
         assert!(answer.code == 1 && answer.stderr.contains(said), "{text}: {}", answer.stderr);
     }
 }
 
-/// Before anybody is asked anything, and without repeating what may be a password.
+/// The message precedes any call, and omits a possible password.
 #[test]
 fn invalid_prometheus_address_is_redacted() {
     for (address, said) in [

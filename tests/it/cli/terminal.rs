@@ -1,6 +1,6 @@
 use super::*;
 
-/// Clears the screen, ends the line and forges another.
+/// Clears the screen, ends the line and forges another line.
 const HOSTILE: &str = "a\u{1b}[2J\u{9b}31m\r\nerror: b";
 
 fn hostile_object(api_version: &str) -> Vec<u8> {
@@ -59,7 +59,7 @@ fn object_names_are_escaped() {
     }
 }
 
-/// What programs read, people see as well; and a shell makes words of the names of files.
+/// Users also see output for programs, and shells split file names into words.
 #[test]
 fn every_format_escapes_control_characters() {
     const HOSTILE: &str = "a\u{1b}[2J\u{9b}31m\u{202e}\u{2066}\u{7f}";
@@ -94,7 +94,7 @@ fn every_format_escapes_control_characters() {
             seen(&[command, &["-f", file, "-o", form]].concat());
         }
     }
-    // As it was, for a program.
+    // JSON output keeps the value.
     let json = json(&pointsman(&["convert", "--to=v1alpha2", "-f", file, "-o", "json"]).stdout);
     assert_eq!(json["metadata"]["name"], HOSTILE);
     let yaml = yaml(&pointsman(&["convert", "--to=v1alpha2", "-f", file]).stdout);
@@ -104,14 +104,14 @@ fn every_format_escapes_control_characters() {
     }
 }
 
-/// What takes long says how far it is, on a terminal and nowhere else, and leaves nothing of it behind.
+/// On a terminal only, long commands show progress, and remove it at the end.
 #[test]
 fn long_work_shows_progress() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/core/kinds/materialize/materialize.yaml");
     let args = ["kinds", "check", file.to_str().unwrap(), "--try=1000000", "--time=2s"];
     let said = "trial, ";
     assert!(!pointsman(&args).stderr.contains(said));
-    // A terminal of its own, from util-linux.
+    // A separate terminal, from util-linux.
     let command = [&[env!("CARGO_BIN_EXE_pointsman")], &args[..]].concat().join(" ");
     let output = Command::new("script").args(["-qec", &command, "/dev/null"]).stdin(Stdio::null()).output().unwrap();
     let shown = String::from_utf8(output.stdout).unwrap();

@@ -1,4 +1,4 @@
-//! `kinds check` tries what it has read.
+//! `kinds check` tests the definition.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use super::*;
 
 const WIDGETS: &str = "tests/data/kinds/widgets.yaml";
-/// No run of these tests is to end because the machine is busy.
+/// A limit that also holds on a busy machine.
 const LONG: [&str; 2] = ["--time", "10m"];
 
 fn check(args: &[&str]) -> Answer {
@@ -49,7 +49,7 @@ fn empty_trial_is_no_success() {
     assert!(short.stderr.contains(" laws were tried: see --time"), "{}{}", short.stdout, short.stderr);
 }
 
-/// Stored as a number, 2.0 comes back as 2: who applies the text again and again would see it change each time.
+/// The API server stores 2.0 as 2. Otherwise, each apply of the same text would change the object.
 #[test]
 fn number_converts_to_server_text() {
     let directory = directory("  - type: spec.cpu\n", ["cpu: {type: number}", "cpu: {type: string}"]);
@@ -91,7 +91,7 @@ fn results_are_written_for_ci_systems() {
     let plain = xml.chars().all(|c| c == '\n' || !c.is_control());
     assert!(plain && !xml.contains("<a>") && xml.ends_with("</testsuites>\n"), "{xml}");
     assert_eq!(xml.matches("<testcase ").count(), 46);
-    // Nothing is left beside it.
+    // No other file is left.
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
     let error = check(&[WIDGETS, "--try", "0", "--junit", "gone/junit.xml"]).refusal(1);
     assert!(error.starts_with("error: failed to write gone/junit.xml: "), "{error}");
@@ -139,7 +139,7 @@ fn sample_objects_are_tried() {
 
 #[test]
 fn uncovered_operations_are_named() {
-    // No string is long enough and one of the options.
+    // No string has the minimum length and is in the enum.
     let never = |name: &str| format!("size: {{type: integer}}\n{name}: {{type: string, enum: [a], minLength: 3}}");
     let operations = "  - {rename: {from: spec.never, to: spec.ever}}\n";
     let directory = directory(operations, [&never("never"), &never("ever")]);
@@ -156,7 +156,7 @@ fn uncovered_operations_are_named() {
     );
 }
 
-/// The properties of an object with lists and objects in it, as long as CRDs get that hold pod templates.
+/// The properties of an object with nested lists and objects, as long as CRDs with Pod templates.
 fn large(depth: usize, indent: &str, own: &str) -> String {
     let mut text = format!("{indent}{own}: {{type: string}}\n");
     for index in 0..10 {
@@ -165,7 +165,7 @@ fn large(depth: usize, indent: &str, own: &str) -> String {
         ));
         text.push_str(&format!("{indent}number{index}:\n{indent}  type: integer\n{indent}  minimum: 0\n"));
     }
-    // What nobody can write, and need not.
+    // An optional field without a valid value.
     text.push_str(&format!("{indent}never:\n{indent}  type: string\n{indent}  enum: [a]\n{indent}  minLength: 3\n"));
     for index in 0..if depth > 0 { 4 } else { 0 } {
         let inside = large(depth - 1, &format!("{indent}    "), if index == 0 { own } else { "other" });
@@ -179,8 +179,8 @@ fn large(depth: usize, indent: &str, own: &str) -> String {
     text
 }
 
-/// Renames the field of an object, and those of the first object and the first list in it, all the way down. `path` is
-/// where the object is, from where the operations are.
+/// Renames the field of an object, and recursively those of its first object and first list. `path` is the place of the
+/// object, relative to the operations.
 fn operations(depth: usize, path: &str, indent: &str) -> String {
     let at = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
     let mut text = format!("{indent}- rename: {{from: {}, to: {}}}\n", at("size"), at("replicas"));
@@ -214,7 +214,7 @@ fn ctrl_c_prints_partial_trial() {
     command.current_dir(env!("CARGO_MANIFEST_DIR")).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = command.spawn().unwrap();
     let process = child.id().to_string();
-    // Until then the signal would end it.
+    // Before that, the signal would end the process.
     let listens = || {
         let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap();
         let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
@@ -228,6 +228,6 @@ fn ctrl_c_prints_partial_trial() {
     let (stdout, stderr) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
     assert_eq!(output.status.code(), Some(130), "{stdout}{stderr}");
     assert!(stdout.ends_with(" trials, seed 0, and would have continued\n"), "{stdout}{stderr}");
-    // It was no terminal, so nobody was told how far it was.
+    // Without a terminal, no progress is printed.
     assert_eq!(stderr, "");
 }

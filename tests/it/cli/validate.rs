@@ -1,6 +1,6 @@
 use super::*;
 
-/// What `kubectl apply` of the same file would be refused with by the API server itself.
+/// The denial equals that of the API server for `kubectl apply` of the same file.
 #[test]
 fn schema_violation_is_denied() {
     let good = read("manifests/examples/v1alpha2.yaml");
@@ -20,7 +20,7 @@ fn schema_violation_is_denied() {
     assert_eq!(answer.code, 1);
 }
 
-/// What it refuses whatever the CRD says; the schema does not speak of names and labels.
+/// Names and labels that the API server refuses without the CRD.
 #[test]
 fn impossible_names_are_denied() {
     let widget = "{apiVersion: example.com/v2, kind: Widget, metadata: {name: front}, spec: {host: a, port: 80}}";
@@ -51,7 +51,7 @@ fn impossible_names_are_denied() {
     }
 }
 
-/// kubectl asks for an error, other clients get a warning, and the field is gone either way.
+/// kubectl requests an error, other clients get a warning, and the field is pruned in both cases.
 #[test]
 fn unknown_fields_warn() {
     let object = |spec: &str| format!("{{apiVersion: example.com/v2, kind: Widget, metadata: {{name: a}}, {spec}}}");
@@ -68,7 +68,7 @@ fn unknown_fields_warn() {
     assert_eq!(answer.stderr, unknown("\"spec.prot\", did you mean \"port\"? The"));
     assert_eq!((answer.code, answer.stdout.as_str()), (0, "stdin: Widget a: create allowed\n"));
     assert_eq!(judged("spce: {host: a}", &[]).stderr, unknown("\"spce\", did you mean \"spec\"? The"));
-    // Beside what is refused as well: the name that is wrong may be why another one is missing.
+    // Together with an error: the wrong name can be the cause of a missing field.
     let answer = judged("spec: {port: a, size: {x: 1}}", &[]);
     assert!(
         answer.stderr.contains("spec.port has a wrong type") && answer.stderr.ends_with(&unknown("\"spec.size\": the"))
@@ -77,7 +77,7 @@ fn unknown_fields_warn() {
     assert!(report["warnings"][0].as_str().unwrap().starts_with("unknown field \"spec.prot\""), "{report}");
 }
 
-/// As API servers since 1.30 do.
+/// As in API servers since 1.30.
 #[test]
 fn old_violation_is_tolerated() {
     let bad = read("manifests/examples/v1alpha2.yaml").replace("materialize/environmentd:v26.12.0", "26");
@@ -89,7 +89,7 @@ fn old_violation_is_tolerated() {
     assert_eq!(answer.stdout, "stdin: Materialize materialize-environment/production: update allowed\n");
 }
 
-/// One old mistake is no licence for another one, and none where it is written anew.
+/// An old violation permits no other violation, and no repetition of the value.
 #[test]
 fn old_violation_hides_no_new() {
     let good = read("manifests/examples/v1alpha2.yaml");
@@ -110,7 +110,7 @@ fn old_violation_hides_no_new() {
     assert_eq!(answer.code, 0, "{}", answer.stderr);
 }
 
-/// One stream, and two who want it.
+/// Two arguments read stdin.
 #[test]
 fn stdin_is_read_once() {
     for args in [&["validate", "--old", "-"][..], &["mutate", "--old", "-", "-f", "-"]] {
@@ -135,7 +135,7 @@ fn equal_warnings_print_once() {
     assert!(warning.starts_with("warning: stdin: document 1: Elasticsearch search/logs, and 2 more: "), "{warning}");
 }
 
-/// Of an object that is another version's nothing is said by default: 3 tells a pipeline so.
+/// By default, objects of another version are not validated: exit code 3 tells a pipeline.
 #[test]
 fn unjudged_is_not_allowed() {
     let plain = read("manifests/examples/v1alpha2.yaml");
@@ -149,7 +149,7 @@ fn unjudged_is_not_allowed() {
         format!("{label}: create not judged: the object belongs to another controller version\n")
     );
     assert_eq!((answer.code, answer.stderr.as_str()), (3, ""));
-    // What it would say if the object came.
+    // The verdict for the object after a move to this version.
     let as_flip = [&b[..], &["--as-flip"]].concat();
     assert_eq!(with_stdin(&as_flip, of_a.as_bytes()).data(), format!("{label}: flip allowed\n"));
     let bad = of_a.replacen("spec:\n", "spec:\n  consoleReplicas: -1\n", 1);

@@ -6,7 +6,7 @@ fn webhooks(args: &[&str]) -> Answer {
     pointsman(&[&["webhooks", "--kind", "materialize"], args, &SERVER].concat())
 }
 
-/// Documents in a file that is there for as long as the first of the two.
+/// Documents in a file that exists as long as the first value.
 fn file(text: &str) -> (tempfile::TempDir, String) {
     let directory = tempfile::TempDir::new().unwrap();
     let path = directory.path().join("documents.yaml");
@@ -28,7 +28,7 @@ fn the_guard_never_shrinks_by_accident() {
     assert!(printed.contains("[\"2.16.0\", \"2.17.0\"]"), "{printed}");
 }
 
-/// Documents that refuse whatever is created are not printed without a word.
+/// Documents that would refuse every creation are printed with a warning.
 #[test]
 fn unassigned_label_warns() {
     let said = |more: &[&str]| {
@@ -96,7 +96,7 @@ fn printed_documents_pass_edited_fail() {
     let printed = webhooks(&["--side-by-side", "2.16.0,2.17.0", "--default", "2.16.0"]).data();
     let (_directory, path) = file(&printed);
     assert_eq!(pointsman(&["webhooks", "doctor", "-f", &path]).data(), "everything fits\n");
-    // One doctor, by either name.
+    // The same check, by both commands.
     assert_eq!(pointsman(&["doctor", "-f", &path]).data(), "everything fits\n");
     let (_directory, path) = file(&printed.replacen("failurePolicy: Fail", "failurePolicy: Ignore", 1));
     let answer = pointsman(&["webhooks", "doctor", "-f", &path]);
@@ -144,7 +144,7 @@ fn unused_version_can_retire() {
     let last = retire(&label("2.17.0"), &["--step", "3"]).data();
     assert!(last.contains("name: pointsman-v2-16-0.materializes.materialize.cloud") && !last.contains('#'), "{last}");
     assert!(retire(&label("2.17.0"), &["--step", "4"]).refusal(2).contains("valid steps are 1 to 3"));
-    // What was not looked at is not what is not there.
+    // Without checked objects, absence of the label is unknown.
     for nothing in ["", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n"] {
         assert!(retire(nothing, &[]).refusal(1).starts_with("error: "), "{nothing}");
     }
@@ -223,10 +223,10 @@ fn registration_names_default_owner() {
             .map(|rest| rest.split(';').next().unwrap().to_owned())
     };
     let both = registered("2.16.0,2.17.0", &["--default", "2.16.0"]);
-    // It goes, and one stays.
+    // One version is removed, and another one remains.
     assert_eq!(default_of(retire(&both, &["--served", "2.17.0"])).as_deref(), Some("2.17.0"));
     assert_eq!(default_of(retire(&both, &["--served", "2.17.0", "--default", "2.17.0"])).as_deref(), Some("2.17.0"));
-    // Several stay.
+    // Several versions remain.
     let three = registered("2.16.0,2.17.0,2.18.0", &["--default", "2.16.0"]);
     let error = retire(&three, &["--served", "2.17.0,2.18.0"]).refusal(2);
     assert!(
@@ -237,21 +237,21 @@ fn registration_names_default_owner() {
     assert_eq!(default_of(said).as_deref(), Some("2.18.0"));
     let error = retire(&three, &["--served", "2.17.0", "--default", "2.17.0"]).refusal(2);
     assert!(error.contains("--served does not include the registered version 2.18.0"), "{error}");
-    // One that stays has them.
+    // A remaining version owns the objects without a label.
     let stays = registered("2.16.0,2.17.0,2.18.0", &["--default", "2.17.0"]);
     let error = retire(&stays, &["--served", "2.17.0,2.18.0", "--default", "2.18.0"]).refusal(2);
     assert!(error.contains("--default 2.18.0: objects without a label belong to 2.17.0, which stays"), "{error}");
     assert_eq!(default_of(retire(&stays, &["--served", "2.17.0,2.18.0"])).as_deref(), Some("2.17.0"));
-    // Nobody has.
+    // No version owns objects without a label.
     let nobody = registered("2.16.0,2.17.0", &[]);
     let error = retire(&nobody, &["--served", "2.17.0", "--default", "2.17.0"]).refusal(2);
     assert!(error.contains("no registered webhook receives objects without a label"), "{error}");
     assert_eq!(default_of(retire(&nobody, &["--served", "2.17.0"])), None);
-    // Nobody can tell whose that server is.
+    // The version of that server is unknown.
     let unclear = both.replacen("name: pointsman-2-16-0\n", "name: another\n", 2);
     let error = retire(&unclear, &["--served", "2.17.0"]).refusal(2);
     assert!(error.contains("is not clear from the registered webhooks"), "{error}");
-    // What is registered says nothing of objects.
+    // The configurations contain no objects.
     let args = ["webhooks", "retire", "2.16.0", "--kind", "materialize", "--served", "2.17.0"];
     let error = with_stdin(&[&args, &SERVER[..]].concat(), both.as_bytes()).refusal(1);
     assert!(error.contains("so the label cannot be checked"), "{error}");
@@ -285,7 +285,7 @@ fn doctor_needs_input_for_success() {
     let nothing = "apiVersion: v1\nkind: List\nitems: []\n";
     assert!(doctor(nothing, &[]).refusal(1).contains("cannot check stdin"));
     assert_eq!(doctor(nothing, &["--controller-version", "2.17.0"]).code, 1);
-    // Lists in lists, and names that would steer a terminal.
+    // Nested lists, and names with control characters.
     let printed = webhooks(&["--side-by-side", "2.16.0,2.17.0", "-o", "json"]).data();
     let inner = json(&printed);
     let outer = |inner: &Value| serde_json::json!({"apiVersion": "v1", "kind": "List", "items": [inner]}).to_string();
@@ -296,13 +296,13 @@ fn doctor_needs_input_for_success() {
     let answer = doctor(&outer(&bad), &[]);
     assert!(answer.code == 1 && answer.stdout.contains("\\u{1b}[31m\\nx"), "{}", answer.stdout);
     assert!(!answer.stdout.contains('\u{1b}'), "{}", answer.stdout);
-    // What is meant for now.
+    // Intended for the present.
     let warns = webhooks(&["--side-by-side", "2.16.0,2.17.0", "--guard", "warn"]).data();
     assert!(doctor(&warns, &[]).stdout.contains("the policy does Warn only"));
     assert_eq!(doctor(&warns, &["--enforcement", "warn"]).data(), "everything fits\n");
 }
 
-/// Operators count their versions each for itself, and a cluster has several of them.
+/// Each operator has its own versions, and a cluster runs several operators.
 #[test]
 fn server_is_compared_with_own_operator() {
     let more = ["webhooks", "--kind", "elasticsearch", "--side-by-side", "8.1.0,9.0.0", "--default", "8.1.0"];
@@ -314,7 +314,7 @@ fn server_is_compared_with_own_operator() {
     };
     assert_eq!(doctor("2.17.0", "2.16.0,2.17.0", &[]).data(), "everything fits\n");
     assert_eq!(doctor("8.1.0", "8.1.0,9.0.0", &["--default-version"]).data(), "everything fits\n");
-    // One that is nobody's, or has a version in common with both, is compared with all.
+    // A version without an operator, or shared by both operators, is compared with all.
     let nobody = doctor("2.18.0", "2.16.0,2.17.0", &[]);
     assert_eq!(
         (nobody.code, nobody.stdout.matches("the server gets no requests").count()),

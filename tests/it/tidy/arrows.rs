@@ -1,12 +1,12 @@
-//! Imports point down and never round, between the files of each crate. Between the crates Cargo holds them.
+//! Imports between files of a crate point down, without circles. Cargo enforces this between crates.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::graph::{Arrow, Sources, circles, paths};
 use super::tree::{PACKAGES, nothing, read, sources};
 
-/// The rooms of a package, from the bottom up. Those on one floor do not know each other. The server has no rooms that
-/// could stand on floors: there it is enough that no files import in a circle.
+/// The folders of a package, lowest first. Folders of one level do not import each other. The server has no levels; its
+/// files only must not import in a circle.
 const FLOORS: [(&str, &[&[&str]]); 4] = [
     (
         "crates/core/src",
@@ -28,7 +28,7 @@ const FLOORS: [(&str, &[&[&str]]); 4] = [
     ("src", &[&["serve"], &["main"]]),
 ];
 
-/// What the server knows of the core: the types of its one door, and how the `?timeout=` of a call is spelled.
+/// The names of the core in the server: the types of `Webhook`, and the spelling of the `?timeout=` of a call.
 const DOOR: [&str; 9] =
     ["BadReview", "Conversions", "Endpoint", "Outcome", "Reply", "HandleError", "parse_duration", "refusal", "weight"];
 
@@ -37,7 +37,7 @@ fn arrows(folder: &'static str) -> Vec<Arrow> {
     Sources { folder, texts }.arrows()
 }
 
-/// One line for each pair of files, with the lines of the one and the names it takes from the other.
+/// One line for each pair of files, with the lines and the imported names.
 fn shown<'a>(arrows: impl IntoIterator<Item = &'a Arrow>) -> Vec<String> {
     let mut pairs = BTreeMap::<_, Vec<String>>::new();
     for Arrow { from, line, path, to } in arrows {

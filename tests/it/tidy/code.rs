@@ -1,11 +1,11 @@
-//! What the code may say, where neither Cargo nor clippy sees to it.
+//! Rules for the code that neither Cargo nor clippy checks.
 
 use std::collections::BTreeSet;
 
 use super::tree::{PACKAGES, files, lines, nothing, read, sources};
 
-/// What decides looks at nothing but its input. Crates that look at the world are none of its dependencies,
-/// and what may be changed behind a shared reference it has none: a `OnceCell` is filled once.
+/// Decisions depend on their input only: without I/O crates, and without interior mutability. A `OnceCell` is filled
+/// once.
 const IMPURE: [&str; 20] = [
     "async ",
     "static mut",
@@ -29,7 +29,7 @@ const IMPURE: [&str; 20] = [
     "thread_local",
 ];
 
-/// How many functions may be longer than clippy.toml has it, each with its reason.
+/// Number of functions above the limit of clippy.toml, each with its reason.
 const LONG: usize = 5;
 
 #[test]
@@ -42,7 +42,7 @@ fn decision_code_is_pure() {
     nothing(&wrong);
 }
 
-/// The words by which code could know a kind: its name, and the fields that its definition speaks of.
+/// Words of the built-in kinds: their names, and the fields in their definitions.
 fn words_of_kinds() -> BTreeSet<String> {
     let mut words = BTreeSet::new();
     for file in files("crates/core/kinds") {
@@ -53,7 +53,7 @@ fn words_of_kinds() -> BTreeSet<String> {
         for line in read(&file).lines().filter(|line| !line.starts_with('#')) {
             for part in ["spec.", "status."].iter().flat_map(|start| line.split(start).skip(1)) {
                 let name = part.split(|sign: char| !sign.is_alphanumeric()).next().unwrap();
-                // Of one word are fields that many kinds have, such as `version`.
+                // Many kinds have fields of one word, such as `version`.
                 if name.contains(char::is_uppercase) {
                     words.insert(name.to_owned());
                 }
@@ -69,7 +69,7 @@ fn kinds_are_data() {
     let words = words_of_kinds();
     let mut wrong = Vec::new();
     for (place, line) in lines(&PACKAGES) {
-        // Examples in help texts name a kind, for people; and what is shipped is named where it is embedded.
+        // Examples in help texts name a kind, and so does the list of embedded files.
         if place.starts_with("crates/cli/src/commands/") || line.contains(".yaml\"") {
             continue;
         }
@@ -82,7 +82,7 @@ fn kinds_are_data() {
     nothing(&wrong);
 }
 
-/// Methods are found where the type is.
+/// Methods are in the file of their type.
 #[test]
 fn impls_stand_with_their_types() {
     let mut wrong = Vec::new();
@@ -121,13 +121,13 @@ fn long_functions_are_few() {
     assert!(exempt.len() <= LONG, "\n{}\n", exempt.join("\n"));
 }
 
-/// The formatter sees to code, and to no comment.
+/// The formatter does not wrap comments.
 #[test]
 fn comments_have_at_most_120_columns() {
     let mut wrong = Vec::new();
     for file in files("").iter().filter(|file| file.ends_with(".rs")) {
         for (index, line) in read(file).lines().enumerate() {
-            // Behind code, where no string is open.
+            // A comment after code, outside of a string.
             let behind = line.split_once(" // ").is_some_and(|(code, _)| code.matches('"').count() % 2 == 0);
             if (behind || line.trim_start().starts_with("//")) && line.chars().count() > 120 {
                 wrong.push(format!("{file}:{}: wrap it", index + 1));
@@ -139,7 +139,7 @@ fn comments_have_at_most_120_columns() {
 
 #[test]
 fn no_todo_is_left() {
-    // In two halves, or this file would be wrong itself.
+    // In two halves, so that this file passes.
     let words = [concat!("TO", "DO"), concat!("FIX", "ME"), concat!("unimpl", "emented!("), concat!("#[ign", "ore")];
     let mut wrong = Vec::new();
     for file in files("") {

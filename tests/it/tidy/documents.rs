@@ -1,4 +1,4 @@
-//! The documents say what is there.
+//! The documents agree with the program.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -11,7 +11,7 @@ fn every_metric_is_documented() {
     let files = sources("crates/server/src").into_iter();
     let files = files.filter(|file| file.contains("/metrics"));
     let source: String = files.map(|file| read(&file)).collect();
-    // The names are the literals of several words; labels have one.
+    // Metric names are literals with several words; labels have one.
     let names: Vec<&str> = source.split('"').skip(1).step_by(2).filter(|text| is_name(text, 2)).collect();
     assert!(names.len() > 10, "{names:?}");
     let reference = read("docs/reference.md");
@@ -30,7 +30,7 @@ fn every_metric_is_documented() {
     }
 }
 
-/// Whether it is a name of so many words, or more.
+/// True for a snake_case name with at least this number of words.
 fn is_name(text: &str, words: usize) -> bool {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
     text.chars().all(plain) && text.split('_').filter(|word| !word.is_empty()).count() >= words
@@ -88,12 +88,12 @@ fn tests_that_are_named_exist() {
     }
     let mut wrong = Vec::new();
     let mut named = 0;
-    // What a page of the API server's calls names in this way are the API server's own words.
+    // The page of API calls uses words of the API server.
     let documents = files("").into_iter().filter(|file| file.ends_with(".md") && !file.contains("tests/data/"));
     for document in documents {
         for (index, line) in read(&document).lines().enumerate() {
             for name in line.split('`').skip(1).step_by(2) {
-                // Metrics and labels are named as well, and are literals, too.
+                // Metrics and labels are named in the same form, and are literals.
                 if !is_name(name, 4) {
                     continue;
                 }
@@ -215,7 +215,7 @@ fn links_lead_somewhere() {
     nothing(&wrong);
 }
 
-/// The anchor of a heading, as GitHub makes it.
+/// The anchor of a heading on GitHub.
 fn anchor_of(heading: &str) -> String {
     let text = heading.trim_start_matches('#').trim().to_lowercase();
     text.chars()
@@ -224,7 +224,7 @@ fn anchor_of(heading: &str) -> String {
         .collect()
 }
 
-/// What people search for at night has to be what they were told.
+/// The messages of docs/running.md and docs/rotate.md exist in the source.
 #[test]
 fn explained_messages_exist() {
     const MESSAGES: [&str; 12] = [
@@ -249,8 +249,7 @@ fn explained_messages_exist() {
     }
 }
 
-/// A page that is searched for a message has to have it in the words of the program, and every reason why a command
-/// ends has to be on it.
+/// docs/troubleshooting.md quotes every reason for a failed command, with the words of the program.
 #[test]
 fn command_messages_are_explained() {
     let page = read("docs/troubleshooting.md");
@@ -266,7 +265,7 @@ fn command_messages_are_explained() {
         }
     }
     assert!(count > 60, "{count}");
-    // What an error says begins with, or has, one of the texts of the page.
+    // The message begins with, or contains, a text of the page.
     let explained: Vec<&str> =
         page.split('`').skip(1).step_by(2).flat_map(|text| text.split('…')).map(str::trim).collect();
     let ending = ["crates/cluster/src", "crates/server/src", "crates/transport/src", "crates/core/src/webhook/review"];
@@ -283,7 +282,7 @@ fn command_messages_are_explained() {
     nothing(&wrong);
 }
 
-/// What stands in the log at night stands on the page, each line that asks for a person.
+/// docs/troubleshooting.md quotes every logged warning and error.
 #[test]
 fn logged_warnings_are_explained() {
     let page = read("docs/troubleshooting.md");
@@ -302,7 +301,7 @@ fn logged_warnings_are_explained() {
     assert!(count > 20, "only {count} messages are logged");
 }
 
-/// The messages of a source's warnings and errors: the last text of a call, or what it is called by.
+/// The messages of the warnings and errors in a source: the last literal of the macro call, or the variable's literal.
 fn logged(text: &str) -> Vec<&str> {
     let mut messages = Vec::new();
     for level in ["warn!(", "error!("] {
@@ -311,7 +310,7 @@ fn logged(text: &str) -> Vec<&str> {
             if before.ends_with(|c: char| c.is_alphanumeric() || c == '_') || before.ends_with('`') {
                 continue;
             }
-            // A message may have brackets and semicolons; a call ends behind it.
+            // A message can contain brackets and semicolons; the call ends after the message.
             let ends = ["\");", "\"\n"].iter().filter_map(|end| call.find(end));
             let end = ends.min().map_or(call.len(), |end| end + 1);
             let last = |text: &'_ str| text.rmatch_indices('"').nth(1).map(|(at, _)| at + 1);
@@ -340,7 +339,7 @@ info!(\"six\");
     assert_eq!(logged(source), ["one (see it); two", "four", "three"]);
 }
 
-/// A source whose texts stand on one line each, as they are said.
+/// A source with each string literal on one line, as printed.
 fn plain(source: &str) -> String {
     let mut lines = source.lines();
     let mut text = String::new();
@@ -355,7 +354,7 @@ fn plain(source: &str) -> String {
     text
 }
 
-/// A claim without a test is a wish.
+/// Every claim names its tests.
 #[test]
 fn threat_claims_name_tests() {
     let page = read("docs/threat-model.md");

@@ -1,28 +1,28 @@
-//! Which file takes what from which, read from `mod` and `use` lines and from the paths in the code.
+//! The import graph of a crate, read from `mod` and `use` lines and from paths in the code.
 //!
-//! A path is followed module by module to the file whose item its next name is. In `src/a/b.rs`
+//! Each path is resolved module by module to the file of its item. In `src/a/b.rs`
 //!
-//! - `crate::c::d::Thing` leads to `src/c/d.rs`, where there is such a file,
-//! - `crate::c::Thing` to `src/c/mod.rs`, the face of that room, wherever `Thing` is written,
-//! - `super::Thing` to `src/a/mod.rs`, which has an arrow back: its line `mod b;`. So a file that takes something from
-//!   a face above it closes a circle.
+//! - `crate::c::d::Thing` resolves to `src/c/d.rs`, if the file exists,
+//! - `crate::c::Thing` to `src/c/mod.rs`, the interface of that folder, wherever `Thing` is defined,
+//! - `super::Thing` to `src/a/mod.rs`, which imports this file by `mod b;`. So an import from the own `mod.rs` closes a
+//!   circle.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The sources of a crate.
 pub(super) struct Sources {
-    /// Where they are, such as `crates/core/src`.
+    /// The folder, such as `crates/core/src`.
     pub(super) folder: &'static str,
-    /// Their texts by their paths, such as `crates/core/src/lib.rs`.
+    /// The texts by path, such as `crates/core/src/lib.rs`.
     pub(super) texts: BTreeMap<String, String>,
 }
 
-/// One file takes something from another.
+/// An import of one file from another.
 #[derive(Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(super) struct Arrow {
     pub(super) from: String,
     pub(super) line: usize,
-    /// As it is written, such as `super::tree::get`.
+    /// The path in the source, such as `super::tree::get`.
     pub(super) path: String,
     pub(super) to: String,
 }
@@ -40,7 +40,7 @@ impl Sources {
         arrows
     }
 
-    /// The file that a path leads to, or `None` where that is another crate.
+    /// The file of a path, or `None` for another crate.
     fn resolve(&self, file: &str, path: &str) -> Option<String> {
         let mut module = self.module(file);
         let mut names = path.split("::").peekable();
@@ -63,7 +63,7 @@ impl Sources {
         self.file(&module)
     }
 
-    /// The names of the modules that lead to a file.
+    /// The module path of a file.
     fn module<'f>(&self, file: &'f str) -> Vec<&'f str> {
         let inside = file[self.folder.len() + 1..].strip_suffix(".rs").unwrap();
         let names = inside.split('/').filter(|name| !matches!(*name, "lib" | "main" | "mod"));
@@ -78,7 +78,7 @@ impl Sources {
     }
 }
 
-/// The paths in a file, with their lines. `mod name;` is one, too: `self::name`.
+/// The paths in a file with their lines, including `mod name;` as `self::name`.
 pub(super) fn paths(text: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     let lines = text.lines().enumerate().map(|(index, line)| (index + 1, line.trim()));
@@ -86,7 +86,7 @@ pub(super) fn paths(text: &str) -> Vec<(usize, String)> {
     while let Some((number, line)) = lines.next() {
         if line == "#[cfg(test)]" {
             match lines.next() {
-                // Tests in the file itself are its end.
+                // Test modules are at the end of a file.
                 Some((_, tests)) if tests.starts_with("mod ") && tests.ends_with('{') => break,
                 _ => continue,
             }
@@ -137,7 +137,7 @@ fn flatten(before: &str, tree: &str, paths: &mut Vec<String>) {
     }
 }
 
-/// The paths in a line of code that begin with `crate`, `self` or `super`. Visibilities are none.
+/// The paths in a line of code that begin with `crate`, `self` or `super`, without visibilities.
 fn inline(line: &str, paths: &mut Vec<String>) {
     let is_path = |sign: char| sign.is_alphanumeric() || sign == '_' || sign == ':';
     let mut rest = line;
@@ -152,7 +152,7 @@ fn inline(line: &str, paths: &mut Vec<String>) {
     }
 }
 
-/// The arrows that are part of a circle, circle by circle.
+/// The imports that are part of a circle, grouped by circle.
 pub(super) fn circles(arrows: &[Arrow]) -> Vec<Vec<&Arrow>> {
     let mut next = BTreeMap::<&str, BTreeSet<&str>>::new();
     for arrow in arrows {
@@ -165,14 +165,14 @@ pub(super) fn circles(arrows: &[Arrow]) -> Vec<Vec<&Arrow>> {
     };
     let mut circles = BTreeMap::<&str, Vec<&Arrow>>::new();
     for arrow in arrows.iter().filter(|arrow| meet(&arrow.from, &arrow.to)) {
-        // A circle goes by the name of its first file.
+        // A circle has the name of its first file.
         let first = reached.keys().find(|file| meet(file, &arrow.from)).unwrap();
         circles.entry(first).or_default().push(arrow);
     }
     circles.into_values().collect()
 }
 
-/// The files that arrows lead to, directly or not.
+/// The files that a file imports, directly or indirectly.
 fn reached<'a>(from: &'a str, next: &BTreeMap<&'a str, BTreeSet<&'a str>>) -> BTreeSet<&'a str> {
     let (mut seen, mut open) = (BTreeSet::new(), vec![from]);
     while let Some(file) = open.pop() {
@@ -224,14 +224,14 @@ fn a_circle_is_found() {
             |circle: &Vec<&Arrow>| circle.iter().map(|arrow| format!("{}:{}", arrow.from, arrow.line)).collect();
         circles(&arrows).iter().map(circle).collect()
     };
-    // A child takes something from the face above it.
+    // A file imports from the `mod.rs` of its folder.
     sources.texts.insert("src/low/stem.rs".to_owned(), "use super::Face;\n".to_owned());
     let found = circle(&sources);
     assert_eq!(
         found,
         [["src/low/leaf.rs:1", "src/low/mod.rs:2", "src/low/mod.rs:3", "src/low/mod.rs:4", "src/low/stem.rs:1"]]
     );
-    // Two files take from each other, in the middle of their code.
+    // Two files import each other, in the middle of their code.
     sources.texts.insert("src/low/stem.rs".to_owned(), "type A = super::leaf::Leaf;\n".to_owned());
     assert_eq!(circle(&sources), [["src/low/leaf.rs:1", "src/low/stem.rs:1"]]);
 }

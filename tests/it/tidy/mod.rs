@@ -1,4 +1,4 @@
-//! The rules of the house, as far as a program can read them. What they are for is in ARCHITECTURE.md.
+//! The rules for the repository that a program can check. ARCHITECTURE.md and CONTRIBUTING.md explain them.
 
 mod arrows;
 mod code;

@@ -1,37 +1,37 @@
-//! Whatever a page has somebody type is run by a test, or a comment right before it says why not.
+//! A test runs every command of a page, or a comment before the block gives the reason.
 //!
-//! `console` blocks are run by `readme.rs`, the `sh` blocks of the tutorial by `tests/cluster/tutorial.rs`, those of
-//! some sections by `tests/cluster/documents.rs`. Every other `sh` block, and whatever of these a test passes over, has
-//! `<!-- not run: why -->` before it.
+//! `readme.rs` runs `console` blocks, `tests/cluster/tutorial.rs` the `sh` blocks of the tutorial, and
+//! `tests/cluster/documents.rs` those of some sections. Every other `sh` block has `<!-- not run: REASON -->` before
+//! it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
 use super::tree::{files, nothing, read};
 
-/// What stands in a fence.
+/// A fenced block.
 #[derive(Default)]
 struct Block {
     /// The line of the fence, from 1.
     line: usize,
     section: String,
     info: String,
-    /// Columns before the fence.
+    /// The indentation of the fence.
     indent: usize,
-    /// What the comment says that stands right before it.
+    /// The comment directly before the block.
     comment: Option<String>,
     lines: Vec<String>,
 }
 
-/// A page, taken apart.
+/// A parsed page.
 struct Page {
     blocks: Vec<Block>,
-    /// Lines outside of fences that are code all the same, since they are indented so.
+    /// Indented code outside of fences.
     indented: Vec<(usize, String)>,
     is_closed: bool,
 }
 
-/// Sections whose commands `tests/cluster/documents.rs` types, as `page, section`.
+/// Sections whose commands `tests/cluster/documents.rs` runs, as `page, section`.
 type Typed = BTreeSet<(String, String)>;
 
 fn taken_apart(text: &str) -> Page {
@@ -76,7 +76,7 @@ fn taken_apart(text: &str) -> Page {
     Page { blocks, indented, is_closed: open.is_none() }
 }
 
-/// Whether somebody would type it.
+/// True for a command line.
 fn is_typed(line: &str) -> bool {
     const PROGRAMS: [&str; 16] = [
         "$",
@@ -96,12 +96,12 @@ fn is_typed(line: &str) -> bool {
         "rustup",
         "sed",
     ];
-    // Behind variables that are set for it.
+    // Skips leading variables.
     let first = line.split_whitespace().find(|word| !word.contains('=')).unwrap_or_default();
     PROGRAMS.contains(&first) || first.ends_with(".sh") || first.starts_with(".ci/")
 }
 
-/// What is wrong with the blocks of a page.
+/// The problems of the blocks of a page.
 fn problems(name: &str, text: &str, typed: &Typed) -> Vec<String> {
     let page = taken_apart(text);
     let mut wrong = Vec::new();
@@ -115,7 +115,7 @@ fn problems(name: &str, text: &str, typed: &Typed) -> Vec<String> {
         let said = match block.info.as_str() {
             "console" => of_console(name, block),
             "sh" => of_shell(name, block, typed),
-            // `docs.rs` and the compiler of the examples look after these.
+            // `docs.rs` and the compiler of the examples check these blocks.
             info if info.starts_with("yaml") || info.starts_with("json") => None,
             "go" | "rust,ignore" => None,
             "" | "text" => {
@@ -129,7 +129,7 @@ fn problems(name: &str, text: &str, typed: &Typed) -> Vec<String> {
     wrong
 }
 
-/// `readme.rs` runs what begins a line, in the README and in `docs`.
+/// `readme.rs` runs `console` blocks without indentation, in the README and in `docs`.
 fn of_console(name: &str, block: &Block) -> Option<String> {
     let is_run = name == "README.md" || name.starts_with("docs/");
     let begins = block.lines.first().is_some_and(|line| line.starts_with("$ "));
@@ -152,14 +152,14 @@ fn of_shell(name: &str, block: &Block, typed: &Typed) -> Option<String> {
     }
 }
 
-/// The pages that somebody reads, with their texts.
+/// The pages with their texts.
 fn pages() -> Vec<(String, String)> {
     let pages = files("").into_iter().filter(|file| file.ends_with(".md"));
     let pages = pages.filter(|file| !file.contains("tests/data/") && !file.starts_with("fuzz/"));
     pages.map(|file| (file.clone(), read(&file))).collect()
 }
 
-/// What `tests/cluster/documents.rs` types, by its own words.
+/// The sections in `tests/cluster/documents.rs`.
 fn typed() -> Typed {
     let source = read("tests/cluster/documents.rs");
     let calls = source.split("typed.run(\"").skip(1);
@@ -182,7 +182,7 @@ fn documented_commands_are_run() {
     }
 }
 
-/// The test above can be failed, by each way in which a command could get past it.
+/// Each way to hide a command from the test above is found.
 #[test]
 fn unseen_command_is_found() {
     let typed = Typed::from([("run.md".to_owned(), "Here".to_owned())]);
@@ -213,7 +213,7 @@ fn unseen_command_is_found() {
     );
 }
 
-/// A command in the middle of a sentence: it is one, and its flags are flags of it.
+/// A command in a sentence exists, with its flags.
 #[test]
 fn inline_commands_use_existing_flags() {
     let mut helps: BTreeMap<Vec<String>, Option<String>> = BTreeMap::new();
@@ -234,7 +234,7 @@ fn inline_commands_use_existing_flags() {
     assert!(tried > 100, "only {tried} commands are named");
 }
 
-/// What does not exist of what is named.
+/// The unknown subcommands and flags of a command.
 fn misnamed(words: &[&str], helps: &mut BTreeMap<Vec<String>, Option<String>>) -> Vec<String> {
     let is_name = |word: &&&str| word.chars().all(|c| c.is_ascii_lowercase() || c == '-') && !word.starts_with('-');
     let mut command: Vec<String> = Vec::new();

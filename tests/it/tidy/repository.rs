@@ -1,4 +1,4 @@
-//! What is in the repository, what it depends on, and what is said of it in its history.
+//! The files of the repository, its dependencies and its history.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -6,16 +6,16 @@ use std::process::Command;
 
 use super::tree::{PACKAGES, files, nothing, path, read};
 
-/// Crates that decide nothing: they look at the world, or talk to it.
+/// Crates with I/O, which the core must not use.
 const IMPURE: [&str; 8] = ["clap", "hyper", "k8s-openapi", "kube", "notify", "prometheus", "rustls", "tokio"];
 
-/// How many crates somebody gets who uses the core as a library, the core itself with them.
+/// Maximum number of crates for a user of the core as a library, including the core.
 const CRATES: usize = 50;
 
-/// The first commit before the messages that are read.
+/// The parent of the first checked commit.
 const BASE: &str = "10baba7";
 
-/// What a program says, or `None` where it fails.
+/// The output of a program, or `None` after a failure.
 fn said(program: &str, args: &[&str]) -> Option<String> {
     let output = Command::new(program).args(args).current_dir(path("")).output().ok()?;
     output.status.success().then(|| String::from_utf8(output.stdout).unwrap())
@@ -35,7 +35,7 @@ fn the_core_depends_on_little() {
     }
 }
 
-/// The lines of a section of a manifest that name a dependency.
+/// The dependency lines in a section of a manifest.
 fn dependencies(manifest: &str, section: &str) -> Vec<String> {
     let text = read(manifest);
     let section = text.split(&format!("\n[{section}]\n")).nth(1).unwrap_or_default();
@@ -63,7 +63,7 @@ fn dependencies_have_reasons() {
     }
 }
 
-/// What serves has no rights in a cluster, and no framework between a socket and the door.
+/// The server has no rights in a cluster, and no framework between sockets and the `Webhook`.
 #[test]
 fn the_server_knows_no_cluster() {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
@@ -101,7 +101,7 @@ fn no_key_is_kept_here() {
     }
 }
 
-/// CI runs it in pieces, the quick ones first. None is forgotten.
+/// CI runs the same tests in parts, fast tests first, and omits none.
 #[test]
 fn everybody_runs_the_same_tests() {
     let ci = read(".ci/run");
@@ -125,7 +125,7 @@ fn everybody_runs_the_same_tests() {
     }
 }
 
-/// The test targets of a package, as cargo finds them: each a file below `tests`, or a folder with a `main.rs`.
+/// The test targets of a package for cargo: a file below `tests`, or a folder with a `main.rs`.
 fn files_of_tests(package: &str) -> BTreeSet<String> {
     let Ok(entries) = fs::read_dir(path(&format!("{package}tests"))) else { return BTreeSet::new() };
     let names = entries.map(|entry| entry.unwrap()).filter_map(|entry| {
@@ -136,10 +136,10 @@ fn files_of_tests(package: &str) -> BTreeSet<String> {
     names.collect()
 }
 
-/// A path of somebody's machine says nothing to anybody else.
+/// Commit messages contain no local path.
 #[test]
 fn commit_messages_name_no_place_outside() {
-    // A copy without its history has nothing to say.
+    // A copy without history is not checked.
     let history = said("git", &["log", "--format=%h %B", &format!("{BASE}..HEAD")]);
     let history = history.unwrap_or_default();
     let wrong = history.lines().filter(|line| {
@@ -150,10 +150,10 @@ fn commit_messages_name_no_place_outside() {
     nothing(&wrong.map(str::to_owned).collect::<Vec<_>>());
 }
 
-/// Whether the laws find a planted bug takes a build each; whether it can be planted does not.
+/// Each planted bug matches the source once. A run of the laws needs a build for each bug.
 #[test]
 fn bugs_can_be_planted() {
-    // The formatter adds and drops white space and commas.
+    // Ignores white space and commas, because the formatter changes both.
     let dense = |text: &str| -> String { text.chars().filter(|sign| !sign.is_whitespace() && *sign != ',').collect() };
     let mut wrong = Vec::new();
     for bug in files("tests/mutants") {

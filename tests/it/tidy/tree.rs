@@ -3,11 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The sources of the six packages, from the bottom up.
+/// The sources of the six packages, lowest first.
 pub(super) const PACKAGES: [&str; 6] =
     ["crates/core/src", "crates/transport/src", "crates/server/src", "crates/cluster/src", "crates/cli/src", "src"];
 
-/// Folders that are no part of the project.
+/// Folders outside of the project.
 const OUTSIDE: [&str; 7] = [".git", "artifacts", "corpus", "coverage", "dev", "node_modules", "target"];
 
 pub(super) fn path(file: &str) -> PathBuf {
@@ -36,13 +36,13 @@ pub(super) fn files(folder: &str) -> Vec<String> {
     found
 }
 
-/// The Rust files below a folder, tests aside.
+/// The Rust files below a folder, without tests.
 pub(super) fn sources(folder: &str) -> Vec<String> {
     let is_test = |file: &str| file.ends_with("/tests.rs") || file.contains("/tests/");
     files(folder).into_iter().filter(|file| file.ends_with(".rs") && !is_test(file)).collect()
 }
 
-/// The lines of code of all packages, each with its place, such as `src/cli.rs:12`. Comments may name anything.
+/// The lines of code of all packages, each with its place, such as `src/cli.rs:12`. Comments are excluded.
 pub(super) fn lines(packages: &[&str]) -> Vec<(String, String)> {
     let mut all = Vec::new();
     for file in packages.iter().flat_map(|package| sources(package)) {
@@ -55,7 +55,7 @@ pub(super) fn lines(packages: &[&str]) -> Vec<(String, String)> {
     all
 }
 
-/// All that is wrong, at once.
+/// Fails with all problems at once.
 #[track_caller]
 pub(super) fn nothing(wrong: &[String]) {
     assert!(wrong.is_empty(), "\n{}\n", wrong.join("\n"));

@@ -1,4 +1,4 @@
-//! Callers that go away in the middle of a decision, and those that stay.
+//! Callers that disconnect during a decision, and callers that stay.
 
 use std::cell::Cell;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::kinds::{WEBHOOK, load};
 
-/// A caller that is asked so many times whether it waits before it is gone.
+/// A caller that disconnects after this many liveness checks.
 struct Impatient {
     patience: usize,
     asked: Cell<usize>,
@@ -24,7 +24,7 @@ impl Impatient {
         self.asked.get() <= self.patience
     }
 
-    /// Whether it was answered, and how often it was asked.
+    /// Returns whether the request was answered, and the number of liveness checks.
     fn asks(&self, webhook: &Webhook, endpoint: Endpoint, body: &Value) -> (bool, usize) {
         let mut facts = KnownFacts::default();
         facts.set("moved", FactValue::True);
@@ -50,14 +50,14 @@ fn admission(group: &str, new: &Value, old: Option<&Value>) -> Value {
     json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request})
 }
 
-/// An object with so many items, each of which has a part.
+/// An object with this many items, each with one part.
 fn mailbox(items: usize) -> Value {
     let item = |id: usize| json!({"id": id.to_string(), "stop": true, "parts": [{"size": "1"}]});
     let filters: Vec<Value> = (0..items).map(item).collect();
     json!({"apiVersion": "example.com/v1", "kind": "Mailbox", "metadata": {"name": "a"}, "spec": {"filters": filters}})
 }
 
-/// The reviews of one endpoint each that have something to do `times` over.
+/// Reviews of one endpoint each, with `times` units of work.
 fn reviews(times: usize) -> Vec<(&'static str, Endpoint, Value)> {
     let small: Vec<Value> = (0..times).map(|_| mailbox(0)).collect();
     let broken: Vec<Value> = (0..times).map(|_| json!({"kind": "Mailbox"})).collect();
@@ -82,7 +82,8 @@ fn caller_is_polled_per_item() {
     }
 }
 
-/// Whatever was given up, and however much of it looks like an answer: none is given, and nothing more is begun.
+/// A cancelled decision returns no response, even if its partial result resembles a response, and starts no further
+/// work.
 #[test]
 fn abandoned_decision_ends_early() {
     let mut given_up = 0;

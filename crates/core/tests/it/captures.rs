@@ -1,4 +1,4 @@
-//! What real API servers asked for, answered with the definition of the kind that they asked about.
+//! Recorded requests of real API servers, answered with the definition of the requested kind.
 
 use pointsman_core::webhook::{Endpoint, Outcome};
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::contract::accepted_by_apiserver;
 use crate::kinds::{WEBHOOK, data};
 
-/// The parts of an object that a conversion is about: no metadata but labels and annotations, none of those ours.
+/// The converted parts of an object: of its metadata only labels and annotations, without those of pointsman.
 fn essence(object: &Value) -> Value {
     let mut object = object.clone();
     let metadata = object["metadata"].take();

@@ -1,11 +1,11 @@
-//! What the API server checks in an answer before it believes it, restated.
+//! The API server's checks of a conversion response, restated.
 //!
 //! Source: `apiextensions-apiserver pkg/apiserver/conversion/webhook_converter.go`: `getConvertedObjectsFromResponse`,
 //! `validateConvertedObject`, `restoreObjectMeta`.
 
 use serde_json::Value;
 
-/// What the API server makes of an answer to a conversion request: the converted objects, or why there are none.
+/// The API server's result of a conversion response: the converted objects, or the error.
 pub(crate) fn accepted_by_apiserver(request: &Value, answer: &[u8]) -> Result<Vec<Value>, String> {
     let review: Value = serde_json::from_slice(answer).map_err(|error| format!("not JSON: {error}"))?;
     let v1 = request["apiVersion"] == "apiextensions.k8s.io/v1";

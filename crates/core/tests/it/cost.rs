@@ -1,4 +1,4 @@
-//! What a conversion takes of the allocator, counted exactly: by thread, and the same on every machine.
+//! Allocator usage of a conversion, counted exactly: per thread, and equal on every machine.
 
 use allocation_counter::measure;
 use pointsman_core::definition::Kind;
@@ -6,7 +6,7 @@ use pointsman_core::webhook::{Endpoint, Metadata, Webhook};
 
 use crate::growing::{ALL, Grown};
 
-/// A stored object of 6 kB, as the benchmarks have it.
+/// A stored object of 6 kB, shared with the benchmarks.
 const OBJECT: &str = include_str!("../../../../benches/data/object.json");
 
 fn review(objects: usize) -> Vec<u8> {
@@ -22,7 +22,7 @@ fn webhook() -> Webhook {
     Webhook::new(Kind::embedded().unwrap(), Metadata::Identity).unwrap()
 }
 
-/// Allocations of one more object in a review, whatever the review itself takes.
+/// Allocations per additional object in a review, without the cost of the review itself.
 fn allocations_per_object() -> u64 {
     let webhook = webhook();
     let count = |objects| {
@@ -42,7 +42,7 @@ fn allocations_per_object_are_bounded() {
     assert!(allocations <= 25, "{allocations} allocations per object");
 }
 
-/// Many objects in one review: their body, their answer, and little beside them.
+/// Many objects in one review: memory for the body and the response, and little else.
 #[test]
 fn thousand_objects_need_little_extra() {
     let (webhook, body) = (webhook(), review(1000));
@@ -51,8 +51,8 @@ fn thousand_objects_need_little_extra() {
     assert!(with_body <= 2.2, "{with_body:.2} times the body, the body itself with it");
 }
 
-/// Twice as much costs twice as much, whatever a client makes large: no attack, and no large object, gets dear by its
-/// square. What the allocator is asked for is exact; what is only read twice, the benchmark's instructions show.
+/// Double input costs double, for any part that a client enlarges: neither attacks nor large objects have quadratic
+/// cost. Allocator requests are counted exactly; repeated reads appear in the instruction counts of the benchmark.
 #[test]
 fn allocations_grow_linearly() {
     for (what, make) in ALL {

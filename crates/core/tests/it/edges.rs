@@ -1,10 +1,10 @@
-//! The edges where a conversion loses data if it is not careful: one small definition each, and what must hold.
+//! Edge cases in which a careless conversion loses data: one small definition each, with its expected result.
 
 use pointsman_core::definition::{BadDefinition, Kind};
 use pointsman_core::webhook::{Metadata, Webhook};
 use serde_json::{Value, json};
 
-/// A kind `Thing` with versions `v1` and `v2`, whose `spec` has these properties, and a step with these operations.
+/// A kind `Thing` with versions `v1` and `v2`, these `spec` properties, and a step with these operations.
 fn load(older: &str, newer: &str, operations: &str) -> Result<Kind, BadDefinition> {
     let version = |name: &str, spec: &str, storage: bool| {
         let spec: Value = serde_saphyr::from_str(spec).unwrap();
@@ -46,14 +46,14 @@ fn thing(older: &str, newer: &str, operations: &str) -> Thing {
 }
 
 impl Thing {
-    /// A whole object of a version, converted to the other one.
+    /// Converts a complete object to the other version.
     fn convert(&self, object: &Value) -> Value {
         let to = if object["apiVersion"] == "example.com/v1" { "v2" } else { "v1" };
         let text = self.0.convert(&object.to_string(), to).unwrap().text;
         serde_json::from_str(&text).unwrap()
     }
 
-    /// There and home again: nothing is lost, nothing is invented. Returns what it was on the other side.
+    /// Round trip: nothing is lost, nothing is added. Returns the object in the other version.
     fn comes_home(&self, version: &str, spec: Value) -> Value {
         let object = object(version, spec);
         let there = self.convert(&object);
@@ -79,7 +79,7 @@ fn numbers_survive_server_spelling() {
     let thing = thing("{port: {type: number}}", "{port: {type: string}}", "- type: spec.port");
     for text in ["1.10", "1e400", "007", "-0", "1E2", "0.1"] {
         let there = thing.comes_home("v2", json!({"port": text}));
-        // What the API server would make of the answer must be what we compare with later.
+        // The API server's reading of the response must equal the value of later comparisons.
         if let Some(number) = there["spec"].get("port") {
             let mut again = there.clone();
             again["spec"]["port"] = serde_json::from_str(&number.to_string()).unwrap();
@@ -283,7 +283,7 @@ fn one_sided_status_is_kept() {
     ] {
         thing.comes_home("v2", spec);
     }
-    // Whoever deletes all that can be seen of it deletes it.
+    // A client that deletes all visible parts deletes the whole field.
     let mut there = thing.comes_home("v2", json!({"state": {"phase": "x", "seen": 3}}));
     there["spec"].as_object_mut().unwrap().remove("phase");
     let home = thing.convert(&there);
@@ -313,7 +313,7 @@ fn out_of_bounds_kept_value_returns() {
     assert_eq!(thing.convert(&there)["spec"], json!({"size": 500, "image": "b"}));
 }
 
-/// A field that somebody else cannot hold would make every write of the object fail, also one of its status.
+/// A field that another version cannot represent would break every write of the object, also of its status.
 #[test]
 fn number_beyond_format_is_kept() {
     let number = |format: &str| format!("{{d: {{type: {format}}}}}");
@@ -399,7 +399,7 @@ fn one_sided_option_is_carried() {
     let older = mode("fast, slow").replace("{mode", "{b: {type: string}, mode");
     let operations = "- drop: spec.b\naccept:\n- {path: spec.mode, difference: enum, reason: slow is gone}";
     let thing = thing(&older, &mode("fast"), operations);
-    // Readers of v2 see it, and may write it back as it was: the API server looks at what a write changes.
+    // Clients of v2 read the value and may write it back unchanged: the API server validates only changes.
     let there = thing.comes_home("v1", json!({"mode": "slow", "image": "a"}));
     assert_eq!(there["spec"]["mode"], "slow");
 }
@@ -433,7 +433,7 @@ fn mixed_versions_do_not_nest() {
         let there = thing.convert(&object);
         sizes.push(there.to_string().len());
         object = there;
-        // As a tool does that reads at v2 and writes what it read as v1.
+        // A tool reads at v2 and writes the result as v1.
         object["apiVersion"] = json!("example.com/v1");
         object["spec"]["b"] = json!("y");
     }

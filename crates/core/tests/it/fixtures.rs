@@ -1,4 +1,4 @@
-//! The fixtures, there and back, and what was decided about each.
+//! The fixtures: their round trips, and the decided result of each.
 
 use crate::kinds::{WEBHOOK, convert, data};
 use crate::value::{Value, Written, difference};
@@ -34,7 +34,7 @@ fn fixtures_survive_the_round_trip() {
         let mut object = fixture(&name);
         let (from, to) = other(&object);
         if object.field("spec.backendSecretName").is_some() {
-            // As the API server hands it over.
+            // The object as the API server sends it.
             crate::laws::schema::fill(crate::kinds::schema(crate::kinds::kind("materialize"), from), &mut object);
         }
         let there = convert(&object, to).unwrap_or_else(|error| panic!("{name}: {error}"));
@@ -60,8 +60,8 @@ fn fixtures_survive_the_round_trip() {
     }
 }
 
-/// What each fixture is at the other version, as files: `tests/data/fixtures/converted/helm-sample.json` and so on.
-/// Written anew with `POINTSMAN_BLESS=1`.
+/// The converted form of each fixture as a file: `tests/data/fixtures/converted/helm-sample.json` and so on. Rewritten
+/// with `POINTSMAN_BLESS=1`.
 #[test]
 fn fixtures_convert_as_decided() {
     for name in all() {

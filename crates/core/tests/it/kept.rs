@@ -1,8 +1,7 @@
-//! The kept format as it lives in users' clusters: every form that was ever written is read for ever.
+//! The format of kept annotations in users' clusters: every form ever written stays readable.
 //!
-//! A file in `tests/data/kept` is an object with an annotation, the version it is converted to, and what it becomes
-//! there. A file is never changed or removed once it was released; `POINTSMAN_BLESS=1` writes `replaces` into one that
-//! has none.
+//! A file in `tests/data/kept` contains an object with an annotation, the target version, and the converted object. A
+//! released file is never changed or removed; `POINTSMAN_BLESS=1` writes `replaces` into a file without one.
 
 use std::path::Path;
 
@@ -63,7 +62,7 @@ fn every_form_ever_written_is_read() {
     assert!(all.iter().all(|member| members.contains(*member)), "only {members:?} are shown");
 }
 
-/// The names of the members of an object; none of anything else.
+/// The member names of an object; empty for other values.
 fn names(value: &Value) -> impl Iterator<Item = &str> {
     value.as_object().into_iter().flat_map(|members| members.keys().map(String::as_str))
 }
@@ -72,12 +71,12 @@ pub(super) fn at(webhook: &Webhook, object: &Value, to: &str) -> Value {
     serde_json::from_str(&webhook.convert(&object.to_string(), to).unwrap().text).unwrap()
 }
 
-/// What an object has in its annotation for a version.
+/// The kept annotation of an object for a version.
 fn kept<'o>(object: &'o Value, version: &str) -> &'o str {
     object["metadata"]["annotations"][format!("pointsman.dev/kept-{version}")].as_str().unwrap()
 }
 
-/// A kind of two or more versions, each with the properties of its spec and the operation that leads to it.
+/// A kind of at least two versions, each with its spec properties and the operation that leads to it.
 pub(super) fn things(versions: &[(&str, &str)]) -> Webhook {
     let crd: String = (1..)
         .zip(versions)
@@ -111,7 +110,7 @@ fn thing(version: &str, spec: Value, (kept_for, kept): (&str, &str)) -> Value {
     })
 }
 
-/// An API server stores no longer one: whoever sends it has made it up, and nobody takes the time to read it.
+/// An API server stores no longer annotation: a longer one is forged and skipped without parsing.
 #[test]
 fn overlong_annotation_is_ignored() {
     let sparse = r#"{"sparse":true}"#;
@@ -119,7 +118,7 @@ fn overlong_annotation_is_ignored() {
     assert!(is_kept(&padded(256 << 10)) && !is_kept(&padded((256 << 10) + 1)) && !is_kept("{}"));
 }
 
-/// The position of an item is left out where it is the next one: most lists keep something of each item.
+/// The position of the next item is omitted: most lists keep a value of each item.
 #[test]
 fn positions_count_skipped_items() {
     let route = |name: &str, debug: bool| json!({"name": name, "path": "/", "debug": debug});
@@ -135,8 +134,8 @@ fn positions_count_skipped_items() {
     assert_eq!(begin, [&json!(["a"]), &json!(["b"]), &json!(3), &json!(["e"])], "{kept}");
 }
 
-/// Up to 96 bytes of what a value became are written out, with the quotes around it; of more there is a digest. How it
-/// is escaped does not count.
+/// A result of up to 96 bytes, including quotes, is stored as text; a larger result as a digest. The escaping does not
+/// matter.
 #[test]
 fn results_are_stored_to_96_bytes() {
     for (note, length, written) in
@@ -154,7 +153,7 @@ fn results_are_stored_to_96_bytes() {
     }
 }
 
-/// Whoever asks what a conversion did is told what of it stands in the annotation, and what came from there.
+/// The report of a conversion lists values moved into the annotation and values restored from it.
 #[test]
 fn kept_and_restored_are_reported() {
     let dropped = "{drop: spec.note}";
@@ -171,7 +170,7 @@ fn kept_and_restored_are_reported() {
     assert_eq!(home["spec"], object["spec"]);
 }
 
-/// What was kept before the API server had a default for what it became, comes back also where that is filled in now.
+/// A value kept before the API server had a default for its result is also restored if the default is filled in now.
 #[test]
 fn later_default_is_no_edit() {
     let split = "{split: {field: spec.address, into: [spec.host, spec.port], separator: ':'}}";
@@ -184,7 +183,7 @@ fn later_default_is_no_edit() {
     }
 }
 
-/// What waits for a version further away is another's text until that is read, however it is spelled.
+/// An entry for a more distant version stays verbatim until that version reads it, in any spelling.
 #[test]
 fn unused_entry_is_carried_verbatim() {
     let webhook = things(&[
@@ -198,7 +197,7 @@ fn unused_entry_is_carried_verbatim() {
     assert_eq!(at(&webhook, &there, "v3")["spec"]["legacy"], "x");
 }
 
-/// Each place has one value at most: a list of two is nothing that was ever written, and nothing comes of it.
+/// Each location has at most one value: a list of two was never written, and is ignored.
 #[test]
 fn duplicate_entries_are_ignored() {
     let joined = "{split: {field: spec.address, into: [spec.host, spec.port], separator: ':'}}";

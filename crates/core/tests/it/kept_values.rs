@@ -1,4 +1,4 @@
-//! Which kept values come back: forged entries, and values of operations whose condition does not hold.
+//! Restored kept values: forged entries, and values of operations whose condition is false.
 
 use serde_json::{Value, json};
 
@@ -24,8 +24,8 @@ fn spec_at(webhook: &Webhook, object: &Value, version: &str) -> Value {
     at(webhook, object, version)["spec"].clone()
 }
 
-/// The properties of both versions, where T is a text; the operation; what a forged entry has for which place; what the
-/// newer version shows, and what the older one shows.
+/// The properties of both versions, where T is a text; the operation; the location and value of a forged entry; the
+/// result in the newer version and in the older version.
 fn forged_entries() -> Vec<([&'static str; 4], [Value; 3])> {
     vec![
         (
@@ -96,7 +96,7 @@ fn forged_rest_holds_no_operation_value() {
     assert_eq!(spec_at(&webhook, &object, "v1"), json!({}));
 }
 
-/// The newer version has no field of that name: the API server prunes it, and has to decode it before.
+/// The newer version has no field of that name: the API server prunes the field, but decodes it first.
 #[test]
 fn forged_rest_without_field_stays_away() {
     let webhook = things(&[
@@ -109,7 +109,7 @@ fn forged_rest_without_field_stays_away() {
     assert_eq!(spec_at(&webhook, &object, "v2"), json!({"items": []}));
 }
 
-/// The newer version had null where the older version puts a value now.
+/// The newer version had null in the place where the older version now has a value.
 #[test]
 fn value_in_null_object_keeps_holder() {
     let webhook = things(&[
@@ -128,7 +128,7 @@ fn value_in_null_object_keeps_holder() {
     assert_eq!(spec_at(&webhook, &written, "v1"), json!({"m": {"a": "d"}, "s": "x"}));
 }
 
-/// The newer version has a default for the object that the idle operation would put its value into.
+/// The newer version has a default for the object that the idle operation would fill.
 #[test]
 fn idle_value_returns_with_default() {
     let webhook = things(&[
@@ -149,8 +149,8 @@ fn idle_value_returns_with_default() {
 
 const FLAG: &str = "flag: {type: string}";
 
-/// A version in between has an object, list or map that the newest version shows only where a field is set. The oldest
-/// version keeps values inside.
+/// A middle version has an object, list or map that the newest version shows only if a field is set. The oldest version
+/// keeps values inside.
 #[test]
 fn idle_operation_keeps_inner_values() {
     let shapes = [
@@ -184,7 +184,7 @@ fn idle_operation_keeps_inner_values() {
 
 const MOVED: &str = "{when: {field: spec.flag, set: true, operations: [{move: {from: spec.cfg, to: spec.form.cfg}}]}}";
 
-/// What the newer version has although the condition does not hold: an edit at the older version is an edit of it.
+/// The newer version has a value although the condition is false: an edit at the older version edits that value.
 #[test]
 fn edit_of_idle_object_keeps_siblings() {
     let cfg = "cfg: {type: object, properties: {a: {type: number}, b: {type: string}}}";
@@ -202,7 +202,7 @@ fn edit_of_idle_object_keeps_siblings() {
     assert_eq!(spec_at(&webhook, &older, "v2"), json!({}), "a removed object stays removed");
 }
 
-/// The enum of the text grows in the newest version: the oldest one has a boolean in its place.
+/// The enum of the text grows in the newest version; the oldest version has a boolean instead.
 #[test]
 fn unnamed_value_keeps_field_type() {
     let webhook = things(&[
@@ -221,7 +221,7 @@ fn unnamed_value_keeps_field_type() {
 
 #[test]
 fn fill_overrides_default() {
-    // The helper makes no required fields: an item requires its own.
+    // The helper cannot mark fields as required: an item requires its own.
     let list = |more: &str| {
         format!("l: {{type: array, items: {{type: object, properties: {{open: {{type: boolean{more}}}}}R}}}}")
     };
@@ -237,7 +237,7 @@ fn fill_overrides_default() {
     assert_eq!(newer, json!({"l": [{"open": false}, {"open": true}]}));
 }
 
-/// Lists and maps whose items differ in a default or in `nullable`, with and without an `each` in the definition.
+/// Lists and maps whose items differ in a default or in `nullable`, with and without `each` in the definition.
 #[test]
 fn null_inside_items_returns() {
     let lists = |item: &str| {

@@ -1,4 +1,4 @@
-//! The kinds that the conversion tests are about: the embedded one, and those in `tests/data/kinds`.
+//! The kinds of the conversion tests: the embedded kind, and the kinds in `tests/data/kinds`.
 
 use std::path::Path;
 use std::sync::LazyLock;
@@ -8,7 +8,7 @@ use pointsman_core::webhook::{ConvertError, Converted, Metadata, Webhook};
 
 use crate::value::{self, Value, Way, Written};
 
-/// A server that knows all of them.
+/// A server with all of these kinds.
 pub(crate) static WEBHOOK: LazyLock<Webhook> = LazyLock::new(|| {
     let mut kinds = Kind::embedded().unwrap_or_else(|error| panic!("{error}"));
     kinds.extend(["mailboxes.yaml", "proxies.yaml", "widgets.yaml"].map(load));
@@ -16,7 +16,7 @@ pub(crate) static WEBHOOK: LazyLock<Webhook> = LazyLock::new(|| {
 });
 
 pub(crate) fn data(path: &str) -> String {
-    // The fuzz targets are a crate of their own, beside `tests`.
+    // The fuzz targets are a separate crate next to `tests`.
     let mut folders = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
     let folder = folders.find_map(|folder| Some(folder.join("tests/data")).filter(|data| data.is_dir()));
     let path = folder.unwrap().join(path);
@@ -63,7 +63,7 @@ impl Touched {
     }
 }
 
-/// What the definition says about the step between two versions, in the words of the tests.
+/// The definition's step between two versions, restated for the tests.
 pub(crate) fn touched(kind: &Kind, older: &str, newer: &str) -> Vec<Touched> {
     let text = match kind.name() {
         "materialize" => include_str!("../../kinds/materialize/materialize.yaml").to_owned(),

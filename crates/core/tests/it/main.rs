@@ -1,6 +1,6 @@
-//! What the core promises, asked at its public door.
+//! Tests of the core's guarantees through its public API.
 
-// Here clippy's allowances for tests hold in helpers, too.
+// With this attribute, clippy's allowances for tests also apply to helpers.
 #![cfg(test)]
 
 mod admission;

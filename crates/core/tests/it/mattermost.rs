@@ -1,6 +1,6 @@
-//! What the operator of Mattermost makes of a ClusterInstallation by itself is what our definition makes of it, field
-//! by field: said once more here, from what `ConvertToMM` of its commit 07a736bb does
-//! (`mattermost-operator controllers/mattermost/clusterinstallation/conversion.go`).
+//! Our definition converts a ClusterInstallation like the operator of Mattermost, field by field. The expected result
+//! is restated here from `ConvertToMM` of its commit 07a736bb (`mattermost-operator
+//! controllers/mattermost/clusterinstallation/conversion.go`).
 
 use pointsman_core::definition::Kind;
 use pointsman_core::laws::{Dictionary, Make, ObjectSource};
@@ -15,12 +15,12 @@ fn mattermost() -> Kind {
     Kind::load("mattermost.yaml", &text, &mut |name| file(name)).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Whether that operator takes such an object at all.
+/// True if that operator accepts the object.
 fn is_taken(spec: &Value) -> bool {
     ["blueGreen", "canary"].iter().all(|form| spec[form]["enable"] != true)
 }
 
-/// What that operator makes of a spec, whose database is somebody's own or is not.
+/// That operator's result for a spec, with an external database or without.
 fn theirs(spec: &Value, is_external: bool) -> Value {
     const SAME: [&str; 13] = [
         "size",
@@ -80,12 +80,12 @@ fn is_set(text: &Value) -> bool {
     text.as_str().is_some_and(|text| !text.is_empty())
 }
 
-/// Nothing where a ClusterInstallation says nothing by it.
+/// `None` if a ClusterInstallation sets no count.
 fn replicas(count: &Value) -> Option<Value> {
     count.as_i64().filter(|count| *count != 0).map(|count| json!(count.max(0)))
 }
 
-/// Without what Go leaves out, as its structs hold no more.
+/// Removes values that Go omits, because its structs do not distinguish them.
 fn as_go_says(value: Value) -> Value {
     let is_nothing = |value: &Value| match value {
         Value::Null | Value::Bool(false) => true,
@@ -112,7 +112,7 @@ fn installations_convert_like_their_operator() {
     let source = ObjectSource::new(&versions, &older, &words).unwrap();
     let (mut alike, mut refused) = (0, 0);
     for seed in 0..600 {
-        // A number that is too large for any of its fields never gets as far as that operator.
+        // A number too large for all of its fields never reaches that operator.
         let made = serde_json::from_str::<Value>(&source.make(Make::Pruned, &webhook, seed).to_text());
         let Ok(made) = made else { continue };
         let spec = made["spec"].clone();

@@ -1,5 +1,5 @@
-//! What is registered beside each other: whether it fits, what is laid over an operator's own webhooks, how a version
-//! goes.
+//! Configurations that are registered together: their consistency, overlays of an operator's own webhooks, and the
+//! removal of a version.
 
 use pointsman_core::definition::Kind;
 use pointsman_core::registration::{
@@ -23,7 +23,7 @@ fn versions(names: &[&str]) -> Vec<ControllerVersion> {
     names.iter().map(|name| version(name)).collect()
 }
 
-/// Two versions side by side, the older one the default.
+/// Two versions at the same time; the older one is the default.
 fn good(kind: &Kind) -> Vec<Value> {
     let [a, b] = ["2.16.0", "2.17.0"].map(version);
     let client = client("pointsman/pointsman-{version}");
@@ -52,7 +52,7 @@ fn printed_configuration_passes() {
     }
 }
 
-/// A change of a document, and what is found then: a part of the problem, and of the line to change.
+/// A change of a document, and its finding: a part of the problem, and a part of the line to change.
 type Case = (fn(&mut Vec<Value>), &'static str, &'static str);
 
 const CASES: [Case; 15] = [
@@ -150,7 +150,7 @@ fn misfit_names_its_line() {
     assert!(change.contains("--served 2.16.0,2.17.0"), "{change}");
 }
 
-/// A change, which document is to be changed then, and a part of what is said of it and of nothing else.
+/// A change, the document to change, and a part of the only finding.
 type Single = (fn(&mut Vec<Value>), &'static str, &'static str);
 
 const NAME: &str = "pointsman-2-18-0";
@@ -229,7 +229,7 @@ fn mistake_is_reported_once() {
         assert!(document.split(' ').all(|part| only.document.contains(part)), "{document}: {only:?}");
         assert!(only.problem.contains(problem) && only.change.starts_with("webhooks[0]."), "{problem}: {only:?}");
     }
-    // Where both configurations of a version are wrong, their server's name tells.
+    // If both configurations of a version are wrong, the name of their server identifies the version.
     let mut documents = good(&kind);
     for document in &mut documents[..2] {
         document["webhooks"][0]["clientConfig"]["service"]["name"] = json!("pointsman-2-17-0");
@@ -274,7 +274,7 @@ fn wrong_server_is_found() {
     assert!(told.contains("the server audits 2.16.0, but no configuration selects these objects"), "{told}");
 }
 
-/// As an operator brings it: one webhook for the kind, one for another, one for whatever there is.
+/// An operator's own configuration: one webhook for the kind, one for another kind, one for all resources.
 fn operators_own() -> Value {
     let webhook = |name: &str, groups: &[&str], resources: &[&str]| {
         json!({
@@ -337,7 +337,7 @@ fn operator_versions_see_own_objects() {
         json!({"apiGroups": ["elasticsearch.k8s.elastic.co"], "apiVersions": ["v1"],
         "operations": ["CREATE", "UPDATE", "DELETE"], "resources": ["elasticsearches"]})
     );
-    // What concerns others goes on as it was, and no object of the kind is judged there.
+    // Webhooks for other resources continue unchanged, and no object of the kind is validated there.
     let rest = laid.rest.unwrap();
     assert_eq!(names(&rest), ["es.elastic.co", "kb.elastic.co", "any.elastic.co"]);
     assert_eq!(rest["webhooks"][0]["rules"][0]["resources"], json!(["others"]));
@@ -347,14 +347,14 @@ fn operator_versions_see_own_objects() {
         "request.resource.group != \"elasticsearch.k8s.elastic.co\" || request.resource.resource != \"elasticsearches\""
     );
     assert_eq!(rest["metadata"]["name"], "elastic-webhook.k8s.elastic.co");
-    // Laid over once more there is nothing to do, and it is said.
+    // A second overlay has no work and reports an error.
     let again = overlay(&kind, &versions, None, Some(&address), b);
     assert!(matches!(again, Err(BadOverlay::SelectsAlready { .. })), "{again:?}");
     let mut other = operators_own();
     other["webhooks"] = json!([operators_own()["webhooks"][1]]);
     let none = overlay(&kind, &versions, None, None, &other).unwrap_err();
     assert!(none.to_string().contains("has no webhook for elasticsearches.elasticsearch.k8s.elastic.co"), "{none}");
-    // The doctor knows who is asked about the kind by its name. A webhook for all groups may be anybody's policy.
+    // The doctor recognizes webhooks that name the kind. A webhook for all groups may be any policy.
     let mut documents = good(&kind);
     documents.push(operators_own());
     assert!(inspect(&kind, &documents, None).iter().all(|finding| finding.change.contains("webhooks overlay")));
@@ -381,7 +381,7 @@ fn kinds_of_one_operator_share_overlay() {
         let group_of = |at: usize| document["webhooks"][at]["rules"][0]["apiGroups"][0].clone();
         assert_eq!([group_of(1), group_of(3)], [json!(one.group()), json!(other.group())]);
     }
-    // What is for whatever there is goes on for all others, by conditions with names of their own.
+    // The webhook for all resources continues for other kinds, with uniquely named conditions.
     let rest = laid.rest.unwrap();
     assert_eq!(names(&rest["webhooks"]), ["es.elastic.co", "any.elastic.co"]);
     let conditions = &rest["webhooks"][1]["matchConditions"];
@@ -416,7 +416,7 @@ fn rules_parse_like_the_apiserver() {
         assert_eq!(laid.rest.is_some(), given.starts_with('*'), "{given}");
         let mut documents = good(&kind);
         documents.push(own);
-        // One that is asked about all of its objects is asked about those of all versions.
+        // A webhook for all objects of the kind receives the objects of all versions.
         let asks = matches!(given, "elasticsearches/*" | "*/*" | "*");
         assert_eq!(inspect(&kind, &documents, None).len(), usize::from(asks), "{given}");
     }
@@ -452,7 +452,7 @@ fn versions_register_in_safe_order() {
             "ValidatingWebhookConfiguration pointsman-v2-16-0-shadows-v2-17-0.materializes.materialize.cloud",
         ]
     );
-    // What is left after all of it fits.
+    // The remaining documents after all steps are consistent.
     let mut documents = good(&kind);
     documents.retain(|document| {
         let is = |other: &Value| {
@@ -538,7 +538,7 @@ fn guard_catches_mistaken_labels() {
     assert!(incomplete.iter().all(|document| labels(document) == "conversion"), "which that command leaves alone");
 }
 
-/// Names are the definition's, and those versions are looked at whose status has them as its own.
+/// The names are those of the definition. The policy reads versions whose status contains these fields.
 #[test]
 fn promotion_policy_uses_definition_names() {
     assert_eq!(promoting(&embedded("elasticsearch"), GuardMode::Deny), None);

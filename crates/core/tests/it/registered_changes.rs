@@ -1,4 +1,5 @@
-//! What is registered, changed by hand: whatever is another than what is printed is found, what is a choice is not.
+//! Manual changes of registered configurations: every difference from the printed documents is found, except allowed
+//! choices.
 
 use pointsman_core::definition::Kind;
 use pointsman_core::pointer_token;
@@ -16,7 +17,7 @@ fn client(service: &str) -> ClientConfig {
     ClientConfig { address, trust: Trust::CertManager("pointsman/serving".parse().unwrap()) }
 }
 
-/// Two versions side by side, the older one the default, and a third that looks on; all that is printed with it.
+/// Two versions at the same time, the older one the default, and a third in shadow mode; with all printed documents.
 fn printed(kind: &Kind) -> Vec<Value> {
     let [a, b, c] = ["2.16.0", "2.17.0", "2.18.0-rc.1"].map(version);
     let client = client("pointsman/pointsman-{version}");
@@ -36,7 +37,7 @@ fn kinds() -> [Kind; 4] {
 
 const NONE: [Finding; 0] = [];
 
-/// Every place of a value, as a JSON pointer.
+/// Every location of a value, as a JSON pointer.
 fn places(value: &Value, at: String, all: &mut Vec<String>) {
     match value {
         Value::Object(members) => {
@@ -62,7 +63,7 @@ fn remove(document: &mut Value, pointer: &str) {
     }
 }
 
-/// Places that are everybody's to choose, or that the API server fills in as they were.
+/// Locations that users may choose, or that the API server restores.
 fn is_free(document: &Value, pointer: &str, is_removed: bool) -> bool {
     let parts: Vec<&str> = pointer.split('/').skip(1).collect();
     let last = *parts.last().unwrap();
@@ -70,15 +71,15 @@ fn is_free(document: &Value, pointer: &str, is_removed: bool) -> bool {
     let name = document["metadata"]["name"].as_str().unwrap();
     let looks = name.contains("-shadows-") || parts.get(1) == Some(&"1");
     match parts.as_slice() {
-        // What is no document of ours, or of no kind that we know, is not ours to speak of.
+        // Documents of other tools or of unknown kinds are ignored.
         ["apiVersion" | "kind"] | ["metadata"] | ["metadata", "name"] => true,
         ["metadata", "labels", label] if label.ends_with("managed-by") => true,
         ["metadata", "annotations", ..] => !is_removed,
-        // It is then known by the name of the document.
+        // The webhook is then identified by the name of the document.
         ["webhooks", _, "name"] if is_webhook => true,
         ["webhooks", _, "clientConfig", "service", "namespace" | "port"]
         | ["webhooks", _, "matchConditions", _, "name"] => true,
-        // Its default is what is printed.
+        // The printed value is the default.
         ["webhooks", _, "matchPolicy"] | ["webhooks", _, "rules", _, "scope"] if is_removed => true,
         ["spec", "matchConstraints", "namespaceSelector" | "objectSelector"] if is_removed => {
             document.pointer(pointer) == Some(&json!({}))
@@ -86,7 +87,7 @@ fn is_free(document: &Value, pointer: &str, is_removed: bool) -> bool {
         ["spec", "matchConstraints", "resourceRules", _, "scope"] if is_removed => true,
         ["webhooks", _, "failurePolicy"] if is_removed => !looks,
         ["webhooks", _, "timeoutSeconds"] => !looks,
-        // Who only looks on may look at less, and may be called anywhere.
+        // A shadow configuration may select fewer objects and may call any server.
         ["webhooks", _, "matchConditions", ..] => looks,
         ["webhooks", _, "clientConfig", "service", "name"] => name.contains("-shadows-"),
         _ if is_removed => matches!(last, "matchPolicy") || parts == ["spec", "failurePolicy"],
@@ -130,7 +131,7 @@ fn any_changed_field_is_found() {
                 }
             }
         }
-        // A document less. What only looks on, and what keeps objects whole, need not be there.
+        // One document is missing. Shadow configurations and the webhook that keeps objects complete are optional.
         for at in (0..6).chain(7..11) {
             let mut documents = good.clone();
             documents.remove(at);
@@ -141,7 +142,7 @@ fn any_changed_field_is_found() {
     assert!(tried > 1000, "{tried}");
 }
 
-/// A change, and what is said then: of which document, what is wrong, the line. And nothing else.
+/// A change and its only finding: the document, the problem, the line.
 type Single = (fn(&mut Vec<Value>), &'static str, &'static str, &'static str);
 
 const SINGLE: [Single; 24] = [
@@ -342,14 +343,14 @@ fn swapped_servers_are_found() {
         ]
     );
     assert_eq!(found[0].change, "webhooks[0].clientConfig.service.name: the Service of 2.16.0");
-    // Names that say nothing of a version say nothing of a mistake.
+    // Names without a version indicate no mistake.
     let mut documents = printed(&kind);
     (0..4).for_each(|at| service(&mut documents[at], "blue"));
     (4..6).for_each(|at| service(&mut documents[at], "green-12-16-0"));
     assert_eq!(inspect(&kind, &documents, None), NONE);
 }
 
-/// What is a choice, another spelling, or filled in by an API server.
+/// Choices, other spellings, and values filled in by an API server.
 const CHOICES: [fn(&mut Vec<Value>); 13] = [
     |all| all[1]["webhooks"][0]["admissionReviewVersions"] = json!(["v1beta1", "v1"]),
     |all| {
@@ -441,7 +442,7 @@ fn looser_guard_is_accepted() {
     }
 }
 
-/// A pre-release may have the words in it that stand between two versions in a name.
+/// A pre-release may contain the words that separate two versions in a name.
 #[test]
 fn version_names_are_not_split() {
     let kind = embedded("elasticsearch");
@@ -461,7 +462,7 @@ fn version_names_are_not_split() {
         let settings =
             Settings { controller: Some(own), served: served.to_vec(), shadowed: vec![other], ..Settings::default() };
         assert_eq!(inspect(&kind, &documents, Some(&settings)), NONE, "{name}");
-        // Its own configurations are those that have a say.
+        // The version's own configurations are recognized as enforcing ones.
         documents[1]["webhooks"][0]["failurePolicy"] = json!("Ignore");
         let found = inspect(&kind, &documents, None);
         assert!(found.len() == 1 && found[0].problem.contains("writes pass unjudged"), "{name}: {found:#?}");

@@ -1,4 +1,4 @@
-//! What is registered: checked as the API server checks it when it is applied.
+//! The registered configurations, validated like by the API server on apply.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -17,7 +17,7 @@ fn service(trust: Trust) -> ClientConfig {
     ClientConfig { address: Address::Service(service), trust }
 }
 
-/// A service behind an authority of ours, and one behind cert-manager's.
+/// A service with a `caBundle`, and a service with cert-manager's authority.
 fn services() -> [ClientConfig; 2] {
     let bundle = CaBundle::from_pem(PEM).unwrap();
     [Trust::CaBundle(bundle), Trust::CertManager("pointsman/serving".parse().unwrap())].map(service)
@@ -76,7 +76,7 @@ fn audit_webhooks_fail_open() {
     }
 }
 
-/// The bundle is in the document, or cert-manager is asked to write it, and nothing else.
+/// The document contains the bundle, or an annotation that lets cert-manager write the bundle, never both.
 fn trusting(document: &Value, trust: &Trust) {
     let bundle = &document["webhooks"][0]["clientConfig"]["caBundle"];
     let annotations = &document["metadata"]["annotations"];
@@ -104,7 +104,7 @@ fn configuration(document: &Value, what: &str, path: &str, kind: &Kind, controll
     assert_eq!(webhook["sideEffects"], "None");
     assert_eq!(webhook["matchPolicy"], "Equivalent");
     let timeout = webhook["timeoutSeconds"].as_u64().unwrap();
-    // Nothing waits for a server that only looks on.
+    // No write waits for a server in shadow mode.
     assert_eq!(timeout, if matches!(selection, Selection::Shadowed(_)) { 1 } else { 10 });
     let service = &webhook["clientConfig"]["service"];
     assert_eq!((&service["path"], &service["port"]), (&json!(path), &json!(443)));
@@ -203,13 +203,13 @@ fn guard_is_policy_and_binding() {
                 let message = validation["message"].as_str().unwrap();
                 assert!(message.contains("2.16.0, 2.17.0-RC.1") && !message.contains('\n'));
             }
-            // An empty label is not the same as none: it would be nobody's.
+            // An empty label differs from an absent label: no server would be responsible.
             assert!(known.iter().any(|name| name == "labelled"), "{known:?}");
         }
     }
 }
 
-/// Brackets and quotes are closed, only variables that are already there are used, and there is no line break.
+/// Brackets and quotes are balanced, only known variables are used, and there is no line break.
 pub(crate) fn expression_is_sane(expression: &str, known: &[String]) {
     let (mut depth, mut quote, mut escaped) = (Vec::new(), None, false);
     for c in expression.chars() {

@@ -1,4 +1,4 @@
-//! What was found once, by hand or by a fuzzer, replayed: `fuzz/regressions`.
+//! Replays earlier findings of manual tests and fuzzers: `fuzz/regressions`.
 
 use std::fs;
 use std::path::{Path, PathBuf};

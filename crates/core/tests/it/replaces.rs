@@ -1,4 +1,4 @@
-//! A kind becomes another kind: the laws between the two, and what of an object is not the other one's.
+//! A kind is replaced by another kind: the laws between both, and the parts of an object that belong to one kind only.
 
 use pointsman_core::definition::{BadDefinition, Kind};
 use pointsman_core::laws::{CheckOptions, Dictionary, LAWS, Law, Survey, survey};
@@ -44,8 +44,8 @@ fn installation(spec: Value) -> Value {
     })
 }
 
-/// The laws over both kinds as one of two versions. What `stale` promises is kept by `/mutate`, which never sees an
-/// object become another one.
+/// The laws over both kinds as one kind with two versions. `/mutate` keeps the promise of `stale`, but never receives
+/// an object that is being replaced.
 fn judged(external: &str, seed: u64, cases: u64) -> Survey {
     let versions = mattermost().take_conversion().unwrap().into_versions();
     let webhook = Webhook::new(vec![versions], Metadata::Full).unwrap().knowing(facts(external));
@@ -68,11 +68,11 @@ fn replaced_kind_keeps_all_laws() {
         missing.push(found.unexercised);
     }
     let never: Vec<_> = missing[0].iter().filter(|what| missing[1].contains(what)).collect();
-    // Few trials do not meet everything.
+    // Few cases do not cover everything.
     assert!(cases < 100 || never.is_empty(), "{never:#?}");
 }
 
-/// What upstream's own conversion makes of each field: of an old spec the new one, and the fact that it takes.
+/// Upstream's own conversion of each field: an old spec, the new spec, and the required fact.
 fn table() -> Vec<(Value, Value, &'static str)> {
     let replicas = |count: i64| json!({"ingressName": "chat.example", "replicas": count});
     let minio = json!({"externalURL": "s3", "externalBucket": "b", "secret": "s", "storageSize": "5Gi", "replicas": 4});
@@ -127,7 +127,7 @@ fn table() -> Vec<(Value, Value, &'static str)> {
     ]
 }
 
-/// The new object, and that the old one comes back.
+/// The new object matches, and the old object is restored.
 #[test]
 fn replacement_matches_the_table() {
     for (older, newer, external) in table() {
@@ -175,7 +175,7 @@ fn missing_fact_is_named() {
     for part in ["spec.database.secret: ", "externalDatabase", "the Secret db", "DB_CONNECTION_STRING", "--fact"] {
         assert!(asks.contains(part), "{part}: {asks}");
     }
-    // Where no Secret is named there is nothing to look up.
+    // Without a Secret name there is no lookup.
     for database in [json!({"type": "mysql"}), json!({"type": "mysql", "secret": ""})] {
         let object = installation(json!({"ingressName": "a", "database": database}));
         let new = replaces(&object, NEW, &Facts::default()).unwrap();
@@ -222,7 +222,7 @@ fn only_identity_is_carried() {
     assert_eq!(home["spec"], old["spec"]);
 }
 
-/// An edit of the form that is there counts, and what was kept for the other form stays kept.
+/// An edit of the current form counts, and values kept for the other form stay kept.
 #[test]
 fn edit_of_replacement_survives_undo() {
     let minio = json!({"externalURL": "s3", "storageSize": "5Gi"});
@@ -235,7 +235,7 @@ fn edit_of_replacement_survives_undo() {
     assert_eq!(home["spec"]["minio"], json!({"storageSize": "7Gi"}));
 }
 
-/// What was kept of a form that an object has not any more is no part of the other one.
+/// Values kept of a form that an object no longer has do not appear in the other form.
 #[test]
 fn kept_data_stays_with_its_kind() {
     let minio = json!({"externalURL": "s3", "storageSize": "5Gi", "replicas": 4});
@@ -260,7 +260,7 @@ fn kept_data_stays_with_its_kind() {
     assert_eq!(again["spec"]["database"], json!({"operatorManaged": {"type": "mysql"}}));
 }
 
-/// A number that says nothing in a ClusterInstallation is none that says something.
+/// A ClusterInstallation treats 0 replicas as unset, so 0 replicas become another number there.
 #[test]
 fn zero_replicas_differ_from_absent() {
     let mut new = replaces(&installation(json!({"ingressName": "a"})), NEW, &Facts::default()).unwrap();
@@ -270,7 +270,7 @@ fn zero_replicas_differ_from_absent() {
     assert_eq!(replaces(&home, NEW, &Facts::default()).unwrap()["spec"]["replicas"], json!(0));
 }
 
-/// An object that gets its name from the API server still does, and the status may refuse one.
+/// An object without a name still gets its name from the API server; its status may fail the conversion.
 #[test]
 fn names_parts_are_carried() {
     let mut old = installation(json!({"ingressName": "a"}));
@@ -333,7 +333,7 @@ fn bad_replacement_names_its_line() {
         assert!(said.contains(message), "{message}\n{said}");
     }
     assert!(said("to: v1beta1", "to: v2").contains(&format!("mattermost.yaml:{}:", line("to: v1beta1"))));
-    // Between versions nobody brings facts.
+    // Steps between versions have no facts.
     let steps = "steps:\n- {from: v1, to: v2, operations: [when: {fact: a, operations: [add: spec.x]}]}\n";
     let version = |name: &str, storage: bool, spec: Value| {
         json!({"name": name, "served": true, "storage": storage, "schema": {"openAPIV3Schema": {"type": "object",

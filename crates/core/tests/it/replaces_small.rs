@@ -1,4 +1,4 @@
-//! A kind becomes another kind: small definitions, each with one thing that is easily lost.
+//! A kind is replaced by another kind: small definitions, each with one value that is easily lost.
 
 use pointsman_core::definition::{BadDefinition, Kind};
 use pointsman_core::laws::{CheckOptions, Dictionary, LAWS, Law, survey};
@@ -23,7 +23,7 @@ fn crd(kind: &str, group: &str, versions: &[(&str, Value)]) -> Value {
     })
 }
 
-/// The kind `new` by a definition that says this beside, whose objects were of the kind `old`.
+/// Loads the kind `new` with this addition to its definition; its objects were of the kind `old`.
 fn load(old: &Value, new: &Value, more: Value) -> Result<Kind, BadDefinition> {
     let mut definition = json!({"apiVersion": "pointsman.dev/v1", "kind": "KindDefinition", "crd": "new.yaml"});
     definition.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -53,7 +53,7 @@ fn converted(webhook: &Webhook, object: &Value, to: &str) -> Value {
     serde_json::from_str(&webhook.convert(&object.to_string(), to).unwrap().text).unwrap()
 }
 
-/// The same kind in another group: the two have one plural, and one version name.
+/// The same kind in another group: both have one plural and one version name.
 #[test]
 fn kind_may_change_its_group() {
     let old = crd("Cert", "o.io", &[("v1", json!({"a": text(), "precious": text()}))]);
@@ -71,7 +71,7 @@ fn kind_may_change_its_group() {
     assert_eq!(replaces(&webhook, &after, ("o.io", "Cert")).unwrap(), before);
 }
 
-/// What is kept for the kind in the other group is not what is kept for a version of its own that is called alike.
+/// Values kept for the kind in the other group differ from values kept for an equally named version of its own.
 #[test]
 fn groups_versions_do_not_mix() {
     let old = crd("Cert", "o.io", &[("v1", json!({"a": text(), "precious": text()}))]);
@@ -88,8 +88,8 @@ fn groups_versions_do_not_mix() {
     assert_eq!(replaces(&webhook, &again, ("o.io", "Cert")).unwrap(), before);
 }
 
-/// A default of any entry is for those that are null: the API server makes none of it.
-/// Source: `apiextensions-apiserver pkg/apiserver/schema/defaulting/algorithm.go`.
+/// A default of map entries applies to null entries: the API server creates no entry. Source: `apiextensions-apiserver
+/// pkg/apiserver/schema/defaulting/algorithm.go`.
 #[test]
 fn default_creates_no_map_entry() {
     let map = json!({"type": "object", "additionalProperties": {"type": "string", "default": "q"}});
@@ -106,7 +106,7 @@ fn default_creates_no_map_entry() {
     }
 }
 
-/// What somebody edits may be what a condition asks for, or name the Secret that a fact is read from.
+/// A client may edit a value that a condition tests, or the name of the Secret with a fact.
 #[test]
 fn condition_edit_affects_its_dependents() {
     let old = crd("Old", "o.io", &[("v1", json!({"secret": text(), "mode": text(), "host": text(), "port": text()}))]);
@@ -144,7 +144,7 @@ fn condition_edit_affects_its_dependents() {
     }
 }
 
-/// What is refused is refused of an object in a file as well, where nobody has filled in yet what an API server does.
+/// A refused value is also refused in a manifest, although the API server's defaults are missing there.
 #[test]
 fn refused_value_may_be_filled() {
     let on = json!({"type": "boolean", "default": true});
@@ -173,7 +173,7 @@ fn refused_value_may_be_filled() {
     }
 }
 
-/// Whoever cannot be told what becomes of an object is told so before there is one.
+/// A replacement without a well-defined result is refused at load, before any object exists.
 #[test]
 fn impossible_replacement_is_refused() {
     let list = |more: Value| {

@@ -1,11 +1,11 @@
-//! The rules that a CRD says by itself, in each of its versions.
+//! The rules in a CRD itself, in each of its versions.
 
 use pointsman_core::registration::{CrdOptions, crd};
 use serde_json::{Value, json};
 
 use super::registration::{expression_is_sane, kinds};
 
-/// Every rule of a schema, with where it stands.
+/// Every rule of a schema, with its path.
 fn validations(schema: &Value, at: &str, found: &mut Vec<(String, Value)>) {
     for rule in schema["x-kubernetes-validations"].as_array().into_iter().flatten() {
         found.push((at.to_owned(), rule.clone()));
@@ -47,7 +47,7 @@ fn crd_has_cel_rules_everywhere() {
                         (2, 1, 2, 1)
                     );
                 }
-                // One field of the older version holds host and port: no rule about a number can stand there.
+                // One field of the older version holds host and port: a rule about a number is impossible there.
                 ("gadget", _) => assert_eq!(
                     (count(""), count(".spec.hostPort"), count(".spec.level"), count(".spec.certificate")),
                     (1, 0, 0, 2),
@@ -61,7 +61,7 @@ fn crd_has_cel_rules_everywhere() {
 
 #[test]
 fn cel_rules_allow_missing_fields() {
-    // As /validate has it: need by need. What was there before is missed when it is taken away.
+    // As in `/validate`: each requirement separately. Removing an existing value violates the requirement.
     let kind = super::admission::embedded("materialize");
     let crd = crd(&kind, &CrdOptions::default()).unwrap();
     for version in crd["spec"]["versions"].as_array().unwrap() {
@@ -81,7 +81,7 @@ fn cel_rules_allow_missing_fields() {
         let kept = |set: &dyn Fn(&str) -> String| format!("({} || !({}))", set("self"), set("oldSelf"));
         let console = rules("consoleExternalCertificateSpec");
         let [made, later] = console.as_array().unwrap().as_slice() else { panic!("two rules") };
-        // The API server asks the first one on creation too, where there is nothing before.
+        // The API server evaluates the first rule also on creation, without an old object.
         assert_eq!(made["rule"], format!("oldSelf.hasValue() || {} && {}", names("self"), issuer("self")));
         assert_eq!((&made["optionalOldSelf"], later.get("optionalOldSelf")), (&json!(true), None));
         assert_eq!(later["rule"], format!("{} && {}", kept(&names), kept(&issuer)));

@@ -1,4 +1,4 @@
-//! JSON as the tests see it: numbers as they are written, members by name. Shares no code with what it judges.
+//! JSON in the tests: numbers keep their text, members are accessed by name. Shares no code with the tested code.
 
 pub(crate) use pointsman_core::laws::{Segment as Step, Value, difference, shown, way};
 

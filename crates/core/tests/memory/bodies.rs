@@ -1,14 +1,14 @@
-//! Bodies of reviews by somebody who means no good, and of one who only has much to say.
+//! Review bodies by an attacker, and by a client with much data.
 
 use std::fmt::Write as _;
 use std::iter;
 
 use pointsman_core::webhook::Endpoint;
 
-/// About as long as each body is, in bytes.
+/// Approximate size of each body, in bytes.
 const SIZE: usize = 128 << 10;
 
-/// All of them, by name.
+/// All bodies, by name.
 pub(crate) fn all() -> Vec<(String, Endpoint, String)> {
     let mut all = Vec::new();
     for (name, body) in conversions() {
@@ -85,7 +85,7 @@ fn conversions() -> Vec<(&'static str, String)> {
     ]
 }
 
-/// JSON values that are long.
+/// Long JSON values.
 fn texts() -> Vec<(&'static str, String)> {
     let half = SIZE / 2;
     vec![
@@ -107,7 +107,7 @@ fn texts() -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Where a value may stand in an object that is converted: what is opened, kept, moved and what is not.
+/// Locations for a value in a converted object: parsed, kept, moved or ignored by the conversion.
 fn places(text: &str) -> Vec<(&'static str, String)> {
     let up = |rest: &str| review(&format!("[{}]", object(rest, V1)), V2);
     let down = |rest: &str| review(&format!("[{}]", object(rest, V2)), V1);
@@ -150,7 +150,7 @@ fn places(text: &str) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Objects with lists and maps of items, each of which is taken apart; what their kinds are; and where they go.
+/// Objects with lists and maps of items, each of which is converted; their kinds; and their target versions.
 fn items() -> Vec<(String, &'static str, String, &'static str)> {
     let mut all = Vec::new();
     for (name, text) in texts() {
@@ -194,7 +194,7 @@ fn object(rest: &str, version: &str) -> String {
     format!("{{\"apiVersion\":\"{version}\",\"kind\":\"Materialize\",{rest}}}")
 }
 
-/// An object with all that its kind asks for, and no more.
+/// An object with only the required fields of its kind.
 fn complete(version: &str) -> String {
     object(
         "\"metadata\":{\"name\":\"a\",\"namespace\":\"b\"},\"spec\":\
@@ -203,14 +203,14 @@ fn complete(version: &str) -> String {
     )
 }
 
-/// So many of them, with commas between, that they are as long as a body.
+/// Repeats the text, separated by commas, up to the size of a body.
 fn joined(text: &str) -> String {
     let mut all = vec![text; SIZE / (text.len() + 1)].join(",");
     all.shrink_to_fit();
     all
 }
 
-/// Members of names that are as short as they can be for all to be different.
+/// Members with the shortest possible distinct names.
 fn members(value: &str) -> String {
     let mut all = String::with_capacity(SIZE + 64);
     for number in iter::successors(Some(0_u32), |number| Some(number + 1)) {

@@ -1,10 +1,10 @@
-//! A kind that gives much to those who have nothing: defaults of the newer versions, in the items of lists and maps,
-//! and in objects that are not there.
+//! A kind that adds much to small objects: defaults of the newer versions, in items of lists and maps, and in absent
+//! objects.
 
 use pointsman_core::definition::Kind;
 use serde_json::{Map, Value, json};
 
-/// Three versions: each has five fields more in its items than the one before, all with defaults.
+/// Three versions: the items of each version have five more fields than those before, all with defaults.
 pub(crate) fn kind() -> Kind {
     let versions: Vec<Value> = (0_usize..3).map(|version| {
         json!({"name": format!("v{}", version + 1), "served": true, "storage": version == 0, "schema": {"openAPIV3Schema": {
@@ -39,7 +39,7 @@ pub(crate) fn kind() -> Kind {
     Kind::from_crd(&definition.to_string(), &crd.to_string()).unwrap()
 }
 
-/// The names of the fields that an item has more than in the version before.
+/// The names of the fields that items have in addition to the previous version.
 fn added(version: usize) -> impl Iterator<Item = String> {
     (0..5).map(move |field| format!("givenByVersion{version}Number{field}"))
 }

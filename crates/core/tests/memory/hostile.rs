@@ -1,4 +1,4 @@
-//! Bodies that are made from the schemas of a kind: whatever its lists, maps and fields may be filled with.
+//! Bodies generated from the schemas of a kind, with any contents in its lists, maps and fields.
 
 use std::fmt::Write as _;
 
@@ -6,24 +6,24 @@ use pointsman_core::definition::Kind;
 use pointsman_core::webhook::Endpoint;
 use serde_json::{Map, Value, json};
 
-/// One of them.
+/// A body.
 pub(crate) struct Hostile {
     pub(crate) name: String,
     pub(crate) endpoint: Endpoint,
     pub(crate) body: String,
 }
 
-/// One object, in each version of a kind, in which something is as long as `size` says; what it is, the object, and the
-/// other versions.
+/// One object in one version of a kind, with one part as long as `size`; its description, the object, and the other
+/// versions.
 pub(crate) struct HostileObject {
     pub(crate) name: String,
     pub(crate) text: String,
-    /// The version that it is in.
+    /// The version of the object.
     pub(crate) at: String,
     pub(crate) others: Vec<String>,
 }
 
-/// All bodies of about `size` bytes in which one of the kind's places is filled.
+/// All bodies of about `size` bytes, each with one filled location of the kind.
 pub(crate) fn bodies(kind: &Kind, size: usize) -> Vec<Hostile> {
     let mut all = Vec::new();
     for HostileObject { name, text, others, .. } in objects(kind, size) {
@@ -40,7 +40,7 @@ pub(crate) fn bodies(kind: &Kind, size: usize) -> Vec<Hostile> {
     all
 }
 
-/// The objects of which [`bodies`] are made.
+/// The objects for [`bodies`].
 pub(crate) fn objects(kind: &Kind, size: usize) -> Vec<HostileObject> {
     let versions = kind.crd()["spec"]["versions"].as_array().unwrap();
     let mut all = Vec::new();
@@ -64,15 +64,15 @@ pub(crate) fn objects(kind: &Kind, size: usize) -> Vec<HostileObject> {
     all
 }
 
-/// A field that no schema knows.
+/// A field outside every schema.
 const UNKNOWN: &str = "nobodyKnows";
 
-/// One step on the way from an object to a place in it.
+/// One step on the path from an object to a location inside.
 #[derive(Clone, Debug)]
 enum Step {
     Field(String),
     Element,
-    /// A value of a map, under a key of so many bytes.
+    /// A map value, under a key of this many bytes.
     Entry(usize),
 }
 
@@ -88,8 +88,8 @@ fn spelled(way: &[Step]) -> String {
     text
 }
 
-/// All places of a schema outside of metadata, with what the schema says of them; those in maps also behind a key that
-/// is `long`, and in each object one that the schema does not know.
+/// All locations of a schema outside metadata, each with its schema; locations in maps also under a key of `long`
+/// bytes, and in each object one unknown field.
 fn find<'s>(schema: &'s Value, long: usize, way: &mut Vec<Step>, found: &mut Vec<(Vec<Step>, &'s Value)>) {
     if !way.is_empty() {
         found.push((way.clone(), schema));
@@ -121,7 +121,7 @@ fn find<'s>(schema: &'s Value, long: usize, way: &mut Vec<Step>, found: &mut Vec
     }
 }
 
-/// What a place may be filled with, so that it is about so long.
+/// Contents for a location with about this length.
 fn fillings(schema: &Value, size: usize) -> Vec<(String, String)> {
     let mut all = Vec::new();
     match schema["type"].as_str() {
@@ -143,13 +143,13 @@ fn fillings(schema: &Value, size: usize) -> Vec<(String, String)> {
         }
         _ => all.push(("a number".to_owned(), "1".repeat(size))),
     }
-    // What the schema does not allow comes as well: it was stored before, or the API server does not look at it.
+    // Values outside the schema are included: they were stored earlier, or the API server does not validate them.
     all.push(("many of nothing".to_owned(), format!("[{}]", repeated("{}", size))));
     all.push(("names of nothing".to_owned(), format!("{{{}}}", members("{}", size))));
     all
 }
 
-/// What an item may be: as little as it can be, each of its fields alone, and all of them.
+/// Possible items: minimal, with each single field, and with all fields.
 fn items(schema: &Value) -> Vec<(String, String)> {
     let mut all = vec![("nulls".to_owned(), "null".to_owned()), ("nothing".to_owned(), least(schema).to_string())];
     let fields: Map<String, Value> =
@@ -161,7 +161,7 @@ fn items(schema: &Value) -> Vec<(String, String)> {
     all
 }
 
-/// The value that a schema allows with least in it.
+/// The smallest value that a schema allows.
 fn least(schema: &Value) -> Value {
     match schema["type"].as_str() {
         Some("object") => {
@@ -173,7 +173,7 @@ fn least(schema: &Value) -> Value {
     }
 }
 
-/// A value with all in it that a schema allows.
+/// A value with all parts that a schema allows.
 fn some(schema: &Value) -> Value {
     if let Some(last) = schema["enum"].as_array().and_then(|options| options.last()) {
         return last.clone();
@@ -194,7 +194,7 @@ fn some(schema: &Value) -> Value {
     }
 }
 
-/// So many of them that they are as long as a body. Every other one has a number in the place of its first text.
+/// Repeats the item up to the size of a body. Every second item has a number instead of its first text.
 fn repeated(item: &str, size: usize) -> String {
     let numbered = item.contains("\"x\"");
     let mut all = String::with_capacity(size + item.len() + 16);
@@ -223,7 +223,7 @@ fn members(item: &str, size: usize) -> String {
     all
 }
 
-/// An object with a text at the end of a way, and nothing beside it, or what is required.
+/// An object with a text at the end of a path, and either no other fields or the required ones.
 fn object(kind: &Kind, version: &Value, way: &[Step], text: &str, complete: bool) -> String {
     const MARK: &str = "\"@here@\"";
     let schema = &version["schema"]["openAPIV3Schema"];

@@ -1,9 +1,9 @@
-//! What a decision costs in memory, counted at the allocator: no more than the server has put aside for it,
-//! whatever is in the body; and twice as much of anything costs twice as much.
+//! Memory cost of a decision, counted at the allocator: never above the server's reservation, for any body; and double
+//! input costs double.
 //!
-//! A binary of its own: its bodies take seconds, and it is the law that the server relies on.
+//! A separate binary: its bodies take seconds, and the server relies on this law.
 
-// Here clippy's allowances for tests hold in helpers, too.
+// With this attribute, clippy's allowances for tests also apply to helpers.
 #![cfg(test)]
 
 mod bodies;
@@ -23,13 +23,13 @@ fn number(name: &str, default: usize) -> usize {
     std::env::var(name).map_or(default, |number| number.parse().unwrap())
 }
 
-/// About as long as each body is, in bytes. `POINTSMAN_SIZE` names another length.
+/// Approximate size of each body, in bytes. `POINTSMAN_SIZE` names another length.
 fn size(default: usize) -> usize {
     number("POINTSMAN_SIZE", default)
 }
 
-/// All kinds there are here with lists and maps of items, and some without, each with its own server.
-/// `POINTSMAN_KINDS=all` takes the built-in ones, too.
+/// All test kinds with lists and maps of items, and some without, each with its own server. `POINTSMAN_KINDS=all` takes
+/// the built-in ones, too.
 fn servers() -> Vec<Webhook> {
     let mut kinds = vec![giving::kind()];
     kinds.extend(["mailboxes", "proxies", "engines", "gadgets", "widgets"].map(load));
@@ -39,13 +39,13 @@ fn servers() -> Vec<Webhook> {
     kinds.into_iter().map(|kind| Webhook::new(vec![kind], Metadata::Identity).unwrap()).collect()
 }
 
-/// Some of what there is, spread over all of it: `POINTSMAN_CASES` says how many, `POINTSMAN_SEED` which ones.
+/// An evenly spread selection: `POINTSMAN_CASES` sets how many, `POINTSMAN_SEED` which ones.
 fn some_of<T>(all: Vec<T>, cases: usize) -> impl Iterator<Item = T> {
     let cases = number("POINTSMAN_CASES", cases).clamp(1, all.len().max(1));
     let (count, mut random) = (all.len(), number("POINTSMAN_SEED", 0) as u64);
     let chosen: HashSet<usize> = (0..cases)
         .map(|case| {
-            // One of each part, whichever.
+            // One random element of each section.
             let (start, end) = (case * count / cases, (case + 1) * count / cases);
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             start + (random >> 33) as usize % (end - start).max(1)
@@ -54,7 +54,7 @@ fn some_of<T>(all: Vec<T>, cases: usize) -> impl Iterator<Item = T> {
     all.into_iter().enumerate().filter(move |(index, _)| chosen.contains(index)).map(|(_, one)| one)
 }
 
-/// What was heavier than its weight, and how heavy the heaviest were.
+/// Decisions above their reservation, and the largest weights.
 #[derive(Default)]
 struct Weighed {
     over: Vec<String>,
@@ -93,8 +93,8 @@ fn decision_stays_within_its_weight() {
     weighed.end();
 }
 
-/// Items that keep something, items that are given much, and items behind a long key: by weight, and in the bytes that
-/// the allocator is asked for where there is twice as much.
+/// Items with kept values, items with many defaults, and items under a long key: by weight, and by allocated bytes at
+/// double size.
 #[test]
 fn items_stay_within_their_weight() {
     let mut weighed = Weighed::default();
@@ -131,7 +131,7 @@ fn items_stay_within_their_weight() {
     weighed.end();
 }
 
-/// Whatever a kind's lists, maps and fields are filled with. The bodies are longer than what any body is given beside.
+/// Any contents of a kind's lists, maps and fields. The bodies exceed the fixed reservation per body.
 #[test]
 fn any_kind_stays_within_its_weight() {
     let mut weighed = Weighed::default();
@@ -144,7 +144,7 @@ fn any_kind_stays_within_its_weight() {
     weighed.end();
 }
 
-/// What comes home, with all that was kept of it; and where somebody has turned its lists round.
+/// Objects converted back with all their kept values, and with reversed lists.
 #[test]
 fn kept_values_stay_within_weight() {
     let mut weighed = Weighed::default();
@@ -153,7 +153,7 @@ fn kept_values_stay_within_weight() {
         for HostileObject { name, text, at, others } in some_of(hostile::objects(kind, size(8 << 10)), 150) {
             for to in others {
                 let Ok(there) = webhook.convert(&text, &to) else { continue };
-                // A number may be as long as the body, and then nobody but us reads it.
+                // A number may be as long as the body, and then only pointsman can parse it.
                 let turned = serde_json::from_str(&there.text).ok().map(|mut turned: Value| {
                     turn(&mut turned["spec"]);
                     ("turned round", turned.to_string())
@@ -173,7 +173,7 @@ fn kept_values_stay_within_weight() {
     weighed.end();
 }
 
-/// Many objects in one review: what each of them is given stands in one answer.
+/// Many objects in one review: the values added to each object are in one response.
 #[test]
 fn many_objects_stay_within_weight() {
     let mut weighed = Weighed::default();
@@ -190,8 +190,8 @@ fn many_objects_stay_within_weight() {
     weighed.end();
 }
 
-/// What no operation looks into goes through as text, and is hashed at most: nothing is given to it, however much there
-/// is in it, whatever its kind gives to others and whatever other kinds are served beside it.
+/// Data without an operation is copied as text, and hashed at most. Nothing is added to such data, regardless of its
+/// size, of defaults elsewhere in its kind, and of other served kinds.
 #[test]
 fn unread_data_weighs_its_text() {
     let size = size(960 << 10);
@@ -218,7 +218,7 @@ fn unread_data_weighs_its_text() {
     }
 }
 
-/// In allocations and in the bytes that the allocator is asked for.
+/// Measured in allocations and in allocated bytes.
 #[test]
 fn allocation_grows_linearly_everywhere() {
     let size = size(8 << 10);

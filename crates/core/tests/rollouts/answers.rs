@@ -1,4 +1,4 @@
-//! Controllers that answer a move so and so long after it, to the millisecond, once, and never again.
+//! Controllers that answer a move exactly once, after a fixed delay in milliseconds.
 
 use std::collections::BTreeMap;
 
@@ -10,13 +10,13 @@ use crate::runner::{Done, Runner};
 use crate::script::Setup;
 use crate::world::{NEW, OLD, World};
 
-/// Milliseconds between a move and the answer of the controller.
+/// Milliseconds between a move and the controller's answer.
 const DELAYS: [u64; 4] = [0, 20, 200, 1_100];
 
-/// Milliseconds that a call of the runner takes.
+/// Duration of one runner call, in milliseconds.
 const CALL: u64 = 7;
 
-/// A fleet whose controllers are played, by a clock of milliseconds.
+/// A fleet with simulated controllers and a millisecond clock.
 struct Fleet {
     setup: Setup,
     world: World,
@@ -24,7 +24,7 @@ struct Fleet {
     /// In milliseconds.
     now: u64,
     delay: u64,
-    /// When the controller of an object answers, by name.
+    /// Time of the controller's answer, by object name.
     answers: BTreeMap<String, u64>,
 }
 
@@ -36,7 +36,7 @@ impl Fleet {
         Self { setup, world, runner, now, delay, answers: BTreeMap::new() }
     }
 
-    /// Runs until the rollout is over, or for an hour.
+    /// Runs until the rollout is over, or for one hour.
     fn runs(&mut self) -> RolloutPhase {
         let ends = self.now + 3_600_000;
         while self.now < ends {
@@ -83,7 +83,7 @@ fn controller_that_answers_once_is_seen() {
     }
 }
 
-/// A controller that never answers is not taken for one that has.
+/// A controller that never answers is not mistaken for a controller that answered.
 #[test]
 fn controller_that_never_answers_times_out() {
     for one_manager in [false, true] {

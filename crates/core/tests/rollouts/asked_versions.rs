@@ -1,4 +1,4 @@
-//! What checks ask has the versions of the rollout in it, and no version changes what is asked.
+//! Checks contain the versions of the rollout, and no version value changes the target of a lookup.
 
 use pointsman_core::definition::{HttpAddress, Kind};
 use pointsman_core::laws::Random;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::kinds::define;
 use crate::starts::{at, checked, fleet, planned, rollout_of};
 
-/// Whether each application supports the version that comes, whether its image is there, and how both versions do.
+/// Checks that each application supports the new version, that the image exists, and the health of both versions.
 const SUPPORTED: &str = "{name: supported, list: apps.example.com, where: \"tier=app, of in ({from}, {to})\", every: {all: \
                          [{field: 'metadata.annotations[\"example.com/max\"]', atLeast: \"{to}\"}, {field: \
                          'metadata.annotations[\"example.com/left-out\"]', notIn: [\"{to}\", \"not-{from}\"]}]}}";
@@ -33,7 +33,7 @@ fn checks_contain_rollout_versions() {
     let image = page("http://registry:9001/v2/database/manifests/v1.17.1?was=1.16.4");
     let restarts = "sum(restarts{version=\"1.17.1\", image=~\".*:1\\\\.17\\\\.1\"})";
     let fresh = RolloutStatus::default();
-    // Whichever way the rollout goes, its versions are what they are.
+    // The versions are the same in both directions.
     for direction in ["Forward", "Undo"] {
         let rollout = rollout_of(&kind, &json!({"direction": direction}));
         assert_eq!(asked(&rollout, &fresh)[0], image);
@@ -52,7 +52,7 @@ fn checks_contain_rollout_versions() {
     assert_eq!(asked(&next, &fresh)[0], page("http://registry:9001/v2/database/manifests/v1.18.1?was=1.17.1"));
 }
 
-/// Before anything is moved, by the objects that there are.
+/// Checks the observed objects before anything is moved.
 #[test]
 fn start_waits_for_expected_version() {
     let kind = checked(&format!("{{start: [{SUPPORTED}, {IMAGE}]}}"), "").unwrap();
@@ -177,10 +177,10 @@ fn check_placeholder_needs_its_version() {
     let said = "checks: image contains {from}, and the StagedRollout has no `from`: add the version of its objects";
     assert_eq!(bad.matches(said).count(), 1, "{bad}");
     read(&kind, &json!({"from": "1.16.4"})).unwrap();
-    // Nobody asks for `from` there.
+    // This check does not use `from`.
     let kind = checked(&format!("{{during: [{RESTARTS}]}}"), "").unwrap();
     read(&kind, &json!({})).unwrap();
-    // What a version makes of a label that is none.
+    // A version can turn a label into an invalid label.
     let long = "{name: a, list: b.c, where: \"v=x-{to}\", every: {condition: A}}";
     let kind = define(&format!("health: {{all: [{{condition: Ready}}]}}\nchecks: {{start: [{long}]}}\n")).unwrap();
     let version = "v".repeat(62);
@@ -189,7 +189,7 @@ fn check_placeholder_needs_its_version() {
     read(&kind, &json!({"to": "v".repeat(61)})).unwrap();
 }
 
-/// Where every object is stored anew, no controller's version comes.
+/// If a rollout only rewrites stored objects, the checks need no controller version.
 #[test]
 fn fixed_check_needs_no_version() {
     let plain = "{name: plain, http: \"http://a/ok\"}";
@@ -201,8 +201,7 @@ fn fixed_check_needs_no_version() {
     assert!(lists.iter().all(|lookup| lookup.plural != "apps"), "{lists:?}");
 }
 
-/// Whatever is written in the place of a version: the StagedRollout is refused, or what is asked is the same but for
-/// it.
+/// For any text as a version, the StagedRollout is refused or only the version part of the lookup changes.
 #[test]
 fn version_cannot_redirect_a_check() {
     const PARTS: [&str; 20] = [

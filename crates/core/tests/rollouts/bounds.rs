@@ -1,5 +1,5 @@
-//! What the CRD of StagedRollouts lets pass and what is read of a StagedRollout afterwards have the same bounds: what
-//! an API server has stored must not be what nobody can read.
+//! The CRD of StagedRollouts and the parser enforce the same bounds: every StagedRollout that an API server has stored
+//! must be readable.
 
 use std::sync::LazyLock;
 
@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use crate::kinds::{define, rollout_of};
 use crate::patches::{NOW, database};
 
-/// A kind that bounds nothing of a StagedRollout by itself.
+/// A kind without own bounds on a StagedRollout.
 static KIND: LazyLock<Kind> =
     LazyLock::new(|| define("health: {all: [{condition: Ready}], settle: 0s, seen: {manager: databaser}}\n").unwrap());
 
@@ -36,8 +36,8 @@ fn matches(pattern: &str, text: &str) -> bool {
     judges(&format!("self.matches(r'{pattern}')"), &json!(text))
 }
 
-/// Whether the API server takes a value, as far as a schema of StagedRollouts says. That it judges alike is for
-/// tests/cluster/rollout_bounds.rs.
+/// True if a schema of StagedRollouts accepts a value. tests/cluster/rollout_bounds.rs checks that the API server
+/// agrees.
 fn takes(schema: &Value, value: &Value) -> bool {
     let number = |name: &str| schema[name].as_f64();
     let rules = schema["x-kubernetes-validations"].as_array().into_iter().flatten();
@@ -82,13 +82,13 @@ fn takes_members(schema: &Value, members: &Map<String, Value>) -> bool {
         && members.iter().all(|(name, value)| of(name).is_none_or(|schema| takes(schema, value)))
 }
 
-/// Numbers in braces stand for so many letters.
+/// A number in braces is replaced by as many letters.
 fn filled(text: &str) -> String {
     let lengths = [63, 64, 200, 201, 253, 254];
     lengths.iter().fold(text.to_owned(), |text, length| text.replace(&format!("{{{length}}}"), &"a".repeat(*length)))
 }
 
-/// The document, with each value that is told of one of its places, and whether it is taken there.
+/// Returns the document, and each listed value with its path and whether the schema accepts the value there.
 fn bounds() -> (Value, Vec<(String, Value, bool)>) {
     let text = filled(include_str!("../../../../tests/data/rollout_bounds.yaml"));
     let mut document: Value = serde_saphyr::from_str(&text).unwrap();
@@ -116,7 +116,7 @@ fn accepted_documents_are_readable() {
     }
 }
 
-/// What no schema says is told in the status, where it is under way: whoever looks at it is not told of yesterday.
+/// An error that no schema detects is reported in the status, also in flight, so that the status is not outdated.
 #[test]
 fn unreadable_rollout_reports_until_repaired() {
     let members = json!({"waves": [{"name": "all"}]});

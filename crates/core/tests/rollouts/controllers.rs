@@ -1,4 +1,4 @@
-//! That the controllers run which a rollout needs, and that only one of them acts on an object.
+//! The controllers that a rollout needs are running, and only one of them acts on an object.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ fn rollout(direction: &str) -> Rollout {
     rollout_of(&json!({"from": "2.16.0", "waves": [{"name": "all"}], "direction": direction}))
 }
 
-/// A database that was moved at 10:00:00, with these writes since, as manager and second.
+/// A database that was moved at 10:00:00, followed by these writes (field manager, second).
 fn moved(writes: &[(&str, u64)]) -> Value {
     let entry = |manager: &str, second: u64| {
         let time = format!("2026-11-18T10:00:{second:02}Z");
@@ -67,12 +67,12 @@ fn missing_controller_blocks_moves() {
         (RolloutPhase::Waiting, Some("PreconditionsNotMet"))
     );
     assert_eq!(plan.status.message, "all 0/1, controller 2.17.0 does not run");
-    // It runs again.
+    // The controller runs again.
     let plan = planned(&rollout, &plan.status, &old, None, 11);
     assert_eq!(plan.status.in_flight.len(), 1);
 }
 
-/// What was healthy may have been so in the hands of the old one.
+/// The old controller may have written the healthy state.
 #[test]
 fn missing_controller_blocks_release() {
     let there = moved(&[("databaser", 5)]);
@@ -81,13 +81,13 @@ fn missing_controller_blocks_release() {
     let plan = planned(&rollout, &status, &there, Some("controller 2.17.0 does not run"), 10);
     assert_eq!(plan.object_states, [ObjectState::Moving("controller 2.17.0 does not run".to_owned())]);
     assert_eq!(plan.status.in_flight.len(), 1);
-    // For too long.
+    // The controller is missing for too long.
     let plan = planned(&rollout, &status, &there, Some("controller 2.17.0 does not run"), 3_600);
     assert_eq!((plan.status.phase, plan.status.reason.as_deref()), (RolloutPhase::Paused, Some("TimedOut")));
     assert!(planned(&rollout, &status, &there, None, 10).status.in_flight.is_empty());
 }
 
-/// It failed because the new controller is dead: the old one has to have it back.
+/// The object failed because the new controller is not running, so the object must return to the old controller.
 #[test]
 fn failed_objects_leave_dead_controller() {
     let waves = json!([{"name": "all"}]);
@@ -127,7 +127,7 @@ fn late_old_write_pauses_rollout() {
             let plan = planned(&rollout, status, &moved(writes), None, second);
             (plan.status.phase == RolloutPhase::Paused, plan.status)
         };
-        // What the old one had begun before the move may end a moment later.
+        // A write that the old controller began before the move may arrive a moment later.
         for writes in
             [&[("databaser", 9)][..], &[("oarsman", 10), ("databaser", 11)], &[("somebody", 19), ("databaser", 19)]]
         {
@@ -142,7 +142,7 @@ fn late_old_write_pauses_rollout() {
         );
         let failure = stopped_status.failures.first().unwrap();
         assert_eq!((failure.reason.as_str(), failure.object.as_str()), ("TwoControllers", "n/b"));
-        // Somebody has looked: what was written before counts no more, and what is written after does.
+        // After a resume, earlier writes are ignored and later writes count.
         let mut resumed = stopped_status;
         resumed.resume(ClockReading { wall: 1_794_996_022, ..NOW });
         assert!(!stopped(&[("databaser", 9), ("oarsman", 11)], &resumed, 23).0);
@@ -182,13 +182,13 @@ fn unsupported_controller_name_is_refused() {
     assert_eq!(kind.controller_lease("2.16.1"), Some(("h".to_owned(), "b-v2-16-1".to_owned())));
 }
 
-/// An entry of `managedFields` of an update of the status.
+/// A `managedFields` entry for an update of the status.
 fn wrote(manager: &str, second: u64) -> Value {
     let time = format!("2026-11-18T10:00:{second:02}Z");
     json!({"manager": manager, "operation": "Update", "subresource": "status", "time": time})
 }
 
-/// The object of a plan, moved, with the status of that.
+/// Applies the patch of a plan. Returns the status of the plan and the moved object.
 fn lands(plan: &RolloutPlan, object: &Value, second: u64) -> (RolloutStatus, Value) {
     let patch = plan.writes.iter().find_map(|write| match write {
         RolloutWrite::Move(one) => Some(&one.patch),
@@ -217,7 +217,7 @@ fn waits_for(plan: &RolloutPlan) -> Option<&str> {
     Some(why.as_str())
 }
 
-/// The old controller answers the way back: it is the one that has the object then.
+/// On undo the old controller answers, because the old controller owns the object by then.
 #[test]
 fn each_way_waits_for_its_manager() {
     let seen = database(json!({"labels": {KEY: "2.16.0"}, "managedFields": [wrote("oarsman", 1)]}));
@@ -249,7 +249,7 @@ fn move_waits_for_next_second() {
     for (second, is_moved) in [(11, false), (12, true)] {
         assert_eq!(moves(&planned(&rollout, &plan.status, &seen, None, second)), is_moved, "{second}");
     }
-    // A controller that writes all the time is not waited for.
+    // The runner does not wait for a controller that writes continuously.
     let busy = database(json!({"labels": {KEY: "2.16.0"}, "managedFields": [wrote("databaser", 13)]}));
     assert!(moves(&planned(&rollout, &plan.status, &busy, None, 13)));
 }
@@ -285,7 +285,7 @@ fn write_before_the_move_fails_it() {
     }
 }
 
-/// A mark of a program that compared times: a later second counts, and the same one does not.
+/// An annotation of an older program that compared times: a later second counts, the same second is ignored.
 #[test]
 fn mark_without_record_compares_times() {
     let rollout = rollout("Forward");

@@ -1,4 +1,4 @@
-//! An object of the model fleet: what is written of it, and what an API server answers.
+//! An object of the model fleet: writes to the object, and the API server's view of the object.
 
 use std::sync::LazyLock;
 
@@ -9,27 +9,27 @@ use serde_json::{Map, Value, json};
 use super::kinds::define;
 use super::world::{LABEL, NEW};
 
-/// A server that admits databases.
+/// A webhook server that admits databases.
 static WEBHOOK: LazyLock<Webhook> =
     LazyLock::new(|| Webhook::new(vec![define("").unwrap()], Metadata::Identity).unwrap());
 
-/// The annotation of what a rollout holds, and what it says of who wants which version.
+/// The hold annotation, and the annotation with the wanted version and its requester.
 const HELD: &str = "pointsman.dev/hold";
 const WANTED: &str = "pointsman.dev/wanted-version";
 
-/// The annotation that a rollout leaves.
+/// The annotation that a rollout writes.
 pub(super) const ANNOTATION: &str = "pointsman.dev/rollout";
 
-/// A database. Copies of it cost next to nothing: caches and runners have many.
+/// A database. Copies are cheap, because caches and runners hold many.
 #[derive(Clone)]
 pub(super) struct Database {
-    /// All of it but `managedFields`.
+    /// All metadata except `managedFields`.
     metadata: std::rc::Rc<Value>,
     is_ready: bool,
-    /// What somebody writes into its status, of which nobody knows.
+    /// A status change that no component interprets.
     noise: Option<u64>,
     managers: Vec<Manager>,
-    /// As its resourceVersion: no two databases have the same, nor two states of one.
+    /// Serves as resourceVersion: unique per database and per state.
     pub(super) revision: u64,
 }
 
@@ -59,7 +59,7 @@ impl Database {
         !self.metadata["labels"]["rollout"].is_null()
     }
 
-    /// Whether the rollout of a history has moved it, by what is noted on it.
+    /// True if the annotation states that the history's rollout moved the object.
     pub(super) fn is_marked(&self) -> bool {
         self.mark().is_some()
     }
@@ -73,18 +73,18 @@ impl Database {
         self.metadata["annotations"][ANNOTATION].as_str()
     }
 
-    /// Whether somebody's own text stands where rollouts note what they have done.
+    /// True if the rollout annotation contains a text of another client.
     pub(super) fn has_text(&self) -> bool {
         let is_text = |text: &str| serde_json::from_str(text).map_or(true, |value| !is_mark(&value));
         self.noted().is_some_and(|text| !text.is_empty() && is_text(text))
     }
 
-    /// Somebody writes a text there.
+    /// Another client overwrites the rollout annotation.
     pub(super) fn notes(&mut self, text: &str) {
         self.annotate(ANNOTATION, text);
     }
 
-    /// Somebody takes off what stands there.
+    /// Another client removes the rollout annotation.
     pub(super) fn takes_off(&mut self) {
         let metadata = std::rc::Rc::make_mut(&mut self.metadata);
         if let Some(annotations) = metadata["annotations"].as_object_mut() {
@@ -97,12 +97,12 @@ impl Database {
         &self.metadata
     }
 
-    /// What it was before it was moved, where it was.
+    /// The label value before the move, if the move recorded one.
     pub(super) fn was(&self) -> Option<Option<String>> {
         Some(self.mark()?["was"].as_str().map(str::to_owned))
     }
 
-    /// Somebody deletes it, and a finalizer keeps it.
+    /// A client deletes the object, and a finalizer keeps the object.
     pub(super) fn deleted(&mut self, now: u64) {
         let metadata = std::rc::Rc::make_mut(&mut self.metadata);
         metadata["deletionTimestamp"] = json!(rfc3339(now));
@@ -113,22 +113,22 @@ impl Database {
         !self.metadata["deletionTimestamp"].is_null()
     }
 
-    /// Whether a rollout holds it.
+    /// True if a rollout holds the object.
     pub(super) fn is_held(&self) -> bool {
         self.hold().is_some()
     }
 
-    /// Whether the rollout of a history holds it, or one that had its name before.
+    /// True if the history's rollout, or an earlier rollout of the same name, holds the object.
     pub(super) fn is_held_by_it(&self) -> bool {
         self.hold().is_some_and(|hold| hold["rollout"] == "rollout-1" || hold["name"] == "r")
     }
 
-    /// Whether a rollout has let it go.
+    /// True if a rollout has released the object.
     pub(super) fn is_released(&self) -> bool {
         self.metadata["annotations"][HELD].as_str().is_some_and(|text| text.starts_with("released"))
     }
 
-    /// Whether somebody has let it go.
+    /// True if a client has released the object.
     pub(super) fn is_let_go(&self) -> bool {
         self.metadata["annotations"][HELD] == ""
     }
@@ -137,22 +137,22 @@ impl Database {
         serde_json::from_str(self.metadata["annotations"][HELD].as_str()?).ok()
     }
 
-    /// Somebody says that a rollout of this name holds it, which is there no more.
+    /// Another client writes a hold of a deleted rollout with this name.
     pub(super) fn holds(&mut self, name: &str) {
         self.held_by(("rollout-0", name));
     }
 
-    /// Somebody says that a rollout of this uid and name holds it.
+    /// Another client writes a hold of a rollout with this uid and name.
     pub(super) fn held_by(&mut self, (uid, name): (&str, &str)) {
         self.annotate(HELD, &json!({"rollout": uid, "name": name, "at": rfc3339(0)}).to_string());
     }
 
-    /// Somebody lets it go.
+    /// A client releases the object.
     pub(super) fn lets_go(&mut self) {
         self.annotate(HELD, "");
     }
 
-    /// Somebody notes a wish.
+    /// A client records a wanted version.
     pub(super) fn wishes(&mut self, version: &str) {
         self.annotate(WANTED, version);
     }
@@ -161,17 +161,17 @@ impl Database {
         std::rc::Rc::make_mut(&mut self.metadata)["annotations"][key] = json!(text);
     }
 
-    /// Somebody writes all of it who knows nothing of annotations.
+    /// A client that ignores annotations replaces the whole object.
     pub(super) fn without_annotations(&mut self) {
         std::rc::Rc::make_mut(&mut self.metadata).as_object_mut().unwrap().remove("annotations");
     }
 
-    /// The version label that is noted as wanted.
+    /// The recorded wanted version label.
     pub(super) fn wanted(&self) -> Option<&str> {
         self.metadata["annotations"][WANTED].as_str()
     }
 
-    /// The same after `/mutate` has seen it, which was this before, as written by a field manager.
+    /// Returns the object after `/mutate` has processed a write by a field manager. `old` is the previous object.
     pub(super) fn admitted(mut self, old: &Self, manager: &str) -> Self {
         let sent = |database: &Self| {
             let mut value = database.value();
@@ -193,22 +193,22 @@ impl Database {
         self
     }
 
-    /// Whether its controller has found it healthy.
+    /// True if the controller reported the object as healthy.
     pub(super) fn is_ready(&self) -> bool {
         self.is_ready
     }
 
-    /// Whether a rollout was the last to set the label.
+    /// True if a rollout was the last to set the label.
     pub(super) fn is_label_of_rollout(&self) -> bool {
         self.managers.iter().any(|manager| manager.name == ROLLOUT_MANAGER && manager.owns_label)
     }
 
-    /// When a manager wrote it last, by the API server's clock.
+    /// Time of the manager's last write, by the API server's clock.
     pub(super) fn last_write(&self, by: &str) -> Option<u64> {
         self.managers.iter().filter(|manager| manager.name == by).map(|manager| manager.at).max()
     }
 
-    /// Its controller writes what it finds.
+    /// The controller writes the observed health.
     pub(super) fn looked_at(&mut self, by: &'static str, is_ready: bool, now: u64) {
         (self.is_ready, self.noise) = (is_ready, None);
         self.written(by, "Update", now, false);
@@ -219,21 +219,21 @@ impl Database {
         self.written("somebody", "Update", now, false);
     }
 
-    /// Somebody writes nothing that a rollout looks at, or the label.
+    /// A manager writes fields that a rollout ignores, or the label.
     pub(super) fn written(&mut self, by: &'static str, operation: &'static str, now: u64, owns_label: bool) {
         self.managers.retain(|manager| manager.name != by);
         self.managers.push(Manager { name: by, operation, at: now, owns_label });
     }
 
-    /// Somebody sets the label, which is nobody else's then.
+    /// A client sets the label and becomes its only owner.
     pub(super) fn labelled(&mut self, label: &str, by: &'static str, operation: &'static str, now: u64) {
         std::rc::Rc::make_mut(&mut self.metadata)["labels"][LABEL] = json!(label);
         self.managers.iter_mut().for_each(|manager| manager.owns_label = false);
         self.written(by, operation, now, true);
     }
 
-    /// The same after a JSON Patch of a rollout, as an API server takes it; nothing where a test of it does not hold.
-    /// `is_aware` says whether who admits it knows of rollouts.
+    /// Applies a rollout's JSON Patch as an API server does; `None` if a test operation fails. `is_aware`: the
+    /// admission webhook supports rollouts.
     pub(super) fn patched(&self, patch: &Value, now: u64, is_aware: bool) -> Option<Self> {
         let mut value = self.value();
         patch.as_array().unwrap().iter().try_for_each(|operation| apply(&mut value, operation))?;
@@ -256,7 +256,7 @@ impl Database {
         Some(next)
     }
 
-    /// As an API server answers it.
+    /// The object as the API server returns it.
     pub(super) fn value(&self) -> Value {
         let entries = self.managers.iter().map(|manager| {
             let labels = json!({"f:metadata": {"f:labels": {format!("f:{LABEL}"): {}}}});
@@ -277,12 +277,12 @@ impl Database {
     }
 }
 
-/// Whether a rollout has written it, whichever rollout.
+/// True if any rollout wrote this annotation.
 pub(super) fn is_mark(value: &Value) -> bool {
     ["rollout", "to", "at"].iter().all(|member| value[*member].is_string()) && !value["was"].is_array()
 }
 
-/// One operation, as the API server's library does it: what is not there passes a test for null.
+/// Applies one operation like the API server's library: an absent value passes a test for null.
 pub(super) fn apply(object: &mut Value, operation: &Value) -> Option<()> {
     let path = operation["path"].as_str().unwrap();
     let value = &operation["value"];
@@ -300,7 +300,7 @@ pub(super) fn apply(object: &mut Value, operation: &Value) -> Option<()> {
     }
 }
 
-/// The same of an item of a list: an index behind its end is an error, also in a test.
+/// Applies one operation to a list item: an index past the end is an error, also in a test.
 fn apply_to_item(items: &mut Vec<Value>, (operation, key): (&str, &str), value: &Value) -> Option<()> {
     if operation == "add" && key == "-" {
         items.push(value.clone());

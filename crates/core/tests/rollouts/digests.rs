@@ -1,5 +1,5 @@
-//! The hash of what the waves of a rollout do: made of words, so that another version of the program makes the same
-//! one.
+//! The hash of the actions of a rollout's waves. The hash is computed from words, so that another program version
+//! computes the same hash.
 
 use std::collections::BTreeMap;
 
@@ -41,7 +41,7 @@ fn kind(definition: &str) -> Option<Kind> {
     Kind::load("mattermost.yaml", definition, &mut file).ok()
 }
 
-/// The status of a rollout under way, after a plan over nothing.
+/// The status of a running rollout after a plan over an empty fleet.
 fn planned(rollout: &Rollout, steps: Option<&str>) -> RolloutStatus {
     let before = RolloutStatus {
         started: Some(rfc3339(NOW.wall - 60)),
@@ -57,7 +57,7 @@ fn digest(definition: &str, rollout: &str) -> Option<String> {
     planned(&rollout, None).steps
 }
 
-/// Everything that a document with one word of it changed can be, with where that is.
+/// All variants of a document with one word changed, each with the path of the change.
 fn changed(document: &Value, at: &str) -> Vec<(String, Value)> {
     match document {
         Value::Object(members) => members
@@ -110,7 +110,8 @@ fn yaml(text: &str) -> Value {
     serde_saphyr::from_str(text).unwrap()
 }
 
-/// It stands in the status of rollouts under way: a value that moves has them told that nobody knows.
+/// The hash is stored in the status of running rollouts: if the hash changes, they report that their steps cannot be
+/// compared.
 #[test]
 fn built_in_workflow_digest_is_stable() {
     assert_eq!(digest(DEFINITION, ROLLOUT).as_deref(), Some("1:b56a77514bdb4621e78d"));
@@ -158,7 +159,7 @@ fn changed_steps_pause_rollout() {
     for (before, halts, tells, after) in [
         (now.as_str(), false, false, now.as_str()),
         ("1:0123456789abcdef0123", true, false, "1:0123456789abcdef0123"),
-        // What a version before the forms has left, and one that is to come.
+        // A hash from a version without format numbers, and a hash from a future version.
         ("0123456789abcdef0123", false, true, now.as_str()),
         ("2:0123456789abcdef0123", false, true, now.as_str()),
     ] {

@@ -1,4 +1,4 @@
-//! What a StagedRollout may say, and what it is told where it says something else.
+//! Valid fields of a StagedRollout, and the errors for invalid fields.
 
 use pointsman_core::rollout::{GateDescription, Rollout, WaveSide, gate_descriptions, read_rollout, rolled_kind};
 
@@ -46,12 +46,12 @@ fn document_round_trips() {
     assert_eq!(rolled_kind("rollout.yaml", ROLLOUT).unwrap(), "database");
     let waits: Vec<String> = gate_descriptions(&rollout).iter().map(GateDescription::words).collect();
     assert_eq!(waits, ["after canary: 30m go by, an approval"]);
-    // As little as there can be.
+    // The minimal document.
     read("{apiVersion: pointsman.dev/v1, kind: StagedRollout, metadata: {name: a}, spec: {kind: database, to: 2.17.0, waves: [{name: a}]}}")
         .unwrap();
 }
 
-/// What is said of a StagedRollout with something else in it.
+/// Checks the error for a StagedRollout with one part replaced.
 #[track_caller]
 fn is_told(instead_of: &str, said: &str, message: &str) {
     assert!(ROLLOUT.contains(instead_of), "{instead_of}");
@@ -225,7 +225,7 @@ fn impossible_freeze_names_its_line() {
     }
 }
 
-/// Its controllers write to the objects that are moved.
+/// The controllers write to the moved objects.
 #[test]
 fn rollout_cannot_freeze_own_objects() {
     let frozen = |operations: &str| {

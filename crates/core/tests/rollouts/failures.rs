@@ -1,4 +1,4 @@
-//! What a StagedRollout says of objects that fail.
+//! Messages of a StagedRollout about failed objects.
 
 use pointsman_core::rollout::{ClockReading, FleetObject, PlanInput, Rollout, RolloutPhase, RolloutStatus, plan};
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ fn rollout(direction: &str) -> Rollout {
     rollout_of(&json!({"waves": [{"name": "all"}], "direction": direction, "timeout": "10m"}))
 }
 
-/// One at this version, which has the mark of the rollout where it was something before.
+/// A database at this version. With `was`, the database has the rollout annotation.
 fn database(label: Option<&str>, was: Option<&Value>) -> Database {
     let mut metadata = json!({"namespace": "n", "name": "b", "uid": "u", "labels": {"a": "b"}});
     if let Some(label) = label {
@@ -32,7 +32,7 @@ fn planned(direction: &str, status: &RolloutStatus, there: &Database, after: u64
     plan(&rollout, status, &fleet, PlanInput { consistent: true, ..PlanInput::default() }, now).status
 }
 
-/// Of an object that does not get healthy where it goes, it is said where that is.
+/// If an object does not become healthy, the message names the version the object moves to.
 #[test]
 fn failed_object_names_its_workflow() {
     for (was, there, back) in [

@@ -1,5 +1,5 @@
-//! The policy of what a rollout freezes, as it is printed. That the API server understands it, and when it refuses, is
-//! for tests/cluster/rollout_freezes.rs.
+//! The printed policy for the resources that a rollout freezes. tests/cluster/rollout_freezes.rs checks that the API
+//! server accepts the policy, and its decisions.
 
 use pointsman_core::registration::{FreezeDocuments, NamespacedName, freeze};
 use pointsman_core::rollout::{FleetObject, PlanInput, ROLLOUT_CRD, RolloutPhase, RolloutStatus, plan, read_rollout};
@@ -31,12 +31,12 @@ fn only_frozen_resources_are_queried() {
     let rules = [
         rule("apps", "deployments", &["CREATE", "DELETE"], "*"),
         rule("", "services", &["CREATE", "DELETE"], "*"),
-        // What is in no namespace is in none of these.
+        // Cluster-scoped objects are in none of these namespaces.
         rule("", "configmaps", &["CREATE", "UPDATE", "DELETE"], "Namespaced"),
     ];
     assert_eq!(policy["spec"]["matchConstraints"]["resourceRules"], json!(rules));
     assert_eq!(policy["spec"]["paramKind"], json!({"apiVersion": "pointsman.dev/v1", "kind": "StagedRollout"}));
-    // Whatever becomes of StagedRollouts, nothing stays frozen for ever.
+    // If the StagedRollouts disappear, nothing stays frozen.
     assert_eq!(policy["spec"]["failurePolicy"], "Ignore");
     assert_eq!(binding["spec"]["paramRef"], json!({"name": "r", "parameterNotFoundAction": "Allow"}));
     assert_eq!(
@@ -50,7 +50,7 @@ fn only_frozen_resources_are_queried() {
     assert_eq!(freeze(&rollout_of(&json!({"waves": [{"name": "all"}]})), None), None);
 }
 
-/// The policy that keeps a StagedRollout and the one that freezes for it know the same phases.
+/// The policy that protects a StagedRollout and its freeze policy use the same phases.
 #[test]
 fn freezing_phases_are_kept() {
     let phases = |text: &str| {
@@ -73,7 +73,7 @@ fn different_freeze_policy_is_found() {
         change(&mut policy, &mut binding);
         printed.unmet(Some(&policy), Some(&binding))
     };
-    // As the API server answers it, and as it was applied for somebody else.
+    // The policy as the API server returns it, and a policy that was applied for another rollout.
     assert_eq!(unmet(&|_, _| ()), None);
     let answered = |policy: &mut Value, _: &mut Value| {
         policy["metadata"]["generation"] = json!(1);
@@ -117,7 +117,7 @@ fn different_freeze_policy_is_found() {
     assert_eq!(told[1], "ValidatingAdmissionPolicyBinding pointsman-freeze.r is missing");
 }
 
-/// What is under way goes on: somebody may have had to thaw it.
+/// In-flight objects continue: an operator may have had to remove the freeze.
 #[test]
 fn freeze_precedes_first_move() {
     let rollout = rollout_of(&json!({"waves": [{"name": "all"}]}));
@@ -140,7 +140,7 @@ fn freeze_precedes_first_move() {
     assert_eq!((on.status.phase, on.status.in_flight.len()), (RolloutPhase::Rolling, 1));
 }
 
-/// The order of versions is told in texts, as every API server compares them.
+/// The version order is encoded in strings, because every API server compares strings alike.
 #[test]
 fn freeze_waits_for_running_versions() {
     let members = json!({"waves": [{"name": "all"}], "freeze": [
@@ -193,13 +193,13 @@ fn running_range_is_reported_conservatively() {
     assert_eq!(said(std::slice::from_ref(&new), &fresh, true).as_deref(), Some("2.17.0..2.17.0"));
     assert_eq!(said(&[old.clone(), one("c", None, None)], &fresh, true), None, "one is nobody's");
     assert_eq!(said(&[old, one("c", Some("latest"), None)], &fresh, true), None);
-    // Under way: the old one may have it still.
+    // In flight: the old controller may still own the object.
     let moved = one("d", Some("2.17.0"), Some("2.15.0"));
     let reserved = json!([{"object": "n/d", "uid": "u-d", "since": "2026-11-18T11:06:40Z"}]);
     let begun = json!({"phase": "Rolling", "started": "2026-11-18T11:06:40Z", "inFlight": reserved});
     let begun = RolloutStatus::of(&json!({"status": begun}));
     assert_eq!(said(&[moved, new.clone()], &begun, true).as_deref(), Some("2.15.0..2.17.0"));
-    // A cache may not know of one that came.
+    // A cache may miss a new object.
     assert_eq!(said(std::slice::from_ref(&new), &begun, false), None);
     let order = |minor: u64| format!("{:020}.{minor:020}.{:020}~", 2, 0);
     let known = |version: &str, minor| json!({"version": version, "order": order(minor)});

@@ -1,4 +1,4 @@
-//! What is waited for before a wave, and after it.
+//! Gates before and after a wave.
 
 use pointsman_core::rollout::{
     ClockReading, Direction, FleetObject, LookupResults, LookupTarget, PlanInput, Rollout, RolloutPhase, RolloutPlan,
@@ -12,7 +12,7 @@ use crate::starts::{APPS, PATCHES, app, checked, patch};
 
 const KEY: &str = "example.com/controller-version";
 
-/// A canary that is through, and another object that is to go.
+/// A finished canary, and another pending object.
 fn fleet(rollout: &Rollout, canary: &str) -> Vec<FleetObject> {
     let canary = database(json!({"name": "a", "uid": "u-a", "labels": {KEY: canary, "rollout": "canary"}}));
     let other = database(json!({"name": "b", "uid": "u-b", "labels": {KEY: rollout.from().unwrap()}}));
@@ -26,7 +26,7 @@ fn two_waves(canary: &Value, rest: &Value) -> Value {
     waves
 }
 
-/// Of databases, from 2.16.0 to 2.17.0.
+/// A rollout of databases from 2.16.0 to 2.17.0.
 fn waits(canary: &Value, rest: &Value) -> Rollout {
     rollout_of(&json!({"from": "2.16.0", "waves": two_waves(canary, rest)}))
 }
@@ -36,7 +36,7 @@ fn planned(rollout: &Rollout, status: &RolloutStatus, seconds: u64) -> RolloutPl
     plan(rollout, status, &fleet(rollout, rollout.to()), facts, ClockReading { wall: NOW.wall + seconds, ..NOW })
 }
 
-/// Which objects are under way, in which phase, why, and what is said.
+/// Returns the in-flight objects, the phase, the reason and the message.
 fn said(plan: &RolloutPlan) -> (Vec<&str>, RolloutPhase, Option<&str>, &str) {
     let RolloutStatus { in_flight, phase, reason, message, .. } = &plan.status;
     (in_flight.iter().map(|one| one.object.as_str()).collect(), *phase, reason.as_deref(), message)
@@ -50,7 +50,7 @@ fn wave_waits_for_approval() {
     assert_eq!(said(&first), (vec![], RolloutPhase::Waiting, Some("Approval"), message));
     assert!(first.status.before && first.status.waits_for_approval());
     let mut status = first.status;
-    // What is approved is one wave, on one side of it.
+    // An approval covers one wave, on one side.
     assert_eq!(status.approve(&rollout, "canary", None), Ok(WaveSide::Before));
     let second = planned(&rollout, &status, 10);
     let message = "rest 0/1, before it: waiting for approval";
@@ -63,7 +63,7 @@ fn wave_waits_for_approval() {
     assert!(!third.status.before);
 }
 
-/// Whoever edits the StagedRollout meanwhile changes what is to come, and not what was.
+/// An edit of the StagedRollout during the rollout affects only later waves.
 #[test]
 fn started_wave_skips_its_gate() {
     let begun = planned(&waits(&json!({}), &json!({})), &RolloutStatus::default(), 0).status;
@@ -87,7 +87,7 @@ fn an_approval_counts_once() {
     status.approve(&rollout, "canary", Some(WaveSide::Before)).unwrap();
     let behind = planned(&rollout, &status, 1);
     assert_eq!(said(&behind).3, "canary 1/1, waiting for approval", "nobody has approved what comes behind it");
-    // Who goes another way and comes again is asked again.
+    // After a change of direction, the gate needs a new approval.
     let mut status = behind.status;
     status.approve(&rollout, "canary", Some(WaveSide::After)).unwrap();
     let back = rollout_of(&json!({"from": "2.16.0", "waves": two_waves(&both, &json!({})), "direction": "Undo"}));
@@ -114,7 +114,7 @@ fn useless_approval_is_reported() {
     assert_eq!(begun.approve(&plain, "rest", None).unwrap_err(), "no wave of r waits for an approval");
 }
 
-/// Behind a wave time is counted from its last object, before one from when all of that was over.
+/// After a wave, time counts from the wave's last object; before a wave, from the end of the previous gates.
 #[test]
 fn wait_starts_after_previous_wave() {
     let rollout = waits(&json!({"after": ["approval", {"wait": "30s"}]}), &json!({"before": {"wait": "20s"}}));
@@ -131,7 +131,7 @@ fn wait_starts_after_previous_wave() {
     assert_eq!(said(&over), (vec![], RolloutPhase::Waiting, Some("Wait"), message.as_str()));
     assert_eq!(said(&planned(&rollout, &over.status, 59)).0, [""; 0]);
     assert_eq!(said(&planned(&rollout, &over.status, 60)).0, ["n/b"]);
-    // A clock that was ahead holds up nobody longer than the StagedRollout says.
+    // A clock that was ahead delays the rollout no longer than the StagedRollout states.
     let back = planned(&rollout, &over.status, 10);
     assert_eq!(back.status.message, format!("rest 0/1, before it: soaking until {}", until(30)));
     let waits = |seconds| said(&planned(&rollout, &back.status, seconds)).0.is_empty();
@@ -145,7 +145,7 @@ fn longest_wait_is_honoured() {
     assert!(status.message.starts_with("canary 1/1, soaking until "), "{}", status.message);
 }
 
-/// With a check of the beginning that is about apps, which are so.
+/// Uses a start check on the state of apps.
 fn checking(canary: &Value, rest: &Value) -> Rollout {
     let kind = checked(&format!("{{start: [crd, {APPS}]}}"), "").unwrap();
     let mut members = json!({"from": "1.16.4", "to": "1.17.1"});
@@ -153,7 +153,7 @@ fn checking(canary: &Value, rest: &Value) -> Rollout {
     crate::starts::rollout_of(&kind, &members)
 }
 
-/// What is asked by this status is answered: apps are ready or not.
+/// Answers the lookups of this status: apps are ready or not.
 fn with_apps(rollout: &Rollout, status: &RolloutStatus, ready: &str) -> RolloutPlan {
     let mut answers = LookupResults::default();
     rollout_lookups(rollout, status).iter().for_each(|lookup| answers.saw(lookup, &[app("a", ready)]));
@@ -172,7 +172,7 @@ fn start_checks_repeat_between_waves() {
     ] {
         let rollout = checking(&canary, &rest);
         let first = with_apps(&rollout, &RolloutStatus::default(), "True");
-        // What was seen at the beginning does not count.
+        // Results from the start do not count.
         let message = format!("{place}the start checks run again");
         assert_eq!(said(&first), (vec![], RolloutPhase::Waiting, Some("Checks"), message.as_str()));
         assert!(!rollout_lookups(&rollout, &first.status).is_empty() && needs_crd(&rollout, &first.status));
@@ -182,13 +182,13 @@ fn start_checks_repeat_between_waves() {
         let open = with_apps(&rollout, &shut.status, "True");
         assert_eq!(said(&open).0, ["n/b"]);
         assert!(rollout_lookups(&rollout, &open.status).is_empty(), "a wave that has begun asks no more");
-        // Whoever goes back asks nothing.
+        // An undo needs no checks.
         let turned = RolloutStatus { undo_all: true, ..shut.status.clone() };
         assert!(rollout_lookups(&rollout, &turned).is_empty());
     }
 }
 
-/// What nobody could read is not open.
+/// An unreadable check keeps the gate closed.
 #[test]
 fn unreadable_checks_are_retried() {
     let rollout = checking(&json!({}), &json!({"before": "checks"}));
@@ -207,7 +207,7 @@ fn unreadable_checks_are_retried() {
     assert!(unasked.status.message.contains("was not read yet"), "{}", unasked.status.message);
 }
 
-/// What is looked at right before a wave begins is as of when it begins.
+/// Checks directly before a wave run when the wave starts.
 #[test]
 fn wave_checks_run_when_due() {
     let rollout = checking(&json!({}), &json!({"before": "checks"}));
@@ -222,7 +222,7 @@ fn wave_checks_run_when_due() {
     assert_eq!(held_up.status.reason.as_deref(), Some("APIError"));
 }
 
-/// Nothing comes behind the last wave; but the rollout is not over before.
+/// No wave follows the last one, but the rollout stays open until the checks pass.
 #[test]
 fn completion_waits_for_final_checks() {
     let rollout = checking(&json!({}), &json!({"after": "checks"}));
@@ -240,7 +240,7 @@ fn completion_waits_for_final_checks() {
     assert_eq!(done(&shut, "True").phase, RolloutPhase::Complete);
 }
 
-/// That is what became of it on the way.
+/// The requirement was met during the rollout.
 #[test]
 fn requirement_may_be_met_later() {
     let kind = checked("{start: [needs]}", PATCHES).unwrap();

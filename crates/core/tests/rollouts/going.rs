@@ -1,4 +1,4 @@
-//! Objects that somebody deletes in the middle of their way, and that a finalizer keeps.
+//! Objects that a client deletes in flight and that a finalizer keeps.
 
 use pointsman_core::rollout::{
     ClockReading, Direction, FleetObject, ObjectState, PlanInput, Rollout, RolloutPhase, RolloutPlan, RolloutStatus,
@@ -28,7 +28,7 @@ fn database(at: usize, label: &str) -> Database {
     Database::new(metadata)
 }
 
-/// The same, which was deleted so long after the beginning, and is kept.
+/// A database that was deleted this many seconds after the start and is kept by a finalizer.
 fn going(at: usize, label: &str, after: u64) -> Database {
     let mut database = database(at, label);
     database.deleted(NOW.wall + after);
@@ -42,7 +42,7 @@ fn planned(rollout: &Rollout, status: &RolloutStatus, there: &[Database], after:
     plan(rollout, status, &fleet, PlanInput { consistent, ..PlanInput::default() }, now)
 }
 
-/// The first of two databases is under way.
+/// The first of two databases is in flight.
 fn begun(rollout: &Rollout) -> RolloutStatus {
     let status = planned(rollout, &RolloutStatus::default(), &[database(0, OLD), database(1, OLD)], 0, true).status;
     assert_eq!(uids(&status), ["u-0"]);
@@ -53,7 +53,7 @@ fn uids(status: &RolloutStatus) -> Vec<&str> {
     status.in_flight.iter().map(|one| one.uid.as_str()).collect()
 }
 
-/// It is at the new version, and not healthy: until it is gone, no other one goes in its place.
+/// The object is at the new version and unhealthy: no other object takes its slot before the object is deleted.
 #[test]
 fn terminating_object_keeps_its_slot() {
     let rollout = rollout(&json!({}));
@@ -66,8 +66,8 @@ fn terminating_object_keeps_its_slot() {
     assert_eq!(uids(&after.status), ["u-1"], "it is gone");
 }
 
-/// Whoever set the finalizer may be there no more. It fails in time, counted from its deletion, and it is said who
-/// keeps it; nobody takes it back, and the others wait for a person.
+/// The finalizer's owner may not exist any more. The object fails after its timeout, counted from its deletion, and the
+/// message names the finalizer. The runner does not revert the object, and the others wait for an operator.
 #[test]
 fn stuck_terminating_object_fails() {
     for on_failure in ["Pause", "Undo", "UndoAll"] {
@@ -87,7 +87,7 @@ fn stuck_terminating_object_fails() {
         assert_eq!(late.status.failures.len(), 1);
         let again = planned(&rollout, &late.status, &there, 910, true).status;
         assert_eq!((again.failures.len(), uids(&again)), (1, vec!["u-0"]), "it is said once");
-        // Somebody has taken the finalizer off.
+        // An operator has removed the finalizer.
         let mut resumed = again;
         resumed.resume(ClockReading { wall: NOW.wall + 920, ..NOW });
         let after = planned(&rollout, &resumed, &there[1..], 930, true).status;
@@ -95,7 +95,7 @@ fn stuck_terminating_object_fails() {
     }
 }
 
-/// Nothing of it was written yet, as far as a list knows that is no cache's.
+/// The object was not written yet, according to a list that bypasses the cache.
 #[test]
 fn terminating_pending_object_frees_slot() {
     let rollout = rollout(&json!({}));
@@ -107,7 +107,7 @@ fn terminating_pending_object_frees_slot() {
     assert_eq!(uids(&listed), ["u-1"]);
 }
 
-/// On the way back, too: what was turned while it was under way is nowhere healthy.
+/// Also on undo: an object that was turned back in flight is healthy at no version.
 #[test]
 fn terminating_undone_object_keeps_slot() {
     let status = begun(&rollout(&json!({})));

@@ -1,4 +1,4 @@
-//! What a definition may say of health, and what it is told where it says something else.
+//! Valid `health` blocks of a definition, and the errors for invalid ones.
 
 use crate::kinds::with_healthy;
 

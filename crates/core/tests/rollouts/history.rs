@@ -1,4 +1,4 @@
-//! Runs a history and watches the properties of rolls over it.
+//! Runs a history and checks the properties of rollouts throughout.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,45 +15,44 @@ use super::runner::{Done, Runner};
 use super::script::{Happening, Setup};
 use super::world::{LATER, NEW, OLD, SOAK, World};
 
-/// A property that does not hold.
+/// A violated property.
 pub(super) struct Broken {
     pub(super) property: &'static str,
     pub(super) what: String,
     pub(super) log: Vec<String>,
 }
 
-/// A history that is being run.
+/// A running history.
 pub(super) struct History<'a> {
     setup: &'a Setup,
     kind: &'a Kind,
     world: World,
     runners: Vec<Runner>,
-    /// The wave that the rollout has come to, by its moves.
+    /// The wave that the rollout has reached, by its moves.
     wave: usize,
-    /// The rollout has said that it is at the wave behind that of the canaries: one that is made anew goes with the
-    /// others.
+    /// The rollout has reported the wave after the canaries; a recreated canary now moves with the others.
     is_behind_canaries: bool,
-    /// Objects that a rollout has moved forward, by uid, and how often.
+    /// Number of forward moves by rollouts, by uid.
     moved: BTreeMap<String, usize>,
     approved: bool,
-    /// Waves before which somebody has approved, since the rollout went another way last.
+    /// Waves approved before their start, since the last change of direction.
     admitted: BTreeSet<&'static str>,
-    /// Where it goes.
+    /// The current direction.
     direction: Direction,
-    /// When a canary was moved last, before others were.
+    /// Time of the last move of a canary before other objects moved.
     canary_moved: Option<u64>,
-    /// Objects that were reserved when the status was written last, by uid.
+    /// Objects in flight at the last status write, by uid.
     reserved: BTreeSet<String>,
-    /// Failures that were written so far, by uid and time.
+    /// Failures written so far, by uid and time.
     failures: BTreeSet<(String, String)>,
     broken: Option<(&'static str, String)>,
     was_paused: bool,
-    /// Whether whoever runs the rollout has its Lease first.
+    /// True if a runner acquires the Lease first.
     leases: bool,
     max_in_flight: MaxInFlight,
 }
 
-/// Objects under way at a time, at most.
+/// Upper bound of objects in flight.
 enum MaxInFlight {
     Objects(usize),
     Percent(usize),
@@ -87,7 +86,7 @@ impl<'a> History<'a> {
         }
     }
 
-    /// The same, with a log of what happens: it is of use where something breaks, and takes as long as the rest.
+    /// Same as [`History::new`], with a log of events. The log helps to debug a failure and doubles the run time.
     pub(super) fn logged(setup: &'a Setup, kind: &'a Kind) -> Self {
         let mut history = Self::new(setup, kind);
         history.world.log = Some(Vec::new());
@@ -108,7 +107,7 @@ impl<'a> History<'a> {
         Some(Broken { property, what, log: self.world.log.take().unwrap_or_default() })
     }
 
-    /// The phase that it ended in, and whether it was ever paused.
+    /// The final phase, and whether the rollout was ever paused.
     pub(super) fn ends(&self) -> Vec<String> {
         let paused = self.was_paused.then(|| "was Paused".to_owned());
         paused.into_iter().chain([format!("{:?}", self.world.status.phase)]).collect()
@@ -132,7 +131,7 @@ impl<'a> History<'a> {
             Happening::Lost(at) => self.runners[at].lost = true,
             Happening::Clock(at, ahead) => self.runners[at].ahead = ahead,
             Happening::Tick(seconds) => world.now += seconds,
-            // Whoever is dead looks at nothing.
+            // A dead controller observes nothing.
             Happening::Look(..) if world.dead => {}
             Happening::Look(at, healthy) => world.look(&world.name(at), healthy),
             Happening::Noise(at) => world.noise(&world.name(at)),
@@ -164,7 +163,7 @@ impl<'a> History<'a> {
         self.others_leave_held_alone();
     }
 
-    /// One that is held stays where it is, whoever else writes it, and what is asked for is noted.
+    /// A held object keeps its version when other clients write to it, and the requested version is recorded.
     fn others_leave_held_alone(&mut self) {
         if let Some(name) = self.world.slipped.take() {
             self.breaks("nobody else moves an object before its turn", name);
@@ -177,10 +176,10 @@ impl<'a> History<'a> {
         }
     }
 
-    /// Before the first object moves, all that are to go are held: of those that were there from the beginning, and
-    /// that nobody has touched.
+    /// Before the first move, the runner holds all pending objects that existed at the start and that no client has
+    /// touched.
     fn holds_the_others(&mut self) {
-        // Of what somebody owns nobody waits for the move: it is let go at an end, and not held again after that.
+        // An owned object is never moved: the rollout releases its hold at the end and does not hold it again.
         let owned = self.setup.objects - self.setup.owned.min(self.setup.objects);
         let is_owned = |name: &str| (owned..self.setup.objects).any(|at| self.world.name(at) == name);
         let is_to_go = |name: &str, object: &Database| {
@@ -198,7 +197,7 @@ impl<'a> History<'a> {
         }
     }
 
-    /// Nothing is held by a rollout that is over, and what somebody has asked for is there, or is told.
+    /// A finished rollout holds no object, and a requested version is applied or reported.
     fn holds_nothing_back(&mut self, at: usize) {
         let listed = self.runners[at].listed;
         let is_known = |object: &Database| self.world.created[object.uid()] < listed;
@@ -227,7 +226,7 @@ impl<'a> History<'a> {
         }
     }
 
-    /// Approves all that is to be approved before it begins.
+    /// Approves every wave that needs an approval before its start.
     fn admit(&mut self) {
         let first = if self.setup.canaries > 0 { "canary" } else { "rest" };
         let gates = self.setup.gates;
@@ -239,7 +238,7 @@ impl<'a> History<'a> {
         }
     }
 
-    /// Whether somebody's approval is taken.
+    /// True if the approval is accepted.
     fn approves(&mut self, wave: &str, side: WaveSide) -> bool {
         let mut is_taken = false;
         self.world.change(self.kind, |status, rollout, _| is_taken = status.approve(rollout, wave, Some(side)).is_ok());
@@ -307,7 +306,7 @@ impl<'a> History<'a> {
 
     fn max_in_flight(&self) -> usize {
         match self.max_in_flight {
-            // Of a fleet that may have grown.
+            // Percentage of a fleet that may have grown.
             MaxInFlight::Percent(percent) => (self.world.created.len() * percent / 100).max(1),
             MaxInFlight::Objects(objects) => objects,
         }
@@ -321,13 +320,13 @@ impl<'a> History<'a> {
         }
     }
 
-    /// What is reserved comes before all that might have been, and behind what a wave waits for.
+    /// In-flight objects precede all other candidates and follow the objects that a wave waits for.
     fn is_in_order(&mut self, plan: &RolloutPlan, fleet: &[FleetObject]) {
         let new = |uid: &str| {
             plan.status.in_flight.iter().any(|one| one.uid == uid && !one.back && !self.reserved.contains(uid))
         };
         let reserved: Vec<&FleetObject> = fleet.iter().filter(|object| new(object.uid())).collect();
-        // Of what is gone, and only in a cache, nobody knows any more which wave it was in.
+        // The wave of a deleted object that only a cache still lists is unknown.
         let is_canary = |object: &FleetObject| self.world.objects.get(object.name()).map(Database::is_canary);
         let mut wrong = None;
         for object in &reserved {
@@ -354,7 +353,7 @@ impl<'a> History<'a> {
         self.is_in_reverse(plan, fleet);
     }
 
-    /// Nothing new is begun while more objects are unhealthy than may be.
+    /// Starts no object while more objects are unhealthy than allowed.
     fn is_healthy_enough(&mut self, plan: &RolloutPlan, fleet: &[FleetObject]) {
         let is_left_alone = |object_state: &ObjectState| {
             matches!(
@@ -375,7 +374,8 @@ impl<'a> History<'a> {
         }
     }
 
-    /// No version is said to be the lowest that runs while a lower one is seen, or may still have what is under way.
+    /// The reported lowest running version is never above a version that is observed or that an in-flight object may
+    /// have.
     fn says_what_runs(&mut self, plan: &RolloutPlan, fleet: &[FleetObject]) {
         let written = plan.writes.iter().any(|write| matches!(write, RolloutWrite::Status(_)));
         let of_crew = plan.status.parts.get("crew").map(|range| &range.lowest);
@@ -387,7 +387,7 @@ impl<'a> History<'a> {
     fn says_lowest(&mut self, plan: &RolloutPlan, fleet: &[FleetObject], said: &str) {
         let seen = fleet.iter().map(|object| object.version().map(str::to_owned));
         let under_way = fleet.iter().filter(|object| plan.status.in_flight.iter().any(|one| one.uid == object.uid()));
-        // What is gone may still be told of, and another one has its name.
+        // A deleted object may still be reported, while another object has its name.
         let is_it = |now: &&Database, uid: &str| now.uid() == uid && !self.world.forged.contains(uid);
         let was = under_way.filter_map(|object| {
             let now = self.world.objects.get(object.name());
@@ -399,7 +399,7 @@ impl<'a> History<'a> {
         }
     }
 
-    /// Whether something goes forward.
+    /// True if the plan moves something forward.
     fn goes_forward(&self, plan: &RolloutPlan) -> bool {
         let begins = plan.status.in_flight.iter().any(|one| !one.back && !self.reserved.contains(&one.uid));
         let is_back = |uid: &str| plan.status.in_flight.iter().any(|one| one.uid == uid && one.back);
@@ -407,7 +407,7 @@ impl<'a> History<'a> {
         plan.status.direction == Direction::Forward && (moves || begins)
     }
 
-    /// Nothing is begun while the new controller is dead.
+    /// Starts nothing while the new controller is not running.
     fn needs_both_controllers(&mut self, plan: &RolloutPlan) {
         if self.world.dead && self.goes_forward(plan) {
             let reserved = format!("{:?}", plan.status.in_flight);
@@ -415,7 +415,7 @@ impl<'a> History<'a> {
         }
     }
 
-    /// Neither the rollout nor an object is begun with while a lighthouse is dark.
+    /// Starts neither the rollout nor an object while a lighthouse is dark.
     fn needs_light(&mut self, plan: &RolloutPlan) {
         let began = self.world.status.started.is_none() && plan.status.started.is_some();
         if (self.world.dark || self.world.fog) && began {
@@ -427,8 +427,7 @@ impl<'a> History<'a> {
         }
     }
 
-    /// No wave begins, and the rollout does not go on behind one or end, while the checks do not hold that it asks
-    /// there.
+    /// No wave starts, and the rollout neither passes a wave nor ends, while the required checks fail.
     fn waits_for_checks(&mut self, plan: &RolloutPlan) {
         let (gates, before, after) = (self.setup.gates, &self.world.status, &plan.status);
         let is_at_rest = |status: &RolloutStatus| status.wave.as_deref() == Some("rest");
@@ -443,7 +442,7 @@ impl<'a> History<'a> {
         }
     }
 
-    /// What goes back goes in reverse.
+    /// An undo processes the objects in reverse order.
     fn is_in_reverse(&mut self, plan: &RolloutPlan, fleet: &[FleetObject]) {
         if plan.status.direction != Direction::Undo {
             return;
@@ -488,7 +487,7 @@ impl<'a> History<'a> {
         if self.setup.approval && !self.approved {
             self.breaks("nothing moves behind an approval that was not given", name.to_owned());
         }
-        // A canary that was there from the beginning, and is neither refused nor owned nor in other hands, went first.
+        // A canary that existed at the start and that is not refused, owned or changed by another client moved first.
         let skipped = (0..self.setup.canaries.min(self.setup.objects)).map(|at| self.world.name(at)).find(|name| {
             self.world.objects.get(name).is_some_and(|object| {
                 let from_the_beginning = self.world.first.contains(object.uid());
@@ -506,7 +505,7 @@ impl<'a> History<'a> {
         self.wave = 1;
     }
 
-    /// Nothing of a wave is moved before somebody has approved it, where it asks for that.
+    /// No object of a wave moves before the required approval.
     fn is_admitted(&mut self, canary: bool, name: &str) {
         let (gates, has_canaries) = (self.setup.gates, self.setup.canaries > 0);
         let first = if has_canaries { "canary" } else { "rest" };
@@ -517,18 +516,18 @@ impl<'a> History<'a> {
         }
     }
 
-    /// Whether it can never be moved.
+    /// True if the object can never be moved.
     fn is_stuck(&self, name: &str) -> bool {
         let last = self.setup.objects - (self.setup.owned + self.setup.refused).min(self.setup.objects);
         (last..self.setup.objects).any(|at| self.world.name(at) == name)
     }
 
-    /// What is let go was healthy after its move; what is complete has nothing left behind.
+    /// A released object was healthy after its move; a complete rollout has no pending objects.
     fn is_through(&mut self, status: &RolloutStatus, at: usize) {
         let reserved: BTreeSet<String> = status.in_flight.iter().map(|one| one.uid.clone()).collect();
         let gone: Vec<String> = self.reserved.difference(&reserved).cloned().collect();
         for uid in gone {
-            // Of one whose label others set before, a list of a cache tells of the health since that.
+            // If other clients set the label before, a cached list reports the health since their write.
             if self.world.in_flux.contains(&uid) && !self.world.touched.contains(&uid) {
                 self.breaks("health from before the move never counts", format!("{uid} was let go"));
             }
@@ -560,11 +559,12 @@ impl<'a> History<'a> {
         }
     }
 
-    /// No object fails because its controller has not written to it, where it has: however soon after the move.
+    /// No object fails for a missing controller write if the controller did write, even directly after the move.
     fn hears_answers(&mut self, status: &RolloutStatus) {
         for failure in &status.failures {
             let is_new = self.failures.insert((failure.uid.clone(), failure.at.clone()));
-            // Who labels an object that is held owns the label afterwards, although admission keeps the value.
+            // A client that sets the label of a held object owns the label afterwards, although admission keeps the
+            // value.
             let is_of_rollout =
                 self.world.objects.values().any(|one| one.uid() == failure.uid && one.is_label_of_rollout());
             let is_told_apart = is_of_rollout
@@ -579,8 +579,8 @@ impl<'a> History<'a> {
         }
     }
 
-    /// Nothing goes wrong any more, everybody is healthy, and somebody helps where the rollout asks for it: it comes to
-    /// its end, or says what it waits for.
+    /// All errors stop, all objects are healthy, and an operator acts on request: the rollout ends, or reports what it
+    /// waits for.
     fn quiet(&mut self) {
         self.world.note(|| "quiet".to_owned());
         (self.world.down, self.world.dead, self.world.dark, self.world.fog) = (false, false, false, false);
@@ -593,7 +593,7 @@ impl<'a> History<'a> {
             names.iter().for_each(|name| self.world.look(name, true));
             self.world.sync();
             let before = Rc::clone(&self.world.status);
-            // A plan and its first write: a controller that writes between any two calls would be faster each time.
+            // A plan and its first write. A controller that writes between any two calls would invalidate every plan.
             self.step(0);
             self.step(0);
             if self.broken.is_some() {
@@ -632,7 +632,7 @@ impl<'a> History<'a> {
         self.breaks("a rollout ends or says what it waits for", "it goes on for ever".to_owned());
     }
 
-    /// What is not moved, since somebody's own text stands on it, is told, and the rollout does not end without it.
+    /// Objects skipped because of another client's annotation text are reported, and block the end of the rollout.
     fn tells_of_texts(&mut self, status: &RolloutStatus) {
         let is_to_go = |object: &&Database| object.has_text() && object.label() == Some(OLD) && !object.is_going();
         let texts = self.world.objects.values().filter(is_to_go).count();
@@ -644,7 +644,7 @@ impl<'a> History<'a> {
         }
     }
 
-    /// At an end at which all was taken back, what nobody knows to be so is told.
+    /// If everything was undone, the end reports the objects whose previous state is unknown.
     fn tells_what_is_lost(&mut self, plan: &RolloutPlan) {
         let ends = plan.writes.iter().any(|write| matches!(write, RolloutWrite::Status(_)));
         if !ends || plan.status.reason.as_deref() != Some("RolledBack") {
@@ -661,7 +661,7 @@ impl<'a> History<'a> {
         }
     }
 
-    /// Who was taken back is what it was.
+    /// A reverted object equals its state before the move.
     fn is_home(&mut self, status: &RolloutStatus) {
         if status.reason.as_deref() != Some("RolledBack") {
             return;

@@ -1,5 +1,5 @@
-//! Objects that are held until their turn, beside what histories find: of rollouts that are there no more, and of
-//! objects that a rollout is about no more.
+//! Held objects, in cases that histories do not cover: holds of deleted rollouts, and objects outside the rollout's
+//! selector.
 
 use pointsman_core::rollout::{
     FleetObject, ObjectPatch, PlanInput, Rollout, RolloutPhase, RolloutPlan, RolloutStatus, RolloutWrite, plan,
@@ -21,7 +21,7 @@ fn rollout(members: Value) -> Rollout {
     rollout_of(&all)
 }
 
-/// A hold, as it stands on an object.
+/// A hold annotation.
 fn hold(uid: &str, name: &str) -> String {
     json!({"rollout": uid, "name": name, "at": "2026-11-18T11:06:40Z"}).to_string()
 }
@@ -41,7 +41,7 @@ fn lands(database: &Database, one: &ObjectPatch) -> Database {
     database.patched(&one.patch, NOW.wall, true).unwrap_or_else(|| panic!("{} does not land", one.patch))
 }
 
-/// What comes of an object where nothing but writes of it are left, and how the rollout stands then.
+/// Plans and applies object writes until nothing changes. Returns the final status and object.
 fn comes_to(rollout: &Rollout, mut status: RolloutStatus, mut database: Database) -> (RolloutStatus, Database) {
     for _ in 0..10 {
         let plan = planned(rollout, &status, &database);
@@ -72,7 +72,7 @@ fn next_rollout_takes_over_holds() {
                 comes_to(&rollout(json!({"hold": holds})), RolloutStatus::default(), database.clone());
             assert_eq!(there.label(), Some(NEW), "{uid} {name} {holds}: {:?} {}", status.phase, there.value());
             assert!(!there.is_held(), "{}", there.value());
-            // Somebody restores what it was before the move, but for the label and the mark of the rollout.
+            // A client restores the object from before the move, except for the label and the rollout annotation.
             let mut again = there.clone();
             again.holds(name);
             let back = rollout(json!({"hold": holds, "direction": "Undo"}));
@@ -97,7 +97,7 @@ fn namesake_hold_is_released() {
     }
 }
 
-/// By a server that knows of no holds: what the rollout has not done is nothing to take back.
+/// Written by a server without support for holds: the rollout does not undo changes of others.
 #[test]
 fn undo_releases_moved_objects() {
     let mut database = database("one", json!({HELD: hold("rollout-1", "r")}));

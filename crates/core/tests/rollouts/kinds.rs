@@ -1,4 +1,4 @@
-//! Databases, for rollouts.
+//! Kinds of databases for rollouts.
 
 use std::sync::LazyLock;
 
@@ -6,35 +6,35 @@ use pointsman_core::definition::{BadDefinition, Kind};
 use pointsman_core::rollout::{Rollout, answered_rollout};
 use serde_json::{Value, json};
 
-/// The same two, which are not moved while a lighthouse is dark; and two more, whose controllers of both versions write
-/// as one field manager.
+/// Kinds like [`KINDS`] that do not move while a lighthouse is dark, and two kinds whose controllers of both versions
+/// share one field manager.
 pub(crate) static CHECKED_KINDS: LazyLock<[[Kind; 2]; 2]> =
     LazyLock::new(|| [MANAGERS, ""].map(|managers| ["0s", "20s"].map(|settle| kind(settle, managers, CHECKS))));
 
-/// What must be so of lighthouses, before a rollout begins and while it goes on; and of buoys, before it begins alone.
+/// Conditions on lighthouses before and during a rollout; conditions on buoys only before.
 const CHECKS: &str = "checks:\n  start: [paths, &light {name: light, list: lighthouses.example.com, every: {condition: \
                       Lit}}, {name: fog, list: buoys.example.com, every: {condition: Seen}}]\n  during: [*light]\n";
 
-/// Two kinds: one that counts as healthy at once, and one that has to be so for 20 s.
+/// Two kinds: one is healthy at once, the other must stay healthy for 20 s.
 pub(crate) static KINDS: LazyLock<[Kind; 2]> = LazyLock::new(|| ["0s", "20s"].map(|settle| kind(settle, MANAGERS, "")));
 
-/// A kind with a path by which every version may follow every other, and back.
+/// A kind whose versions may follow each other in both directions.
 fn kind(settle: &str, managers: &str, checks: &str) -> Kind {
     let healthy = format!("{{all: [{{condition: Ready}}], settle: {settle}, seen: {{manager: databaser}}}}\n{checks}");
     with_admission(&format!(", {CONTROLLERS}{managers}"), &healthy).unwrap()
 }
 
-/// How the controllers of databases are told from each other, and what of a database has a version of its own.
+/// How to distinguish the controllers of databases, and the database parts with a version of their own.
 const CONTROLLERS: &str = "lease: {namespace: harbour, name: \"database-{version}\"}, observe: [{part: crew, label: \
                            example.com/controller-version}]";
 const MANAGERS: &str = ", managers: {\"2.16.0\": oarsman, \"2.17.0\": databaser}";
 
-/// A StagedRollout of databases to 2.17.0, with these members.
+/// A StagedRollout of databases to 2.17.0 with these spec members.
 pub(crate) fn rollout_of(members: &Value) -> Rollout {
     rollout_called(("r", "rollout-1"), members)
 }
 
-/// The same of this name and uid.
+/// Same as [`rollout_of`], with this name and uid.
 pub(crate) fn rollout_called((name, uid): (&str, &str), members: &Value) -> Rollout {
     let mut spec = json!({"kind": "database", "to": "2.17.0"});
     spec.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
@@ -44,12 +44,12 @@ pub(crate) fn rollout_called((name, uid): (&str, &str), members: &Value) -> Roll
     answered_rollout(&document, &KINDS[0]).unwrap()
 }
 
-/// The same with another `healthy` block.
+/// A kind with another `health` block.
 pub(crate) fn with_healthy(healthy: &str) -> Result<Kind, BadDefinition> {
     with_admission("", healthy)
 }
 
-/// The same with more in its `admission` block, beside how its controllers are told from each other.
+/// A kind with extra lines in its `admission` block, besides the distinction of controllers.
 fn with_admission(more: &str, healthy: &str) -> Result<Kind, BadDefinition> {
     let paths = "{all: {rules: [{from: \"*\", step: major, back: major}]}}";
     define(&format!("admission: {{versionPath: all, paths: {paths}{more}}}\nhealth: {healthy}\n"))

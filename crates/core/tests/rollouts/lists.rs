@@ -1,4 +1,4 @@
-//! When it takes a list of the whole fleet to go on, or another look at an object.
+//! When a rollout needs a consistent list of the fleet, or a fresh read of an object, to continue.
 
 use pointsman_core::rollout::{
     ClockReading, Direction, FleetObject, PlanInput, Rollout, RolloutPhase, RolloutPlan, RolloutStatus, RolloutWrite,
@@ -16,7 +16,7 @@ fn planned(rollout: &Rollout, status: &RolloutStatus, consistent: bool, seconds:
     plan(rollout, status, &fleet, PlanInput { consistent, ..PlanInput::default() }, now)
 }
 
-/// A cache may not know yet of an object that is to be moved.
+/// A cache may miss a pending object.
 #[test]
 fn completion_needs_consistent_list() {
     let rollout = rollout_of(&json!({"waves": [{"name": "all"}]}));
@@ -28,7 +28,7 @@ fn completion_needs_consistent_list() {
     assert_eq!(decided(true), (true, false));
 }
 
-/// A list is wanted where a wave may be through, and where its wait is over, and not in between.
+/// The runner needs a list when a wave may be finished and when its wait ends, but not in between.
 #[test]
 fn waiting_wave_needs_no_list() {
     for wait in [json!({"after": "approval"}), json!({"soak": "30s"})] {
@@ -56,7 +56,7 @@ fn under_way(uids: &[&str]) -> RolloutStatus {
     RolloutStatus::of(&json!({"status": {"phase": "Rolling", "started": since, "inFlight": reserved}}))
 }
 
-/// Nobody else lists the fleet: an object that is deleted while it is under way would keep its place for ever.
+/// Only the runner lists the fleet: a deleted in-flight object would otherwise keep its slot forever.
 #[test]
 fn missing_object_needs_consistent_list() {
     let rollout = rollout_of(&json!({"waves": [{"name": "all"}]}));
@@ -67,7 +67,7 @@ fn missing_object_needs_consistent_list() {
     assert!(!listed.wants_list && listed.status.in_flight.is_empty());
 }
 
-/// By what is told late it may be free again by now, and have moved.
+/// According to a delayed list, the object may be free again and may have moved.
 #[test]
 fn lost_object_needs_consistent_list() {
     let rollout = rollout_of(&json!({"from": "2.16.0", "waves": [{"name": "all"}]}));
@@ -88,7 +88,7 @@ fn lost_object_needs_consistent_list() {
     }
 }
 
-/// It may have held what is not heard of yet.
+/// The rollout may hold an object that the cache does not list yet.
 #[test]
 fn abort_needs_consistent_list() {
     for holds in [true, false] {
@@ -102,7 +102,7 @@ fn abort_needs_consistent_list() {
     }
 }
 
-/// What a write tests is not read before it.
+/// Values that a write tests need no read beforehand.
 #[test]
 fn unguarded_write_rereads_first() {
     let metadata = |uid: &str, version: &str| {

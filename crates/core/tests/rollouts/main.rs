@@ -1,10 +1,10 @@
-//! StagedRollouts, simulated: a model fleet with controllers, edits by others, lost answers, caches, kills at every
-//! point, clocks that jump, and two runners.
+//! Simulation of StagedRollouts: a model fleet with controllers, edits by other clients, lost responses, caches, kills
+//! at every point, clock jumps, and two runners.
 //!
-//! `POINTSMAN_ROLLOUTS` sets how many histories are tried, `POINTSMAN_SEED` where they start. What breaks prints its
-//! seed, and the smallest history that breaks the same way.
+//! `POINTSMAN_ROLLOUTS` sets the number of histories, `POINTSMAN_SEED` the first seed. A failure prints its seed and
+//! the smallest history that fails in the same way.
 
-// Here clippy's allowances for tests hold in helpers, too.
+// With this attribute, clippy's allowances for tests also apply to helpers.
 #![cfg(test)]
 
 mod answers;
@@ -70,11 +70,11 @@ fn broken(setup: &Setup) -> Option<Broken> {
     History::new(setup, kind(setup)).run()
 }
 
-/// How often histories came to each of their ends.
+/// Number of histories by end state.
 type Ends = BTreeMap<String, u64>;
 
-/// Runs histories, a part of the seeds at a time, until there are none left or one breaks. Returns the lowest seed that
-/// does, whoever else runs others meanwhile.
+/// Runs histories in batches of seeds until none is left or one fails. Lowers `lowest` to the lowest failing seed,
+/// shared with the other threads.
 fn run(seeds: Range<u64>, next: &AtomicU64, lowest: &AtomicU64) -> Ends {
     let mut ends = Ends::new();
     loop {
@@ -96,7 +96,7 @@ fn run(seeds: Range<u64>, next: &AtomicU64, lowest: &AtomicU64) -> Ends {
     }
 }
 
-/// Says what breaks, and shows the smallest history that does.
+/// Panics with the violated property and the smallest failing history.
 fn tell(seed: u64) -> ! {
     let setup = Setup::draw(seed);
     let property = broken(&setup).unwrap().property;
@@ -109,7 +109,7 @@ fn tell(seed: u64) -> ! {
 fn histories_of_rollouts_keep_every_property() {
     let (first, count) = (number("POINTSMAN_SEED", 0), number("POINTSMAN_ROLLOUTS", 1_500));
     let (seeds, next, lowest) = (first..first + count, AtomicU64::new(first), AtomicU64::new(u64::MAX));
-    // Few of them leave the other processors to other tests.
+    // Few histories leave the other processors to other tests.
     let threads = if count < MANY { 1 } else { available_parallelism().map_or(1, NonZero::get) };
     let ends: Vec<Ends> = thread::scope(|scope| {
         let running: Vec<_> = (0..threads).map(|_| scope.spawn(|| run(seeds.clone(), &next, &lowest))).collect();
@@ -122,12 +122,12 @@ fn histories_of_rollouts_keep_every_property() {
     let mut all = Ends::new();
     ends.into_iter().flatten().for_each(|(end, times)| *all.entry(end).or_default() += times);
     println!("{count} histories: {all:?}");
-    // Every way to end is taken: a simulation in which nothing happens would hold everything.
+    // Every end state occurs: an idle simulation would satisfy every property.
     for end in ["Complete", "Aborted", "Failed", "Waiting", "was Paused"] {
         assert!(count < 1_000 || all.contains_key(end), "{end}: {all:?}");
     }
 }
 
-/// Histories that a thread takes at a time.
+/// Number of histories per batch of a thread.
 const PART: u64 = 100;
 const MANY: u64 = 10_000;

@@ -1,4 +1,4 @@
-//! Objects that are told to go next.
+//! Prioritized objects.
 
 use pointsman_core::rollout::{
     FleetObject, PlanInput, PriorityDecision, Rollout, RolloutStatus, forecast, next_move, plan,
@@ -22,7 +22,7 @@ fn rollout(next: &[&str]) -> Rollout {
     )
 }
 
-/// Two canaries and four others, one of them through and one elsewhere.
+/// Two canaries and four other objects; one is finished, one is at another version.
 fn fleet(rollout: &Rollout) -> Vec<FleetObject> {
     let objects = [
         named("a", "2.16.0", "canary"),
@@ -52,7 +52,7 @@ fn prioritized_object_moves_first() {
         |next: &[&str]| reserved(&rollout(next)).in_flight.iter().map(|one| one.object.clone()).collect::<Vec<_>>();
     assert_eq!(first(&[]), ["n/a"]);
     assert_eq!(first(&["n/b"]), ["n/b"], "and one at a time, as before");
-    // What a wave waits for is not gone round.
+    // Priority does not bypass the gate of a wave.
     assert_eq!(first(&["n/d"]), ["n/a"]);
     assert_eq!(first(&["n/d", "n/b", "n/nobody"]), ["n/b"]);
     let order = |next: &[&str]| {
@@ -80,7 +80,7 @@ fn prioritizing_reports_the_move() {
     assert_eq!(goes(&[], &begun, "n/b"), (said("n/b"), said("n/b moves next in wave canary")));
     let (_, when) = goes(&[], &begun, "n/d");
     assert_eq!(when, "n/d moves next in wave rest; that wave follows canary: canary 0/2, 1 in flight");
-    // Once more it is the same, and those that are through or gone are no longer told.
+    // Repeating the request changes nothing, and finished or deleted objects are dropped from the list.
     assert_eq!(goes(&["n/d"], &begun, "n/d").0, "n/d");
     assert_eq!(goes(&["n/e", "n/nobody", "n/d"], &begun, "n/c").0, "n/d n/c");
     assert!(

@@ -1,4 +1,4 @@
-//! What a rollout asks beside the cluster: Prometheus for a number, and others whether all is well.
+//! External checks of a rollout: numbers from Prometheus, and HTTP probes.
 
 use pointsman_core::rollout::{
     LookupResults, PlanInput, ProbeKind, ProbeResult, Rollout, RolloutPhase, RolloutStatus, http_probes,
@@ -13,7 +13,7 @@ use crate::starts::{at, checked, planned, rollout_of};
 const ERRORS: &str = "{name: errors, prometheus: {query: \"sum(\\n  rate(es_5xx[5m])\\n)\", atMost: 0.1}}";
 const APP: &str = "{name: app, http: \"https://app.example.com/ok?token=secret\"}";
 
-/// What somebody answers, by what was asked.
+/// The response to an HTTP probe.
 type Answer = Result<ProbeResult, String>;
 
 fn heard(rollout: &Rollout, status: &RolloutStatus, answer: impl Fn(&ProbeKind) -> Answer) -> PlanInput {
@@ -28,7 +28,7 @@ fn says(code: u16, body: &str) -> Answer {
     Ok(ProbeResult { code, body: body.as_bytes().to_vec() })
 }
 
-/// As Prometheus answers.
+/// A successful Prometheus response.
 fn success(kind: &str, result: &Value) -> Answer {
     says(200, &json!({"status": "success", "data": {"resultType": kind, "result": result}}).to_string())
 }
@@ -59,7 +59,7 @@ fn metric_is_compared_with_bounds() {
     }
 }
 
-/// Whatever came that is no number.
+/// A response without a usable number.
 #[test]
 fn unusable_metric_closes_gate() {
     let warned = json!({
@@ -97,7 +97,7 @@ fn unusable_metric_closes_gate() {
         (says(200, &error), "Prometheus returned bad_data: 1:5: parse error and more".to_owned()),
         (says(400, &error), "Prometheus answers HTTP 400: bad_data: 1:5: parse error and more".to_owned()),
         (says(503, "Service Unavailable"), "Prometheus answers HTTP 503".to_owned()),
-        // An answer is what its status says, whatever is in it.
+        // The HTTP status decides; the body of an error is ignored.
         (Ok(ProbeResult { code: 500, ..number("0").unwrap() }), "Prometheus answers HTTP 500".to_owned()),
         (
             says(302, ""),
@@ -113,13 +113,13 @@ fn unusable_metric_closes_gate() {
         assert_eq!(start_refusals(&rollout, &[], &facts), std::slice::from_ref(&said));
         let refused = planned(&rollout, &RolloutStatus::default(), &[at("1.16.4")], facts.clone());
         assert_eq!((refused.status.phase, refused.status.message), (RolloutPhase::Refused, said.clone()));
-        // And while it is under way.
+        // The same applies while the rollout runs.
         let begun = RolloutStatus { started: Some("2026-11-18T10:00:00Z".to_owned()), ..RolloutStatus::default() };
         let waits = planned(&rollout, &begun, &[at("1.16.4")], facts);
         assert!(waits.status.in_flight.is_empty(), "{:?}", waits.status);
         assert_eq!(waits.status.message, format!("all 0/1, {said}"));
     }
-    // One number that is none of a label set.
+    // A plain number instead of a vector.
     let rollout = rollout_of(&checked(&format!("{{start: [{ERRORS}]}}"), "").unwrap(), &json!({}));
     let facts = heard(&rollout, &RolloutStatus::default(), |_| success("scalar", &json!([1, "0.05"])));
     assert_eq!(start_refusals(&rollout, &[], &facts), [""; 0]);
@@ -192,13 +192,13 @@ fn failing_probe_stops_forward_moves() {
     assert!(planned(&rollout, &waits, &[at("1.16.4")], unasked).status.in_flight.is_empty(), "nobody was asked");
     let fine = facts(&rollout, &waits, "0.03", 200);
     assert_eq!(planned(&rollout, &waits, &[at("1.16.4")], fine.clone()).status.in_flight.len(), 1);
-    // What would be waited for is told before.
+    // The plan lists closed gates before the start.
     assert_eq!(shut_now(&rollout, &fresh, &fine), None);
     let shut = shut_now(&rollout, &fresh, &facts(&rollout, &fresh, "0.3", 503)).unwrap();
     assert!(shut.starts_with("errors: "), "{shut}");
     let dead = PlanInput { closed_gate: Some("controller 1.17.1 does not run".to_owned()), ..fine };
     assert_eq!(shut_now(&rollout, &fresh, &dead).as_deref(), Some("controller 1.17.1 does not run"));
-    // Whoever goes back asks nobody, and may do so because of that.
+    // An undo runs no probes, and therefore needs no results.
     let mark =
         json!({"rollout": "rollout-1", "was": "1.16.4", "to": "1.17.1", "at": "2026-11-18T10:00:00Z"}).to_string();
     let labels = json!({"example.com/controller-version": "1.17.1"});
@@ -211,7 +211,7 @@ fn failing_probe_stops_forward_moves() {
     assert_eq!(shut_now(&back, &waits, &PlanInput::default()), None);
 }
 
-/// One name stands for one thing in each list, and what is found of the one says nothing of the other.
+/// A name is unique within each list, and a result of the start check does not affect the during check.
 #[test]
 fn start_and_during_checks_are_separate() {
     let strict = ERRORS.replace("0.1", "0.01");
@@ -269,10 +269,10 @@ fn impossible_check_names_its_line() {
             assert!(bad.contains(said) && !bad.contains("secret"), "{check}: {bad}");
         }
     }
-    // The words of `start` are repeated where they are not known, and an address is none.
+    // The error repeats an unknown word of `start`, but never an address.
     let bad = define("checks: {start: [\"http://amy:secret@a/ok\"]}\n").map(|_| ()).unwrap_err().to_string();
     assert!(bad.contains("an address belongs under `http`") && !bad.contains("secret"), "{bad}");
-    // YAML has numbers that are none.
+    // YAML has numbers that are not a number.
     for number in [".nan", ".inf", "-.inf"] {
         let check = bounded(&format!("{{query: up, atMost: {number}}}"));
         let bad = define(&format!("checks:\n  start:\n  - {check}\n")).map(|_| ()).unwrap_err().to_string();

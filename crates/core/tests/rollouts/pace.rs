@@ -1,4 +1,4 @@
-//! How fast a rollout writes, by what calls take: against an API server by chance, and one law after the other.
+//! The rate limiter adapts to call durations: random API servers, and single properties.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ const MS: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);
 const CALLS: [ApiCallKind; 3] = [ApiCallKind::Object, ApiCallKind::Status, ApiCallKind::Read];
 
-/// A pace that has seen so many calls of each sort, which took so long.
+/// A rate limiter after this many calls of each kind, each of this duration.
 fn calm(calls: usize, time: Duration) -> (RateLimiter, Duration) {
     let (mut pace, mut now) = (RateLimiter::new(Duration::ZERO), Duration::ZERO);
     for _ in 0..calls {
@@ -23,7 +23,7 @@ fn calm(calls: usize, time: Duration) -> (RateLimiter, Duration) {
     (pace, now)
 }
 
-/// Slow calls until the pace is another one. Returns how many that took.
+/// Makes slow calls until the rate changes. Returns the number of calls.
 fn slowed(pace: &mut RateLimiter, time: Duration, now: &mut Duration) -> usize {
     let before = pace.rate();
     let mut calls = 0;
@@ -43,7 +43,7 @@ fn random_pace_stays_bounded() {
     }
 }
 
-/// Calls, writes, refusals and pauses by chance; then peace.
+/// Random calls, writes, rejections and pauses, followed by a quiet period.
 fn by_chance(seed: u64) {
     let mut random = Random::new(seed);
     let (mut pace, mut now) = (RateLimiter::new(Duration::ZERO), Duration::ZERO);
@@ -84,7 +84,7 @@ fn by_chance(seed: u64) {
         let within = writes[at..].iter().take_while(|write| **write - *first < SECOND).count();
         assert!(within <= 20, "seed {seed}: {within} writes in a second");
     }
-    // Five steps of half a minute from the floor to the bound.
+    // Five increases, 30 s apart, lead from the minimum to the maximum rate.
     for _ in 0..6 {
         now += SECOND * 30;
         pace.recovers(now);
@@ -141,7 +141,7 @@ fn rate_needs_a_baseline() {
     for _ in 0..3 {
         assert_eq!(pace.took(ApiCallKind::Object, 10 * SECOND, now), None, "there is no p99 of 99 calls");
     }
-    // What is slow from the first call on is how it is, until it is seen to be quick.
+    // If calls are slow from the start, slow calls are the baseline until faster calls occur.
     let (mut pace, mut now) = calm(100, SECOND);
     for _ in 0..100 {
         now += SECOND / 10;
@@ -172,7 +172,7 @@ fn stall_halves_rate_once() {
         slowed(&mut pace, SECOND, &mut now);
         assert!(pace.rate() == rate, "{}", pace.rate());
     }
-    // While it is slow it never gets faster.
+    // The rate never rises while calls are slow.
     for _ in 0..600 {
         now += SECOND;
         assert_eq!(pace.took(ApiCallKind::Object, SECOND, now), None);

@@ -1,4 +1,4 @@
-//! Parts of an object that run a version each: what is said of them, and what is bound to one of them.
+//! Parts of an object that each run a version: reported ranges, and gates on one part.
 
 use std::sync::LazyLock;
 
@@ -14,13 +14,13 @@ use serde_json::{Value, json};
 
 use crate::patches::NOW;
 
-/// Hosts, of which some have a control plane, and all a kubelet.
+/// Hosts; some have a control plane, and all have a kubelet.
 static HOSTS: LazyLock<Kind> = LazyLock::new(|| {
     let definition = include_str!("../../../../tests/data/hosts/hosts.yaml");
     Kind::from_crd(definition, include_str!("../../../../tests/data/hosts/hosts.crd.yaml")).unwrap()
 });
 
-/// The same, of which the Pods and the Node say what runs.
+/// Hosts whose Pods and Node report the running versions.
 static WATCHED_HOSTS: LazyLock<Kind> = LazyLock::new(|| {
     let definition = include_str!("../../../../tests/data/hosts/hosts.yaml");
     let (before, after) = definition.split_once("  - {part: control-plane").unwrap();
@@ -29,7 +29,7 @@ static WATCHED_HOSTS: LazyLock<Kind> = LazyLock::new(|| {
     Kind::from_crd(&definition, include_str!("../../../../tests/data/hosts/hosts.crd.yaml")).unwrap()
 });
 
-/// Where the Pods and the Node of a host say what runs on it.
+/// The fields of Pods and Node that report a host's versions.
 const OTHERS: &str = "  - part: control-plane
     from:
       list: pods
@@ -62,7 +62,7 @@ fn rollout(more: &Value) -> Rollout {
     answered(more, &HOSTS).unwrap()
 }
 
-/// A host with what runs of it; a control plane that is null is not there.
+/// A host with these running versions; null means that the host has no control plane.
 fn host(name: &str, control_plane: &Value, kubelet: &Value) -> Value {
     let image = control_plane.as_str().map(|version| format!("registry:9001/kube-apiserver:{version}@sha256:00"));
     let status = json!({
@@ -80,12 +80,12 @@ fn seen(rollout: &Rollout, hosts: &[Value]) -> Vec<FleetObject> {
 
 /// The status that a plan would write.
 fn said(rollout: &Rollout, hosts: &[Value], before: &RolloutStatus, consistent: bool) -> RolloutStatus {
-    // Nothing is moved: what is said is about what is seen.
+    // The gate is closed, so the message covers only the observed versions.
     let facts = PlanInput { consistent, closed_gate: Some("shut".to_owned()), ..PlanInput::default() };
     plan(rollout, before, &seen(rollout, hosts), facts, NOW).status
 }
 
-/// From the lowest to the highest version of a part, or of all; nothing where nobody knows.
+/// The range from lowest to highest version of a part, or of all parts; `None` if unknown.
 fn span(status: &RolloutStatus, part: Option<&str>) -> Option<String> {
     let (lowest, highest) = match part {
         None => status.lowest.as_ref().zip(status.highest.as_ref())?,
@@ -117,25 +117,25 @@ fn part_versions_are_reported_conservatively() {
     let both = "v1.16.4..v1.17.1";
     let masters = [host("a", &new, &old), host("b", &new, &old), host("c", &none, &old)];
     assert_eq!(told(&masters, &fresh, true), is(["v1.17.1..v1.17.1", "v1.16.4..v1.16.4", both]));
-    // Nobody has a control plane: nothing is known of it.
+    // No host has a control plane: its version is unknown.
     assert_eq!(told(&masters[2..], &fresh, true), is(["", "v1.16.4..v1.16.4", "v1.16.4..v1.16.4"]));
-    // Of one kubelet nobody knows: what is known of the control planes counts all the same.
+    // One kubelet has an unknown version; the range of the control planes is still reported.
     let dumb = [masters[0].clone(), host("d", &none, &none)];
     assert_eq!(told(&dumb, &fresh, true), is(["v1.17.1..v1.17.1", "", ""]));
     let odd = [masters[0].clone(), host("d", &json!("latest"), &new)];
     assert_eq!(told(&odd, &fresh, true), is(["", both, ""]));
-    // A workflow may be about any part of a host, and about none that the host has not.
+    // A workflow may change any part that a host has.
     assert_eq!(told(&masters, &under_way(&["c"]), true), is(["v1.17.1..v1.17.1", both, both]));
     assert_eq!(told(&masters, &under_way(&["a"]), true), is([both, both, both]));
-    // A cache may not know of one that came.
+    // A cache may miss a new object.
     assert_eq!(told(&masters, &fresh, false), is(["", "", ""]));
     let known = said(&rollout, &[host("a", &old, &old)], &fresh, true);
     assert_eq!(told(&masters, &known, false), is([both, "v1.16.4..v1.16.4", both]));
     assert_eq!(told(&masters, &known, true), is(["v1.17.1..v1.17.1", "v1.16.4..v1.16.4", both]));
 }
 
-/// Whatever runs: all of it is from the lowest of its parts to the highest, and what is known of no part is not known.
-/// What is seen, and what may be under way, is never outside.
+/// The range of all parts spans from the lowest to the highest part, and an unknown part makes the range unknown.
+/// Observed versions, and versions possibly in flight, are never outside the range.
 #[test]
 fn running_range_spans_all_parts() {
     let (rollout, versions) = (rollout(&json!({})), [json!("v1.15.0"), json!(OLD), json!(NEW), json!("v1.18.1")]);
@@ -187,8 +187,8 @@ fn running_range_spans_all_parts() {
     assert!(ends.iter().all(|times| *times > 20), "{ends:?}");
 }
 
-/// Whether a ConfigMap may be created while a StagedRollout has this status, as the API server evaluates what is
-/// printed.
+/// Evaluates the printed policy as the API server does: may a client create a ConfigMap while a StagedRollout has this
+/// status?
 fn may_create(rollout: &Rollout, status: &Value) -> Result<(), String> {
     let policy = freeze(rollout, None).unwrap().policy;
     let mut context = Context::default();
@@ -245,7 +245,7 @@ fn gate_waits_for_its_part() {
         (&before, waits("object"), waits("control-plane")),
         (&between, waits("object"), Ok(())),
         (&after, Ok(()), Ok(())),
-        // Nobody has looked; somebody has who knew no parts; and it is not known of this one.
+        // No list was read; the list was read without support for parts; this part is unknown.
         (&Value::Null, unknown("object"), unknown("control-plane")),
         (&json!({}), unknown("object"), unknown("control-plane")),
         (&json!({"lowest": after["lowest"], "highest": after["highest"]}), Ok(()), unknown("control-plane")),
@@ -277,7 +277,7 @@ fn unknown_part_lists_known_parts() {
         let bad = answered(&json!({"freeze": [freeze]}), kind).unwrap_err();
         assert!(bad.contains("freeze: part: ") && bad.contains(said), "{freeze}: {bad}");
     }
-    // The form without names means what it meant.
+    // The form without names keeps its meaning.
     let rollout = answered(&json!({}), &nameless).unwrap();
     let fleet = [host("a", &json!(NEW), &json!(OLD)), host("b", &Value::Null, &json!(OLD))];
     let status = said(&rollout, &fleet, &RolloutStatus::default(), true);
@@ -285,7 +285,7 @@ fn unknown_part_lists_known_parts() {
     assert_eq!((status.to_json().get("parts"), rollout.parts().count()), (None, 0));
 }
 
-/// What a table of the objects is made of.
+/// The columns of an object table.
 #[test]
 fn object_reports_role_and_parts() {
     let rollout = rollout(&json!({}));
@@ -312,7 +312,7 @@ fn node(host: &str, kubelet: &str) -> Value {
     json!({"metadata": {"name": host}, "status": {"nodeInfo": {"kubeletVersion": kubelet}}})
 }
 
-/// What whoever runs the rollout was told by these Pods and Nodes, a page of each after the other.
+/// The lookup results for these Pods and Nodes, read page by page.
 fn answers(lookups: &[LookupRequest], pods: &[Value], nodes: &[Value]) -> LookupResults {
     let mut answers = LookupResults::default();
     let plurals: Vec<&str> = lookups.iter().map(|lookup| &*lookup.plural).collect();
@@ -335,7 +335,7 @@ fn part_versions_follow_references() {
         .into_iter()
         .filter(|lookup| ["pods", "nodes"].contains(&&*lookup.plural) && !lookup.to_string().contains("inventory"))
         .collect();
-    // What hosts say themselves is not looked at.
+    // The hosts' own fields are ignored.
     let hosts = ["a", "b", "c", "d"].map(|name| host(name, &json!("v9.9.9"), &json!("v9.9.9")));
     let fleet = seen(&rollout, &hosts);
     let told = |answers: &LookupResults| {
@@ -356,7 +356,7 @@ fn part_versions_follow_references() {
     let rows = [runs(&[NEW]), runs(&[OLD, NEW]), runs(&[]), runs(&[])].map(|pods| vec![pods, runs(&[OLD])]);
     assert_eq!(all, rows);
     assert_eq!(spans, [Some("v1.16.4..v1.17.1".to_owned()), Some("v1.16.4..v1.16.4".to_owned())]);
-    // A host without a Node, and a Pod that says no version, whatever another one of that host says.
+    // A host has no Node, or one of its Pods has no version, even if another Pod of the host has one.
     let silent = |host: &str| api_server(host, "k8s/kube-apiserver");
     let good = |host: &str| api_server(host, &image(NEW));
     let pods = [silent("a"), good("a"), good("b"), silent("b"), json!({"spec": {}})];
@@ -369,7 +369,7 @@ fn part_versions_follow_references() {
     let (all, _) = told(&answers(&lookups, &[json!({"spec": {"nodeName": "a"}})], &nodes));
     let pod = "pods an object without a name: spec.containers has no item kube-apiserver";
     assert_eq!(all[0][0], unknown(pod));
-    // Nobody has looked, or was let.
+    // The lookup was not made or was denied.
     let mut refused = LookupResults::default();
     let why = "pods of kube-system with component=kube-apiserver was not read yet";
     assert_eq!(told(&refused).0[0][0], unknown(why));
@@ -381,7 +381,7 @@ fn part_versions_follow_references() {
     assert_eq!(rule("pods").unwrap()["verbs"], json!(["list"]));
 }
 
-/// Hosts of which agents say what runs: in the namespace of the host, or wherever a reference says.
+/// Hosts whose agents report the running version: in the host's namespace, or wherever a reference points.
 fn agents(by: &str, namespace: &str, optional: bool) -> Kind {
     let definition = include_str!("../../../../tests/data/hosts/hosts.yaml");
     let (before, after) = definition.split_once("  - {part: control-plane").unwrap();
@@ -392,7 +392,7 @@ fn agents(by: &str, namespace: &str, optional: bool) -> Kind {
     Kind::from_crd(&definition, include_str!("../../../../tests/data/hosts/hosts.crd.yaml")).unwrap()
 }
 
-/// What is said to run of a host by these agents, each of a namespace, which name it so, and say a version.
+/// The reported versions of a host by these agents, each with a namespace, a reference to the host and a version.
 fn by_agents(kind: &Kind, host: &Value, agents: &[(&str, Value, &str)]) -> Result<Vec<String>, String> {
     let agent = |(namespace, names, version): &(&str, Value, &str)| {
         let mut agent = json!({"metadata": {"name": "some"}, "spec": names});
@@ -404,7 +404,7 @@ fn by_agents(kind: &Kind, host: &Value, agents: &[(&str, Value, &str)]) -> Resul
     };
     let agents: Vec<Value> = agents.iter().map(agent).collect();
     let said = heard(kind, host, &agents);
-    // The list of versions is told the same.
+    // The list of versions receives the same objects.
     let lookup = RunningVersions::lookups(kind).remove(0);
     let mut answers = LookupResults::default();
     answers.saw(&lookup, &agents);
@@ -415,7 +415,7 @@ fn by_agents(kind: &Kind, host: &Value, agents: &[(&str, Value, &str)]) -> Resul
     said
 }
 
-/// A name means an object of the namespace of who says it, as everywhere in Kubernetes.
+/// A name refers to an object in the same namespace, as elsewhere in Kubernetes.
 #[test]
 fn foreign_reference_is_ignored() {
     let site = host("a", &Value::Null, &Value::Null);
@@ -424,7 +424,7 @@ fn foreign_reference_is_ignored() {
     let kind = agents("spec.host", "", false);
     let all = [("site", named("a"), OLD), ("other", named("a"), NEW), ("site", named("b"), NEW)];
     assert_eq!(by_agents(&kind, &site, &all), runs(&[OLD]));
-    // What is in no namespace, such as a Node, is about whoever is called so.
+    // A cluster-scoped object, such as a Node, refers to every host of that name.
     assert_eq!(by_agents(&kind, &site, &[("", named("a"), NEW), all[0].clone()]), runs(&[NEW, OLD]));
     let elsewhere = "none of agents.example.com has a version in spec.host, except in other namespaces: to read these, add `namespace` to `from`";
     assert_eq!(by_agents(&kind, &site, &all[1..]), Err(elsewhere.to_owned()));
@@ -432,7 +432,7 @@ fn foreign_reference_is_ignored() {
     assert_eq!(by_agents(&kind, &site, &all[2..]), Err(nobody.to_owned()));
     let nothing = Err("none of its fields contains a version".to_owned());
     assert_eq!(by_agents(&agents("spec.host", "", true), &site, &all[1..]), nothing);
-    // Where the definition says which namespace is looked at, objects are meant wherever they are.
+    // If the definition fixes the namespace of the lookup, its objects refer to hosts in any namespace.
     let fixed = agents("spec.host", "namespace: other, ", false);
     assert_eq!(by_agents(&fixed, &site, &all[1..]), runs(&[NEW]));
 }
@@ -461,8 +461,8 @@ fn reference_names_kind_and_namespace() {
     }
 }
 
-/// Whoever says what, in whichever order and however often: what is known of a host is what those say that are about
-/// it, and where one of these says no version, nothing is.
+/// For any agents in any order and with repeats: a host's versions are those of its own agents. If one of them has no
+/// version, the host's version is unknown.
 #[test]
 fn reference_counts_for_its_target() {
     let (mut known, mut unknown, mut none) = (0, 0, 0);
@@ -490,7 +490,7 @@ fn reference_counts_for_its_target() {
         let is_known = meant.iter().all(|version| is_version(version)) && !meant.is_empty();
         let mut told = all.clone();
         for _ in 0..3 {
-            // Somebody is told twice of one, and in another order.
+            // An agent is listed twice, and in another order.
             let (twice, at) = (random.pick(&told).cloned(), random.below(told.len().max(1)));
             told.rotate_left(at);
             told.extend(twice);
@@ -519,7 +519,7 @@ fn reference_counts_for_its_target() {
     assert!(known > 50 && unknown > 50 && none > 50, "{known} {unknown} {none}");
 }
 
-/// Whether an agent is about a host, as Kubernetes reads names and references. `fixed`: those of one namespace are
+/// True if an agent refers to the host by the rules of Kubernetes names and references. `fixed`: only one namespace is
 /// listed.
 fn is_about(agent: &Value, host: &Value, refers: bool, fixed: bool) -> bool {
     let namespace = agent["metadata"]["namespace"].as_str().filter(|_| !fixed);
@@ -559,7 +559,7 @@ fn agent_by_chance(random: &mut Random, refers: bool) -> Value {
     agent
 }
 
-/// What is known of a host by these agents, each of which comes with a page of its own.
+/// The versions of a host by these agents, read one per page.
 fn heard(kind: &Kind, host: &Value, agents: &[Value]) -> Result<Vec<String>, String> {
     let lookup = RunningVersions::lookups(kind).remove(0);
     let mut answers = LookupResults::default();
@@ -571,7 +571,7 @@ fn heard(kind: &Kind, host: &Value, agents: &[Value]) -> Result<Vec<String>, Str
     forecast(&rollout, &RolloutStatus::default(), &fleet, facts, NOW).remove(0).parts.remove(0)
 }
 
-/// One state is made of all of them.
+/// All lookups share one state.
 #[test]
 fn version_state_uses_other_objects() {
     let kind = &*WATCHED_HOSTS;

@@ -1,4 +1,4 @@
-//! The one write by which an object is moved: what it changes, and when it must not land.
+//! The single patch that moves an object: its changes, and the preconditions that must reject it.
 
 use std::time::Duration;
 
@@ -64,7 +64,7 @@ fn move_and_undo_patches_are_inverse() {
         assert_eq!(there["status"], object["status"]);
         let (_, patch) = moved("Undo", &status, &there);
         let mut home = patched(&there, &patch).unwrap();
-        // The API server stores no empty ones.
+        // The API server does not store empty maps.
         for what in ["labels", "annotations"] {
             if home["metadata"][what] == json!({}) {
                 home["metadata"].as_object_mut().unwrap().remove(what);
@@ -86,7 +86,7 @@ fn patch_needs_observed_state() {
         *other.pointer_mut(path).unwrap() = value;
         other
     };
-    // Made anew, moved by somebody else, annotated meanwhile, moved already.
+    // Recreated, moved by another client, annotated in the meantime, already moved.
     let annotated = database(json!({"labels": {key: "2.16.0"}, "annotations": {"a": "b"}}));
     let label = "/metadata/labels/example.com~1controller-version";
     for other in [
@@ -95,7 +95,7 @@ fn patch_needs_observed_state() {
         database(json!({})),
         annotated,
         there.clone(),
-        // Moved, and turned back by somebody who does not know our annotation.
+        // Moved, then reverted by a client that does not know the rollout annotation.
         with(&there, label, json!("2.16.0")),
     ] {
         assert_eq!(patched(&other, &forward), None, "{other}");
@@ -109,7 +109,7 @@ fn patch_needs_observed_state() {
     ] {
         assert_eq!(patched(&other, &back), None, "{other}");
     }
-    // Who writes the status meanwhile is in nobody's way.
+    // A concurrent status write does not conflict.
     let busy = with(&seen, "/status/conditions", json!([{"type": "Ready", "status": "False"}]));
     assert!(patched(&busy, &forward).is_some());
 }

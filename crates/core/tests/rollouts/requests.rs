@@ -1,4 +1,4 @@
-//! Requests of people: each changes something, or says that it does not, and what does.
+//! Requests of operators: each request changes the rollout, or reports that it changes nothing and which request would.
 
 use pointsman_core::rollout::{RolloutRequest, restarts_forward};
 use serde_json::{Value, json};
@@ -120,7 +120,7 @@ fn same_document_starts_only_another_way() {
     assert_eq!(again(back, json!({"phase": "Rolling", "direction": "Undo"})), Ok(true));
     assert_eq!(again(json!({}), json!({"phase": "Aborted", "direction": "Undo", "undoAll": true})), Ok(true));
     assert_eq!(again(json!({"direction": "Abort"}), json!({"phase": "Aborted", "direction": "Abort"})), Ok(true));
-    // One that has not begun is applied as often as anybody likes, and so is one that says something new.
+    // A rollout that has not started accepts repeated applies, and so does a document with changes.
     assert_eq!(again(json!({}), json!({"started": null, "phase": "Pending"})), Ok(false));
     assert_eq!(again(json!({"timeout": "5m"}), json!({"phase": "Rolling"})), Err(told("Rolling")));
     let more = rollout(&json!({"timeout": "9m"}), &json!({}));

@@ -1,5 +1,5 @@
-//! StagedRollouts that have every object stored anew: a model of what an API server stores, kills, edits by others, and
-//! a CRD that somebody changes.
+//! StagedRollouts that rewrite every object: a model of the API server's storage, kills, edits by other clients, and a
+//! CRD that changes.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -26,9 +26,9 @@ fn rollout(members: &Value) -> Result<Rollout, String> {
     answered_rollout(&document, &KINDS[0]).map_err(|bad| bad.to_string())
 }
 
-/// What an API server stores, by whatever writes it.
+/// The storage of an API server.
 struct Store {
-    /// By name: the object, and the version that it is stored in.
+    /// By name: the object and its storage version.
     objects: BTreeMap<String, (Value, &'static str)>,
     storage: &'static str,
     generation: i64,
@@ -58,14 +58,14 @@ impl Store {
         (self.storage, self.generation) = (if self.storage == "v1" { "v0" } else { "v1" }, self.generation + 1);
     }
 
-    /// Whoever writes an object has it stored anew.
+    /// Any write stores the object in the current storage version.
     fn noise(&mut self, name: &str) {
         if let Some((object, stored)) = self.objects.get_mut(name) {
             (object["status"]["noise"], *stored) = (json!(self.now), self.storage);
         }
     }
 
-    /// Whether it was written.
+    /// Returns true if the object was written.
     fn patch(&mut self, name: &str, patch: &Value) -> bool {
         let Some((object, stored)) = self.objects.get_mut(name) else { return false };
         let mut next = object.clone();
@@ -83,7 +83,7 @@ impl Store {
     }
 }
 
-/// Whoever runs the rollout.
+/// A runner of the rollout.
 struct Scribe {
     status: RolloutStatus,
     runner_cache: RunnerCache,
@@ -105,7 +105,7 @@ impl Scribe {
         plan
     }
 
-    /// As many of its writes as there are before it is killed.
+    /// Performs the writes of a plan, at most `most` before the runner is killed.
     fn writes(&mut self, planned: RolloutPlan, store: &mut Store, most: usize) {
         for write in planned.writes.into_iter().take(most) {
             match write {
@@ -128,8 +128,8 @@ fn scribe(store: &Store) -> Scribe {
     Scribe { status, runner_cache, started: store.now, writes: BTreeMap::new() }
 }
 
-/// Each object is written once, whoever is killed, and is stored as it is to be where the rollout says so. Where the
-/// CRD has changed, the rollout does not say so before somebody has looked.
+/// Each object is written once, despite kills, and is in the storage version when the rollout reports success. If the
+/// CRD changes, the rollout reports no success before an operator resumes.
 #[test]
 fn histories_of_rewriting_keep_every_property() {
     let rollout = rollout(&json!({})).unwrap();
@@ -170,7 +170,7 @@ fn histories_of_rewriting_keep_every_property() {
             let old = store.objects.iter().find(|(_, (_, stored))| *stored != "v1");
             assert_eq!(old.map(|(name, _)| name), None, "seed {seed}: {:?}", scribe.status);
             assert_eq!(scribe.writes.len(), count, "seed {seed}");
-            // Once more, nothing is written.
+            // A repeated plan writes nothing.
             assert!(scribe.plans(&rollout, &store).writes.is_empty(), "seed {seed}");
         }
         assert!(flips || scribe.status.phase == RolloutPhase::Complete, "seed {seed}: {:?}", scribe.status);
@@ -213,7 +213,7 @@ fn rewrite_needs_storage_version() {
     assert_eq!(unasked, "the CRD databases.example.com was not read yet");
 }
 
-/// What was stored as one that somebody knows by its annotation alone is stored so by that.
+/// After an undo no object has a rollout annotation.
 #[test]
 fn undone_rollout_leaves_nothing() {
     let mut store = Store::new(3);

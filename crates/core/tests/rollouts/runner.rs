@@ -1,4 +1,4 @@
-//! Whoever runs a rollout, call by call: the loop of `pointsman rollout run`, and nothing that decides.
+//! A runner, call by call: the loop of `pointsman rollout run`, without any decisions.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
@@ -19,35 +19,35 @@ use super::world::{NEW, NotWritten, World};
 pub(super) struct Runner {
     runner_cache: RunnerCache,
     writes: VecDeque<RolloutWrite>,
-    /// What the StagedRollout says, and that compiled.
+    /// The StagedRollout and its compiled form.
     rollout: Option<(Value, Rc<Rollout>)>,
     fleet: Option<Fleet>,
-    /// The version of the StagedRollout that the plan was made of.
+    /// The version of the StagedRollout that the plan used.
     version: u64,
     trouble: Option<String>,
-    /// When it was started, and when it last did something.
+    /// Time of the start, and of the last activity.
     started: u64,
     last: u64,
     pub(super) cached: bool,
     pub(super) lost: bool,
     pub(super) ahead: u64,
-    /// When its fleet was listed.
+    /// Time of the last list of the fleet.
     pub(super) listed: u64,
     wants_list: bool,
 }
 
-/// A fleet, as it was when it was listed, with what was heard of its objects since.
+/// The listed fleet, with later updates of its objects.
 #[derive(Default)]
 struct Fleet {
     objects: Rc<Vec<FleetObject>>,
-    /// The revision of each, and when it was heard.
+    /// Revision of each object, and the time of its receipt.
     heard: Vec<(u64, u64)>,
-    /// When the watch told anything last.
+    /// Time of the last watch event.
     told: u64,
 }
 
 impl Fleet {
-    /// A list as of some moment; what a cache tells is of long ago.
+    /// A list as of a given time; a cached list may be old.
     fn list(objects: &BTreeMap<String, Database>, rollout: &Rollout, as_of: u64) -> Self {
         let seen = objects.values().map(|object| FleetObject::of(&object.value(), rollout).unwrap());
         let heard = objects.values().map(|object| (object.revision, as_of));
@@ -58,7 +58,7 @@ impl Fleet {
         self.objects.iter().position(|known| known.uid() == uid)
     }
 
-    /// Takes in an object, unless something newer is known of it. Returns whether that is anything new.
+    /// Stores an object, unless a newer revision is known. Returns true if the object is new or changed.
     fn take(&mut self, object: &Database, rollout: &Rollout, now: u64) -> bool {
         let known = self.position(object.uid());
         if known.is_some_and(|at| self.heard[at].0 >= object.revision) {
@@ -81,7 +81,7 @@ impl Fleet {
         self.heard.remove(at);
     }
 
-    /// Hears what a watch tells, which may be of some time ago, however long.
+    /// Receives watch events, which may lag arbitrarily.
     fn hear(&mut self, world: &World, rollout: &Rollout) {
         for at in (0..self.objects.len()).rev() {
             let known = world.cache.values().any(|object| object.uid() == self.objects[at].uid());
@@ -97,7 +97,7 @@ impl Fleet {
         }
     }
 
-    /// Reads those objects again of which nothing was heard lately. Returns whether anything is new.
+    /// Rereads the given objects unless received recently. Returns true if any object changed.
     fn reread(&mut self, uids: &BTreeSet<&str>, world: &World, rollout: &Rollout) -> bool {
         let mut is_new = false;
         if world.now - self.told < LATELY {
@@ -117,24 +117,24 @@ impl Fleet {
     }
 }
 
-/// What a patch is for.
+/// The purpose of a patch.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Of {
     Move,
     Hold,
 }
 
-/// What a runner has just done.
+/// The runner's last call.
 pub(super) enum Done {
     Planned(Box<RolloutPlan>, Rc<Vec<FleetObject>>),
     Wrote(Box<RolloutStatus>),
-    /// With the label that the object had before.
+    /// The patch, and the object's previous label.
     Moved(ObjectPatch, Option<String>),
     Nothing,
 }
 
 impl Runner {
-    /// The same for one that makes no call without a Lease, and none that it has meant to make 10 s ago.
+    /// Same as [`Self::step`], but only with a Lease, and without calls that were planned over 10 s ago.
     pub(super) fn step_with_lease(&mut self, at: usize, kind: &Kind, world: &mut World) -> Done {
         let frozen = world.now - self.last;
         if !world.leases(at) {
@@ -151,7 +151,7 @@ impl Runner {
         Self { started: now, last: now, ahead, ..Self::default() }
     }
 
-    /// The next call.
+    /// Makes the next call.
     pub(super) fn step(&mut self, kind: &Kind, world: &mut World) -> Done {
         self.last = world.now;
         match self.writes.pop_front() {
@@ -216,8 +216,8 @@ impl Runner {
         Done::Planned(Box::new(planned), objects)
     }
 
-    /// All of the fleet where the plan wants it; else what a watch tells. Returns whether it is all of it as of now. A
-    /// list may be answered by a cache, too.
+    /// Lists the fleet if the plan requires it; otherwise applies watch events. Returns the fleet, and true if the list
+    /// is complete and current. A cache may also answer a list.
     fn look_at_the_fleet(&mut self, rollout: &Rollout, world: &World) -> (Fleet, bool) {
         let cached = std::mem::take(&mut self.cached);
         match self.fleet.take().filter(|_| !self.wants_list) {
@@ -279,14 +279,14 @@ impl Runner {
         Done::Moved(write, was)
     }
 
-    /// A write is answered with what it came to.
+    /// Stores the response of a write.
     fn answered(&mut self, name: &str, world: &World) {
         if let (Some(fleet), Some((_, rollout))) = (&mut self.fleet, &self.rollout) {
             fleet.take(&world.objects[name], rollout, world.now);
         }
     }
 
-    /// A dry run changes nothing.
+    /// Sends a dry run, which changes nothing.
     fn ask(&mut self, write: &ObjectPatch, world: &World) -> Done {
         match world.try_patch(&write.name, &write.patch) {
             Err(NotWritten::Refused(why)) => self.runner_cache.refused(&write.uid, &why, self.moment(world)),
@@ -297,6 +297,5 @@ impl Runner {
     }
 }
 
-/// Seconds within which what was heard of an object is as good as what an answer would say, as in `pointsman rollout
-/// run`.
+/// Seconds during which a received object counts as current, as in `pointsman rollout run`.
 const LATELY: u64 = 2;

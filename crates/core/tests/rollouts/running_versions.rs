@@ -1,4 +1,4 @@
-//! Which versions run, and which may follow.
+//! Running versions, and the versions that may follow.
 
 use pointsman_core::definition::{BadDefinition, Kind};
 use pointsman_core::rollout::{RunningVersions, VersionState, rollout_target};
@@ -32,7 +32,7 @@ const PLACES: &str = "[{field: status.image, as: imageTag, optional: true}, {fie
 const VERSIONS: &str = "{versions: [{version: v1.16.3}, {version: v1.16.4, upgradeFrom: [v1.16.3], downgradeTo: [v1.16.3]}, \
                         {version: v1.17.1, upgradeFrom: [v1.16.4]}, {version: v1.18.1, upgradeFrom: [v1.17.1]}]}";
 
-/// A kind of hosts: some of them have a control plane, each has a kubelet.
+/// A kind of hosts: some have a control plane, all have a kubelet.
 fn hosts(observe: &str, path: &str) -> Result<Kind, BadDefinition> {
     let definition = format!(
         "apiVersion: pointsman.dev/v1\nkind: KindDefinition\ncrd: hosts.crd.yaml\nadmission:\n  versionPath: all\n  paths: {{all: \
@@ -41,7 +41,7 @@ fn hosts(observe: &str, path: &str) -> Result<Kind, BadDefinition> {
     Kind::from_crd(&definition, CRD)
 }
 
-/// A host with these versions of its control plane, where it has one, and of its kubelet.
+/// A host with these versions of its optional control plane and its kubelet.
 fn host(name: &str, image: Option<&str>, kubelet: &str) -> Value {
     let image = image.map(|version| format!("registry:5000/api:{version}@sha256:00"));
     json!({"metadata": {"name": name}, "status": {"image": image, "kubelet": kubelet}})
@@ -53,7 +53,7 @@ fn seen<'k>(kind: &'k Kind, objects: &[Value]) -> RunningVersions<'k> {
     running
 }
 
-/// Version, whether it is the target, and state, one after the other.
+/// One row per version: the version, whether it is the target, and its state.
 fn told(running: &RunningVersions<'_>, targets: &[&str]) -> Vec<String> {
     let targets: Vec<String> = targets.iter().map(|target| (*target).to_owned()).collect();
     let line = |one: pointsman_core::rollout::VersionStatus| {
@@ -76,11 +76,11 @@ fn version_is_active_everywhere() {
     let rows =
         ["v1.16.3 False available", "v1.16.4 True active", "v1.17.1 False available", "v1.18.1 False unavailable"];
     assert_eq!(told(&before, &[]), rows);
-    // A rollout is under way, and nothing has moved yet.
+    // The rollout is running, and nothing has moved yet.
     let rows =
         ["v1.16.3 False available", "v1.16.4 False active", "v1.17.1 True available", "v1.18.1 False unavailable"];
     assert_eq!(told(&before, &[new]), rows);
-    // One control plane is through, and its kubelet is not: that host runs both.
+    // One host's control plane is updated and its kubelet is not: the host runs both versions.
     for between in [fleet([new, old], [old; 4]), fleet([new; 2], [new, new, new, old]), fleet([new; 2], [old; 4])] {
         let rows =
             ["v1.16.3 False unavailable", "v1.16.4 False partial", "v1.17.1 True partial", "v1.18.1 False unavailable"];
@@ -98,7 +98,7 @@ fn version_is_active_everywhere() {
     );
 }
 
-/// Somewhere something else may run.
+/// An object with unknown versions may run another version.
 #[test]
 fn unknown_object_blocks_active() {
     let kind = hosts(PLACES, VERSIONS).unwrap();
@@ -126,7 +126,7 @@ fn unknown_object_blocks_active() {
     assert_eq!(seen(&all_optional, &[json!({"metadata": {}})]).shown()[0].why, "none of its fields contains a version");
 }
 
-/// What is not known of another part, or of the same one at another place, makes that no less true.
+/// Unknown values of another part, or of the same part at another location, do not change this.
 #[test]
 fn known_part_counts_as_running() {
     let parts = "[{part: control-plane, field: status.image, as: imageTag, optional: true}, {part: kubelet, field: \
@@ -149,7 +149,7 @@ fn known_part_counts_as_running() {
     }
 }
 
-/// Two spellings of one version are one, as paths have it; what no definition names is told as it is found.
+/// Two spellings of one version are equal, as in paths; an unlisted version is reported as read.
 #[test]
 fn equal_versions_compare_equal() {
     let kind = hosts("[{label: example.com/v}]", "{rules: [{from: \"*\", step: patch, back: patch}]}").unwrap();
@@ -157,7 +157,8 @@ fn equal_versions_compare_equal() {
     let one = seen(&kind, &[labelled("a", "v1.16.4"), labelled("b", "1.16.4")]);
     assert_eq!(told(&one, &[]), ["v1.16.4 True active"]);
     assert!(one.statuses(&[])[0].is_called("1.16.4") && !one.statuses(&[])[0].is_called("1.16.5"));
-    // Without a list of versions the rules say which may follow: patches of a minor version, there and back.
+    // Without a list of versions the rules define the successors: patch versions of a minor version, in both
+    // directions.
     for (target, state) in [("1.16.3", "available"), ("1.16.9", "available"), ("1.17.0", "unavailable")] {
         let told = told(&one, &[target]);
         assert!(told.contains(&format!("{target} True {state}")), "{told:?}");
@@ -166,7 +167,7 @@ fn equal_versions_compare_equal() {
     assert_eq!(told(&two, &["1.2.10"]), ["1.2.9 False partial", "1.2.10 True partial"]);
 }
 
-/// The label that is there anyway, and any text in it where there is no path.
+/// The existing label is the default source, with any text if no path is defined.
 #[test]
 fn label_is_the_default_source() {
     let kind = define("admission: {managers: {blue: a, green: b}}\n").unwrap();

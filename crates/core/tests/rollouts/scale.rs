@@ -1,4 +1,4 @@
-//! Large fleets: how long a plan takes, and how many writes a rollout comes to.
+//! Large fleets: duration of a plan, and number of writes of a rollout.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ fn seen(databases: &[Database], rollout: &Rollout) -> Vec<FleetObject> {
     databases.iter().map(|database| FleetObject::of(&database.value(), rollout).unwrap()).collect()
 }
 
-/// Who reads what it has written, and lists the fleet where a plan wants that, as `pointsman rollout run` does.
+/// A runner that reads its own writes and lists the fleet on request of the plan, as `pointsman rollout run` does.
 struct Running {
     rollout: Rollout,
     databases: Vec<Database>,
@@ -39,7 +39,7 @@ struct Running {
     runner_cache: RunnerCache,
     now: ClockReading,
     consistent: bool,
-    /// Writes of objects, writes of the status, and lists.
+    /// Object writes, status writes, and lists.
     calls: [usize; 3],
 }
 
@@ -53,7 +53,7 @@ impl Running {
         plan
     }
 
-    /// Writes what was planned. Whatever is moved is healthy by the time of the next plan.
+    /// Performs the planned writes. Moved objects are healthy before the next plan.
     fn writes(&mut self, plan: RolloutPlan) {
         for write in plan.writes {
             match write {
@@ -78,21 +78,21 @@ impl Running {
     }
 }
 
-/// How long this thread has worked so far, whatever else the machine does.
+/// CPU time of this thread, independent of the load of the machine.
 fn worked() -> Duration {
     let now = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(now.tv_sec.try_into().unwrap(), now.tv_nsec.try_into().unwrap())
 }
 
-/// One write for each object, one of the status for each batch and one at the end, and a list at the beginning and at
-/// the end: whatever is not written or read needs no answer of anybody.
+/// One write per object, one status write per batch and one at the end, and a list at the start and at the end. All
+/// other calls are avoided.
 #[test]
 fn large_fleet_writes_are_batched() {
     let (count, running) = complete(&json!({}));
     assert_eq!(running.calls, [count, count.div_ceil(10) + 1, 2]);
 }
 
-/// One write more of each, and a status for as many as are held by one plan.
+/// One more write per object, and a status write per plan that holds objects.
 #[test]
 fn held_fleet_needs_two_writes() {
     let (count, running) = complete(&json!({"hold": true}));
@@ -100,7 +100,7 @@ fn held_fleet_needs_two_writes() {
     assert!(running.databases.iter().all(|database| !database.is_held()));
 }
 
-/// A rollout that is complete, and of how many objects.
+/// A complete rollout, and its number of objects.
 fn complete(members: &Value) -> (usize, Running) {
     let count = usize::try_from(number("POINTSMAN_OBJECTS", 500)).unwrap();
     let mut all = json!({"from": OLD, "waves": [{"name": "all", "maxInFlight": 10}]});
@@ -120,8 +120,8 @@ fn complete(members: &Value) -> (usize, Running) {
     (count, running)
 }
 
-/// Whoever applies a whole fleet from Git turns every object back at once. A status has to fit into etcd, nothing is
-/// moved a second time, and whoever has resumed the rollout is not asked about the rest.
+/// A GitOps tool that applies a whole fleet reverts all objects at once. The status must fit into etcd, nothing is
+/// moved twice, and a resume needs no second confirmation.
 #[test]
 fn large_undo_prints_few_lines() {
     let most =
@@ -157,7 +157,7 @@ fn large_undo_prints_few_lines() {
     assert_eq!(running.calls[0], moved);
 }
 
-/// Half of the fleet is under way, so that whatever is looked up of each by looking through all of them shows.
+/// Half of the fleet is in flight, so that any linear search per object becomes visible.
 #[test]
 fn planning_time_is_linear() {
     let took = |count: usize| {

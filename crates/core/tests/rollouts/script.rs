@@ -1,15 +1,15 @@
-//! A history: what happens, in which order. Nothing else is left to chance once it is written down, so that a history
-//! that breaks a property can be made smaller until nothing can be left out.
+//! A history: an ordered list of events. A recorded history is deterministic, so that a failing history can be reduced
+//! to the necessary events.
 
 use pointsman_core::laws::Random;
 
 use super::world::{NEW, OLD, OTHER};
 
-/// How the fleet and the StagedRollout look at first.
+/// The initial fleet and StagedRollout.
 #[derive(Clone, Debug)]
 pub(super) struct Setup {
     pub(super) objects: usize,
-    /// The first so many are canaries, where there are such waves.
+    /// Number of canaries, the first objects, if the rollout has a canary wave.
     pub(super) canaries: usize,
     pub(super) max_in_flight: String,
     pub(super) approval: bool,
@@ -17,41 +17,41 @@ pub(super) struct Setup {
     pub(super) on_failure: &'static str,
     pub(super) max_unhealthy: usize,
     pub(super) settles: bool,
-    /// The controllers of both versions write as one field manager.
+    /// The controllers of both versions share one field manager.
     pub(super) one_manager: bool,
-    /// Without it any object is moved, also those without a label.
+    /// If false, every object is moved, also without a label.
     pub(super) from: bool,
-    /// Objects that no webhook lets go.
+    /// Objects whose writes a webhook rejects.
     pub(super) refused: usize,
-    /// Objects whose label a GitOps tool owns.
+    /// Objects with a label that a GitOps tool owns.
     pub(super) owned: usize,
-    /// The last object is at a version that is neither the old nor the new one.
+    /// The last object is at neither the old nor the new version.
     pub(super) elsewhere: bool,
     pub(super) runners: usize,
-    /// Objects are held until their turn.
+    /// Pending objects are held until they are due.
     pub(super) hold: bool,
-    /// Objects whose label a GitOps tool owns are moved as well.
+    /// Objects with a label that a GitOps tool owns are moved too.
     pub(super) takes_over: bool,
-    /// The first objects, which a rollout holds that is there no more: of another name, and of the same.
+    /// Number of first objects that a deleted rollout holds: one of another name, one of the same name.
     pub(super) stale: [usize; 2],
     pub(super) gates: Gates,
     pub(super) script: Vec<Happening>,
 }
 
-/// What is waited for beside waves, but for the approval and the time behind the canaries.
+/// The gates of waves, except the approval and the soak time after the canaries.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) struct Gates {
-    /// Somebody approves the first wave before it begins.
+    /// The first wave needs an approval before its start.
     pub(super) first_approved: bool,
-    /// The same of those behind the canaries, where there are such waves.
+    /// The wave after the canaries needs an approval before its start.
     pub(super) rest_approved: bool,
-    /// The checks of the beginning hold again before these.
+    /// The start checks must pass again before the wave after the canaries.
     pub(super) rest_checked: bool,
-    /// Some seconds go by before these.
+    /// The wave after the canaries starts after a delay.
     pub(super) rest_later: bool,
-    /// The checks hold again after the canaries.
+    /// The checks must pass again after the canaries.
     pub(super) canaries_checked: bool,
-    /// The same at the end.
+    /// The checks must pass again at the end.
     pub(super) end_checked: bool,
 }
 
@@ -71,90 +71,91 @@ impl Gates {
     }
 }
 
-/// Something that happens.
+/// An event.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Happening {
-    /// A runner does its next call. One that does none is frozen.
+    /// A runner makes its next call. A runner without calls is frozen.
     Step(usize),
-    /// The next list of a runner is answered by a cache.
+    /// A cache answers the runner's next list.
     Cached(usize),
-    /// The cache hears of what is there.
+    /// The cache catches up.
     Sync,
-    /// A runner is killed, and started again.
+    /// A runner is killed and restarted.
     Kill(usize),
-    /// The next write of a runner happens, and its answer is lost.
+    /// A runner's next write succeeds, and its response is lost.
     Lost(usize),
-    /// The clock of a runner is so many seconds ahead from now on.
+    /// From now on, a runner's clock is ahead by this many seconds.
     Clock(usize, u64),
     Tick(u64),
-    /// The controller that an object is in the hands of looks at it, and finds it healthy or not.
+    /// The object's controller reports the object as healthy or unhealthy.
     Look(usize, bool),
-    /// Somebody else writes its status.
+    /// Another client writes the status of the object.
     Noise(usize),
     TurnBack(usize),
-    /// Somebody moves an object by hand, before the rollout does.
+    /// A client moves an object manually before the rollout does.
     MoveOn(usize),
     Delete(usize),
-    /// Somebody deletes an object, and a finalizer keeps it.
+    /// A client deletes an object, and a finalizer keeps the object.
     Keep(usize),
-    /// Whoever set that finalizer takes it off.
+    /// The finalizer's owner removes the finalizer.
     LetGo(usize),
-    /// The same name, another object.
+    /// Another object with the same name.
     Recreate(usize),
     Create,
-    /// One that comes with what an export says: a rollout of this uid and name holds it.
+    /// Creates an object from an export, with a hold of a rollout of this uid and name.
     CreateHeld((&'static str, &'static str)),
     Down,
     Up,
-    /// The new controller dies, and so is not there to look; or is there again.
+    /// The new controller stops and reports nothing; or starts again.
     Dead(bool),
-    /// Something else of the cluster, which a rollout must not begin or go on without, is amiss; or is mended.
+    /// A required condition elsewhere in the cluster fails, or passes again. The rollout neither starts nor continues
+    /// without it.
     Dark(bool),
-    /// The old controller writes to an object, in whosever hands it is.
+    /// The old controller writes to an object, even to an object of the other controller.
     OldWrites(usize),
-    /// Somebody tells an object to go next.
+    /// An operator prioritizes an object.
     Tell(usize),
-    /// Somebody approves whatever asks for that before it begins.
+    /// An operator approves every wave that waits before its start.
     Admit,
-    /// Nobody sees the buoys, without which a rollout must not begin; or somebody does.
+    /// The buoys, which are required for the start, become invisible or visible.
     Fog(bool),
     Approve,
     Resume,
     Pause,
     Back,
     Stop,
-    /// Somebody who may know of holds, or not, writes an object.
+    /// A client with or without support for holds writes an object.
     Stranger(usize, Stranger),
-    /// The StagedRollout holds from now on, or does not.
+    /// The StagedRollout starts or stops to hold objects.
     Hold(bool),
-    /// Servers answer that know nothing of holds and marks, or do.
+    /// Webhook servers without support for holds and annotations answer, or servers with support.
     Unaware(bool),
 }
 
-/// What others write, who leave the rollout alone and its objects not.
+/// Writes by clients that change the objects of a rollout, but not the rollout.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Stranger {
-    /// Another label, by hand.
+    /// Sets another label manually.
     Labels(&'static str),
-    /// The same as a GitOps tool, by force.
+    /// Sets another label as a GitOps tool, by force.
     Applies(&'static str),
-    /// All of it, without any annotation.
+    /// Replaces the object without annotations.
     Replaces,
-    /// Whoever knows of the hold lets it go.
+    /// Releases a known hold.
     LetsGo,
-    /// The same, with a label at once.
+    /// Releases the hold and sets a label at once.
     Takes(&'static str),
-    /// Notes a wish, or takes one back.
+    /// Records a wanted version, or cancels the request.
     Wishes(&'static str),
-    /// What an export of yesterday says: a hold of a rollout that is there no more.
+    /// Restores an old export: a hold of a deleted rollout.
     Restores,
-    /// A text where rollouts note what they have done, as who knows nothing of rollouts would, or an export of another
-    /// rollout.
+    /// Writes a text into the rollout annotation, as a client without knowledge of rollouts does, or from an export of
+    /// another rollout.
     Notes(&'static str),
 }
 
-/// What somebody may write there: nothing, no mark, a large one, and marks of other rollouts, of this one, and of one
-/// that has its uid and leads elsewhere.
+/// Possible texts in the rollout annotation: empty, no valid annotation, a large one, and annotations of other
+/// rollouts, of this rollout, and of a rollout with this uid and another target.
 pub(super) const TEXTS: [&str; 13] = [
     "",
     "null",
@@ -171,11 +172,11 @@ pub(super) const TEXTS: [&str; 13] = [
     "{\"rollout\":\"rollout-1\",\"was\":\"2.16.0\",\"to\":\"9.9.9\",\"at\":\"soon\"}",
 ];
 
-/// A large one, which stands for as many characters as an API server takes.
+/// A placeholder for a text of the maximum length that an API server accepts.
 pub(super) const LARGE: &str = "large";
 
 impl Setup {
-    /// A fleet in which nothing happens but what the rollout does.
+    /// A fleet in which only the rollout acts.
     pub(super) fn plain() -> Self {
         Self {
             objects: 1,
@@ -227,7 +228,7 @@ impl Setup {
             gates: Gates::default(),
             script: Vec::new(),
         };
-        // Most fleets are healthy most of the time.
+        // Most fleets are mostly healthy.
         let health = *random.pick(&[100, 95, 70]).unwrap();
         let trouble = random.percent(70);
         let is_undo = random.percent(30);
@@ -239,7 +240,7 @@ impl Setup {
         setup.noted(&mut Random::new(seed ^ NOTED)).kept(&mut Random::new(seed ^ KEPT))
     }
 
-    /// The same with objects that are deleted and kept for a while: the rest of a history stays what it was.
+    /// Adds objects that are deleted and kept for a while; the rest of the history is unchanged.
     fn kept(mut self, random: &mut Random) -> Self {
         if random.percent(75) {
             return self;
@@ -252,8 +253,8 @@ impl Setup {
         self
     }
 
-    /// The same with others who write where rollouts note what they have done, and who create what an export says: the
-    /// rest of a history stays what it was.
+    /// Adds clients that overwrite the rollout annotation or create exported objects; the rest of the history is
+    /// unchanged.
     fn noted(mut self, random: &mut Random) -> Self {
         if random.percent(65) {
             return self;
@@ -268,7 +269,7 @@ impl Setup {
         self
     }
 
-    /// The same with others who do to holds what they like: the rest of a history stays what it was.
+    /// Adds clients that change holds; the rest of the history is unchanged.
     fn met(mut self, random: &mut Random) -> Self {
         if random.percent(if self.hold { 30 } else { 80 }) {
             return self;
@@ -300,7 +301,7 @@ impl Setup {
         Happening::Stranger(random.below(self.objects + 2), stranger)
     }
 
-    /// The same with waits beside its waves: the rest of a history stays what it was.
+    /// Adds gates to the waves; the rest of the history is unchanged.
     fn gated(mut self, random: &mut Random) -> Self {
         self.gates = Gates::draw(random);
         if self.gates == Gates::default() {
@@ -357,10 +358,10 @@ impl Setup {
         }
     }
 
-    /// Whether whoever runs the rollout has its Lease first. Without one two runners do each other no harm as long as
-    /// the fleet goes one way, nothing is held, nobody's text comes to stand on an object and goes again, and nothing
-    /// that is deleted is kept: else what one of them holds or moves, the other may have seen before that, and be over,
-    /// or let go for the text or the deletion.
+    /// True if runners must hold the Lease. Two runners without a Lease are harmless only under these conditions: the
+    /// fleet keeps one direction, and nothing is held. No foreign annotation text appears and disappears, and no
+    /// deleted object is kept. Otherwise one runner may hold or move an object that the other one has read earlier. The
+    /// other runner may then have ended, or have released the object because of the text or the deletion.
     pub(super) fn leases(&self) -> bool {
         let counts = |one: &Happening| {
             let is_text = matches!(one, Happening::Stranger(_, Stranger::Notes(_)));
@@ -369,7 +370,7 @@ impl Setup {
         self.hold || self.on_failure.starts_with("Undo") || self.script.iter().any(counts)
     }
 
-    /// The same history, as small as it still breaks something.
+    /// The smallest variant of the history that still fails.
     pub(super) fn shrunk(mut self, breaks: impl Fn(&Self) -> bool) -> Self {
         let mut size = self.script.len().div_ceil(2);
         while size > 0 {
@@ -410,7 +411,7 @@ impl Setup {
         self
     }
 
-    /// Whether every runner that does something is there.
+    /// True if every acting runner exists.
     fn runs(&self) -> bool {
         self.script.iter().all(|one| match one {
             Happening::Step(at)
@@ -423,20 +424,20 @@ impl Setup {
     }
 }
 
-/// What waits are drawn by, beside all else of a history.
+/// Random seed of gates.
 const GATED: u64 = 0x6a7e;
 
-/// What holds are drawn by.
+/// Random seed of holds.
 const HOLDING: u64 = 0x401d;
 
-/// What field managers are drawn by.
+/// Random seed of field managers.
 const MANAGING: u64 = 0x3a9a;
 
-/// What strangers are drawn by.
+/// Random seed of other clients.
 const STRANGE: u64 = 0x57a9;
 
-/// What those who write where rollouts do are drawn by.
+/// Random seed of overwritten rollout annotations.
 const NOTED: u64 = 0x407e;
 
-/// What is deleted and kept is drawn by.
+/// Random seed of kept deleted objects.
 const KEPT: u64 = 0x6e97;

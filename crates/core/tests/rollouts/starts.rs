@@ -1,4 +1,4 @@
-//! What must be so before a rollout begins, and while it goes on.
+//! Conditions before the start of a rollout and during the rollout.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::patches::database;
 
 const KEY: &str = "example.com/controller-version";
 
-/// A definition with this `checks` block, and more in its `admission` block.
+/// A kind with this `checks` block, and extra lines in its `admission` block.
 pub(super) fn checked(checks: &str, admission: &str) -> Result<Kind, BadDefinition> {
     let versions = "[{version: 1.16.4}, {version: 1.17.1, upgradeFrom: [1.16.4], downgradeTo: [1.16.4], needs: {applied: \
                     [PATCH.10, KUBE_PATCH.1], available: [KUBE_PATCH.2]}}]";
@@ -55,7 +55,7 @@ pub(super) fn fleet(rollout: &Rollout, objects: &[Value]) -> Vec<FleetObject> {
     objects.iter().filter_map(|object| FleetObject::of(object, rollout)).collect()
 }
 
-/// Answers to everything that is asked, by what is looked up.
+/// Answers every lookup with `find`.
 fn answered(rollout: &Rollout, find: impl Fn(&LookupRequest) -> Result<Vec<Value>, String>) -> PlanInput {
     let mut answers = LookupResults::default();
     for lookup in rollout_lookups(rollout, &RolloutStatus::default()) {
@@ -130,7 +130,7 @@ fn start_needs_required_versions() {
     let nobody = start_refusals(&rollout, &fleet(&rollout, &objects), &PlanInput::default());
     assert_eq!(nobody.len(), 3, "{nobody:?}");
     assert!(nobody.iter().all(|why| why.contains("was not read yet")), "{nobody:?}");
-    // A version that needs nothing asks for nothing.
+    // A version without needs makes no lookups.
     assert!(
         rollout_lookups(
             &rollout_of(&kind, &json!({"from": "1.17.1", "to": "1.16.4", "acceptedRisks": ["no-way-back"]})),
@@ -162,7 +162,7 @@ fn start_needs_healthy_other_objects() {
         let facts = answered(&rollout, |_| found.clone());
         assert_eq!(start_refusals(&rollout, &[], &facts), said);
     }
-    // Page by page: what was wrong on the first one is not forgotten.
+    // A failure on the first page is kept while later pages arrive.
     let mut answers = LookupResults::default();
     [app("a", "False"), app("b", "True")].iter().for_each(|one| answers.saw(&lookups[0], std::slice::from_ref(one)));
     assert_eq!(start_refusals(&rollout, &[], &PlanInput { answers, ..PlanInput::default() }).len(), 1);
@@ -219,7 +219,7 @@ fn start_needs_crd_and_controllers() {
     }
 }
 
-/// Every one of them, so that nobody mends one after the other.
+/// All blockers at once, so that an operator can fix them in one pass.
 #[test]
 fn start_lists_all_blockers() {
     let kind = checked(&format!("{{start: [crd, paths, {APPS}]}}"), "").unwrap();
@@ -232,7 +232,7 @@ fn start_lists_all_blockers() {
     refusals.iter().zip(begins).for_each(|(why, begins)| assert!(why.starts_with(begins), "{why}"));
     let refused = planned(&rollout, &RolloutStatus::default(), &[at("1.16.4")], facts);
     assert_eq!((refused.status.phase, refused.status.message), (RolloutPhase::Refused, refusals.join("; ")));
-    // Who gives it up need not fix it first.
+    // Abort and undo do not require a fix.
     for direction in ["Abort", "Undo"] {
         let given_up = rollout_of(&kind, &json!({"to": "1.18.1", "direction": direction}));
         let aborted = planned(&given_up, &RolloutStatus::default(), &[at("1.16.4")], PlanInput::default());
@@ -267,7 +267,7 @@ fn finished_rollout_waits_for_another() {
     }
 }
 
-/// Each of two that begin at once sees the other one only then.
+/// Two rollouts that start at the same time observe each other only afterwards.
 #[test]
 fn later_of_two_starts_yields() {
     let kind = checked("{start: []}", "").unwrap();
@@ -302,7 +302,7 @@ fn failing_check_stops_forward_moves() {
     assert!(
         planned(&rollout, &waits.status, &[at("1.16.4")], unread).status.message.ends_with("cannot be read: forbidden")
     );
-    // Whoever goes back may do so because of that.
+    // An undo is allowed despite the failing check.
     let mark =
         json!({"rollout": "rollout-1", "was": "1.16.4", "to": "1.17.1", "at": "2026-11-18T10:00:00Z"}).to_string();
     let moved = database(json!({"labels": {KEY: "1.17.1"}, "annotations": {"pointsman.dev/rollout": mark}}));

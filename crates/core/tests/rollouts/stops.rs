@@ -1,4 +1,4 @@
-//! A rollout that is to stop ends, whatever others do meanwhile.
+//! An aborted rollout ends, regardless of other clients.
 
 use pointsman_core::rollout::{Direction, FleetObject, PlanInput, RolloutPhase, RolloutPlan, RolloutStatus, plan};
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ fn planned(status: &RolloutStatus, direction: &str, version: &str, consistent: b
     of(status, direction, consistent, &database(json!({"labels": {"example.com/controller-version": version}})))
 }
 
-/// Of an object that the rollout itself has moved.
+/// A plan for an object that the rollout has moved.
 fn marked(status: &RolloutStatus, direction: &str, version: &str) -> RolloutPlan {
     let mark =
         json!({"rollout": "rollout-1", "was": "2.16.0", "to": "2.17.0", "at": "2026-11-18T00:00:00Z"}).to_string();
@@ -26,7 +26,7 @@ fn of(status: &RolloutStatus, direction: &str, consistent: bool, there: &Value) 
     plan(&rollout, status, &fleet, PlanInput { consistent, ..PlanInput::default() }, NOW)
 }
 
-/// What somebody else has moved, and takes back, was never written by the rollout: nothing of it is waited for.
+/// Another client moved and reverted the object, and the rollout never wrote it: the abort does not wait.
 #[test]
 fn abort_waits_only_for_writes() {
     let reserved = planned(&RolloutStatus::default(), "Forward", "2.16.0", true).status;
@@ -39,7 +39,7 @@ fn abort_waits_only_for_writes() {
     assert_eq!((listed.status.phase, listed.status.in_flight.len()), (RolloutPhase::Aborted, 0));
 }
 
-/// The same on the way back: what was taken back already, and is moved again by somebody else, stays there.
+/// The same on undo: a reverted object that another client moves again stays there.
 #[test]
 fn abort_stops_undo() {
     let mut under_way = planned(&RolloutStatus::default(), "Forward", "2.16.0", true).status;

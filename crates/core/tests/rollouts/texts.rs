@@ -1,4 +1,4 @@
-//! What somebody else has written where rollouts note what they have done.
+//! Text of other clients in the rollout annotation.
 
 use pointsman_core::rollout::{
     ClockReading, FleetObject, ObjectState, PlanInput, Rollout, RolloutPhase, RolloutPlan, RolloutStatus, RolloutWrite,
@@ -24,7 +24,7 @@ fn database(label: &str, text: &str) -> Database {
     }))
 }
 
-/// One of several.
+/// A database with this number, label and annotation text.
 fn named(at: usize, label: &str, text: &str) -> Database {
     let (name, uid) = (format!("b-{at}"), format!("u-{at}"));
     Database::new(json!({
@@ -54,7 +54,7 @@ fn moves(plan: &RolloutPlan, database: &Database) -> Option<Database> {
     )
 }
 
-/// Where a write is planned it lands; where none is, it is said why, and what to do.
+/// Each planned write succeeds; if no write is planned, the state contains the reason and a hint.
 #[test]
 fn foreign_annotation_is_kept() {
     let rollout = rollout(&json!({}));
@@ -79,7 +79,7 @@ fn foreign_annotation_is_kept() {
                 assert!(plan.status.message.contains(why), "{text}: {}", plan.status.message);
                 refused.push(text);
             }
-            // The mark of this rollout, on what is at the old version.
+            // An annotation of this rollout on an object at the old version.
             (ObjectState::Held(why), None) => {
                 assert!(why.contains("a client that reverted the label") && database.is_marked(), "{why}")
             }
@@ -99,8 +99,8 @@ fn long_annotation_is_truncated() {
     assert!(why.contains(&text[..300]) && why.len() < 1_000 && why.contains('…'), "{} {why}", why.len());
 }
 
-/// What comes to stand there between the reservation and the move leaves its place to others; behind the move nobody
-/// waits for it, and on the way back it is said that nobody knows.
+/// A foreign text between reservation and move frees the slot. After the move the rollout does not wait for the object,
+/// and an undo reports its state as unknown.
 #[test]
 fn late_foreign_annotation_frees_slot() {
     let forward = rollout(&json!({}));
@@ -110,7 +110,7 @@ fn late_foreign_annotation_frees_slot() {
     let plan = planned(&forward, &status, &database(OLD, "mine"));
     assert_eq!((plan.status.in_flight.len(), moves(&plan, &before).is_none()), (0, true), "{:?}", plan.status);
     assert!(matches!(plan.object_states[0], ObjectState::Refused(_)), "{:?}", plan.object_states);
-    // It was moved before that, and is not healthy yet.
+    // The object was moved earlier and is not healthy yet.
     let plan = planned(&forward, &status, &database(NEW, "mine"));
     assert_eq!((plan.status.in_flight.len(), plan.status.counts.in_flight), (1, 1), "{:?}", plan.status);
     let back = rollout(&json!({"direction": "Undo"}));
@@ -134,7 +134,7 @@ fn late_foreign_annotation_frees_slot() {
     );
 }
 
-/// What was moved and has no mark any more is left where it is: that is no end at which nobody has to look.
+/// A moved object without its annotation stays unchanged, and the end reports it for an operator.
 #[test]
 fn unmarked_objects_are_reported() {
     let mark = json!({"rollout": "rollout-1", "was": OLD, "to": NEW, "at": "2026-11-18T11:06:40Z"}).to_string();
@@ -173,13 +173,13 @@ fn unmarked_objects_are_reported() {
         "{}",
         two.message
     );
-    // The marks of other rollouts are theirs.
+    // Annotations of other rollouts are left to those rollouts.
     let other = mark.replace("rollout-1", "rollout-0");
     let status = ends(&[&other]);
     assert!(!status.leaves_objects(), "{}", status.message);
     let told = "every object with a rollout annotation has its earlier version; left at 2.17.0, because the annotations name another or a deleted StagedRollout: n/b-0. To move these objects, create a StagedRollout from 2.17.0";
     assert_eq!(status.message, told);
-    // Whoever has set another version since is told of.
+    // Objects that another client has set to another version since are reported.
     let by_hand = |version: &str| {
         let there = named(0, version, &mark);
         let fleet = [FleetObject::of(&there.value(), &rollout(&json!({"direction": "Undo"}))).unwrap()];
@@ -197,8 +197,8 @@ fn unmarked_objects_are_reported() {
     assert_eq!(by_hand("3.0.0"), (RolloutPhase::Aborted, format!("{told}{more}")));
 }
 
-/// What has gone back says nothing of the rollout any more. It is waited for all the same, whatever the rollout is
-/// about by then, and no other one begins beside it.
+/// A reverted object carries no rollout annotation any more. The rollout still waits for it, regardless of its
+/// selector, and starts no other object meanwhile.
 #[test]
 fn undo_waits_for_deselected_objects() {
     let members = json!({"selector": {"labels": "frozen notin (true)"}, "direction": "Undo", "maxUnhealthy": 0});
@@ -232,7 +232,7 @@ fn undo_waits_for_deselected_objects() {
         "{:?}",
         after.object_states
     );
-    // Nobody else moves it: it is not of the rollout, wherever that goes.
+    // A rollout that does not have the object in flight treats it as outside, in every direction.
     for direction in ["Undo", "Forward"] {
         let rollout = rollout(&json!({"selector": {"labels": "frozen notin (true)"}, "direction": direction}));
         let alone = [fleet[went].clone()];
@@ -246,8 +246,8 @@ fn undo_waits_for_deselected_objects() {
     }
 }
 
-/// Once somebody has mended what was left, the same rollout is run again: it takes back what has its mark, and ends
-/// with nothing left.
+/// After an operator has repaired the rest, the same rollout runs again: it reverts objects with its annotation and
+/// ends completely.
 #[test]
 fn blocked_object_is_retried() {
     let (complete, back) = (rollout(&json!({})), rollout(&json!({"direction": "Undo"})));
@@ -278,7 +278,7 @@ fn blocked_object_is_retried() {
     assert_eq!((goes.history, ended.history), (status.history.clone(), status.history), "it has ended once");
 }
 
-/// While the fleet goes back, what nobody knows to be moved may be why: it does not keep the others from going.
+/// During an undo, an object in an unknown state may be the cause of the problem: it does not block the others.
 #[test]
 fn unmarked_object_blocks_no_undo() {
     let back = rollout(&json!({"direction": "Undo", "maxUnhealthy": 0}));
@@ -295,7 +295,7 @@ fn unmarked_object_blocks_no_undo() {
     assert_eq!((status.in_flight.len(), status.counts.refused), (1, 2), "{}", status.message);
 }
 
-/// Somebody else may change what a mark says, and a clock may be wrong.
+/// Another client may edit the annotation, and a clock may be wrong.
 #[test]
 fn future_mark_delays_nothing() {
     let rollout = rollout(&json!({"timeout": "10m"}));

@@ -1,5 +1,5 @@
-//! Two rollouts that come to be under way over one object, since its labels changed after both had begun, or it was
-//! created so: neither undoes what the other has done, and neither takes the other's hold off.
+//! Two rollouts that both select one object, because its labels changed after both started, or by its creation. Neither
+//! rollout undoes the other's move or removes the other's hold.
 
 use std::time::Duration;
 
@@ -13,11 +13,11 @@ use crate::kinds::rollout_called;
 use crate::patches::NOW;
 use crate::world::{CONTROLLER, LABEL, NEW, OLD};
 
-/// Where the other one leads.
+/// The target version of the other rollout.
 const NEXT: &str = "2.18.0";
 const HELD: &str = "pointsman.dev/hold";
 
-/// A process that runs one of them.
+/// A runner of one of the rollouts.
 struct Running {
     rollout: Rollout,
     status: RolloutStatus,
@@ -33,7 +33,7 @@ impl Running {
         Self { rollout: rollout_called((name, uid), &all), status, runner_cache }
     }
 
-    /// Looks at the object, plans, and writes what was planned. Returns how often the label was written.
+    /// Reads the object, plans, and performs the planned writes. Returns the number of label writes.
     fn goes_on(&mut self, database: &mut Database, now: ClockReading) -> usize {
         let fleet: Vec<FleetObject> = FleetObject::of(&database.value(), &self.rollout).into_iter().collect();
         let runner_cache = std::mem::take(&mut self.runner_cache);
@@ -74,7 +74,7 @@ fn two_rollouts_never_alternate() {
     for from in [Value::Null, json!(OLD)] {
         let members = |to: &str| if from.is_null() { json!({"to": to}) } else { json!({"to": to, "from": from}) };
         let mut both = [Running::new("r", "rollout-1", members(NEW)), Running::new("s", "rollout-2", members(NEXT))];
-        // Each has begun with what it is about, and waits for more.
+        // Each rollout has started with its objects and waits for more.
         let mut others = [database(json!({"r": "yes"})), database(json!({"s": "yes"}))];
         for (one, other) in both.iter_mut().zip(&mut others) {
             other.lets_go();
@@ -85,7 +85,7 @@ fn two_rollouts_never_alternate() {
         let mut moved = 0;
         for second in 1..120 {
             for one in &mut both {
-                // Nobody ends meanwhile: that there is nothing left of the first objects is not what is asked here.
+                // Neither rollout ends meanwhile: the end of the first objects is not under test.
                 one.status.in_flight.retain(|reserved| reserved.uid == "u");
                 moved += one.goes_on(&mut shared, at(second * 3));
             }
@@ -111,7 +111,7 @@ fn foreign_hold_blocks_move() {
     }
     assert!(shared.is_held_by_it() && shared.label() == Some(OLD), "{}", shared.value());
     assert_eq!(second.status.counts.held, 1, "{:?}", second.status);
-    // Its turn comes, with the rollout that holds it.
+    // The object moves with the rollout that holds it.
     first.status.approve(&first.rollout, "all", None).unwrap();
     let moved: usize = (20..30).map(|later| first.goes_on(&mut shared, at(later * 3))).sum();
     assert_eq!((moved, shared.label()), (1, Some(NEW)), "{:?}", first.status);

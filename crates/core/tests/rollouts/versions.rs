@@ -1,9 +1,9 @@
-//! In which version of its kind a fleet is read.
+//! The version of a kind in which a rollout reads its fleet.
 
 use pointsman_core::definition::Kind;
 use pointsman_core::rollout::{Rollout, read_rollout};
 
-/// `phase` is called `state` in v1; `masts` is there in both; v3 alone has `flags`.
+/// `phase` is named `state` in v1; both versions have `masts`; only v3 has `flags`.
 fn kind(health: &str) -> Kind {
     let version = |name: &str, stored: bool, fields: &str| {
         format!(

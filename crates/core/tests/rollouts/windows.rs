@@ -1,4 +1,4 @@
-//! When objects may be moved.
+//! Time windows for moves.
 
 use pointsman_core::rollout::{FleetObject, LocalTime, PlanInput, RolloutPhase, RolloutPlan, RolloutStatus, plan};
 use serde_json::{Value, json};
@@ -31,7 +31,7 @@ fn closed_window_blocks_start() {
     assert_eq!((open.status.phase, open.status.in_flight.len()), (RolloutPhase::Rolling, 1));
 }
 
-/// It was begun in time: a fleet is not left half way for a night.
+/// Work that started inside the window continues: a fleet is not left partial overnight.
 #[test]
 fn closing_window_lets_work_finish() {
     let open = planned(&RolloutStatus::default(), "Forward", true);

@@ -1,4 +1,5 @@
-//! A cluster as far as a rollout can tell: objects, controllers, a StagedRollout, and what others do.
+//! A cluster reduced to the parts that a rollout uses: objects, controllers, a StagedRollout, and actions of other
+//! clients.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -15,25 +16,25 @@ use super::script::{Gates, LARGE, Setup, Stranger};
 pub(super) const LABEL: &str = "example.com/controller-version";
 pub(super) const OLD: &str = "2.16.0";
 pub(super) const NEW: &str = "2.17.0";
-/// Neither of them.
+/// Neither the old nor the new version.
 pub(super) const OTHER: &str = "2.15.0";
-/// Seconds after the last canary in which nothing goes on, where there are any.
+/// Soak time after the last canary, in seconds, if there are canaries.
 pub(super) const SOAK: u64 = 30;
-/// Seconds after the end of the first wave in which the next one does not begin, where there are any.
+/// Seconds between the end of the canary wave and the start of the next wave, if there are canaries.
 pub(super) const LATER: u64 = 20;
 pub(super) const CONTROLLER: &str = "databaser";
-/// That of the old version.
+/// Field manager of the old version's controller.
 const OLD_CONTROLLER: &str = "oarsman";
 pub(super) const GITOPS: &str = "kustomize-controller";
-/// When a history begins, in seconds since 1970.
+/// Start time of a history, in seconds since 1970.
 pub(super) const BEGINNING: u64 = 1_795_000_000;
 
-/// Why the API server, or whoever it asked, did not take a write.
+/// Why the API server or a webhook did not accept a write.
 #[derive(Debug, Eq, PartialEq)]
 pub(super) enum NotWritten {
-    /// Gone, or another one by now.
+    /// Deleted, or changed since the read.
     Stale,
-    /// An admission webhook said no.
+    /// An admission webhook rejected the write.
     Refused(String),
     /// An admission webhook did not answer.
     Down,
@@ -41,68 +42,68 @@ pub(super) enum NotWritten {
 
 /// A cluster.
 pub(super) struct World {
-    /// By name.
+    /// Objects by name.
     pub(super) objects: BTreeMap<String, Database>,
-    /// What a cache knows, and whoever watches the fleet.
+    /// Objects as caches and watches return them.
     pub(super) cache: BTreeMap<String, Database>,
-    /// Of the object that was written last before that.
+    /// Revision of the last write that the cache contains.
     pub(super) cached_until: u64,
-    /// What the StagedRollout says.
+    /// The spec of the StagedRollout.
     pub(super) spec: Value,
-    /// Its status, as somebody reads it who asks now.
+    /// The current status of the StagedRollout.
     pub(super) status: Rc<RolloutStatus>,
-    /// Of the StagedRollout, as its resourceVersion.
+    /// The StagedRollout's version, serves as resourceVersion.
     pub(super) version: u64,
     /// Seconds since 1970.
     pub(super) now: u64,
     pub(super) down: bool,
-    /// The new controller does not run.
+    /// The new controller is not running.
     pub(super) dead: bool,
     /// A lighthouse is dark.
     pub(super) dark: bool,
-    /// A buoy is not seen.
+    /// A buoy is invisible.
     pub(super) fog: bool,
     made: usize,
     named: usize,
-    /// Of the object that was written last.
+    /// Revision of the last object write.
     revision: u64,
     refused: BTreeSet<String>,
-    /// Objects that a rollout has written and that nobody has found healthy since, by uid.
+    /// Objects that a rollout has written and that no controller has reported healthy since, by uid.
     pub(super) in_flux: BTreeSet<String>,
-    /// With which write the controller of an object that was moved first found it healthy, by uid.
+    /// Revision of the controller's first healthy report after a move, by uid.
     pub(super) answered: BTreeMap<String, u64>,
-    /// Objects to which their next controller had written in the second of their move: its answer within that second
-    /// leaves no trace in `managedFields`.
+    /// Objects to which the next controller wrote in the second of their move: an answer within that second leaves no
+    /// trace in `managedFields`.
     pub(super) blurred: BTreeSet<String>,
-    /// The controllers of both versions write as one field manager.
+    /// The controllers of both versions share one field manager.
     one_manager: bool,
-    /// When objects were created, by uid.
+    /// Creation times, by uid.
     pub(super) created: BTreeMap<String, u64>,
-    /// Those that were there before anything happened.
+    /// Objects that existed at the start.
     pub(super) first: BTreeSet<String>,
-    /// What each object had for a label before anything happened, by uid.
+    /// Initial label of each object, by uid.
     pub(super) before: BTreeMap<String, Option<String>>,
-    /// What others did to objects: these need not come home.
+    /// Objects that other clients changed: an undo need not restore these.
     pub(super) touched: BTreeSet<String>,
-    /// Those on which somebody else has written in the place of a rollout's mark: a watch may not have told of it.
+    /// Objects whose rollout annotation another client has overwritten, possibly before the watch event.
     pub(super) forged: BTreeSet<String>,
-    /// Objects that others turned back after a rollout had moved them.
+    /// Objects that other clients reverted after a rollout's move.
     pub(super) turned: BTreeSet<String>,
-    /// Objects that others have asked to have moved while they were held, by uid.
+    /// Held objects that other clients requested to move, by uid.
     pub(super) asked: BTreeSet<String>,
-    /// One that was moved all the same.
+    /// A held object that moved anyway.
     pub(super) slipped: Option<String>,
-    /// One whose wish was not noted.
+    /// An object without a record of its requested version.
     pub(super) unheard: Option<String>,
-    /// Objects that others have let go, by uid.
+    /// Objects that other clients released, by uid.
     pub(super) freed: BTreeSet<String>,
-    /// One whose mark somebody else has taken off.
+    /// An object whose rollout annotation another client removed.
     pub(super) unmarked: Option<String>,
-    /// Whoever admits writes knows nothing of holds and marks.
+    /// The admission webhook has no support for holds and rollout annotations.
     pub(super) unaware: bool,
-    /// Who holds the Lease of the rollout, and since when it was not renewed.
+    /// Holder of the rollout's Lease, and time of the last renewal.
     lease: Option<(usize, u64)>,
-    /// What happened, where somebody wants to read it.
+    /// Log of events, if enabled.
     pub(super) log: Option<Vec<String>>,
 }
 
@@ -162,19 +163,19 @@ impl World {
         world
     }
 
-    /// The cache hears of all that is there.
+    /// Updates the cache to the current state.
     pub(super) fn sync(&mut self) {
         (self.cache, self.cached_until) = (self.objects.clone(), self.revision);
     }
 
-    /// Notes what happens, where somebody wants to read it.
+    /// Logs an event, if the log is enabled.
     pub(super) fn note(&mut self, what: impl FnOnce() -> String) {
         if let Some(log) = &mut self.log {
             log.push(what());
         }
     }
 
-    /// Lighthouses, one of which may be dark; or buoys, one of which may not be seen.
+    /// Lighthouses, one possibly dark; or buoys, one possibly invisible.
     pub(super) fn others(&self, plural: &str) -> Vec<Value> {
         let (condition, is_fine) = match plural {
             "lighthouses" => ("Lit", !self.dark),
@@ -188,7 +189,7 @@ impl World {
         vec![one("east", true), one("west", is_fine)]
     }
 
-    /// Whether a runner holds the Lease, or takes it. One that was not renewed for 15 s is anybody's.
+    /// Acquires or renews the Lease for a runner. Returns true on success. A Lease without renewal for 15 s is free.
     pub(super) fn leases(&mut self, runner: usize) -> bool {
         let free = self.lease.is_none_or(|(holder, renewed)| holder == runner || self.now - renewed > 15);
         if free {
@@ -227,20 +228,20 @@ impl World {
         self.look(name, true);
     }
 
-    /// One that comes with a hold.
+    /// Creates an object with a hold.
     pub(super) fn create_held(&mut self, by: (&str, &str)) {
         let name = self.create(Some(OLD), false);
         self.write(&name, |object, _| object.held_by(by));
     }
 
-    /// Whoever reads what is said takes off texts that no rollout has written.
+    /// A client follows the messages and removes annotation texts that no rollout has written.
     pub(super) fn takes_texts_off(&mut self) {
         let with_text = self.objects.iter().filter(|(_, object)| object.has_text());
         let names: Vec<String> = with_text.map(|(name, _)| name.clone()).collect();
         names.iter().for_each(|name| drop(self.write(name, |object, _| object.takes_off())));
     }
 
-    /// Another object with the name of one that is there.
+    /// Replaces an existing object by another one with the same name.
     pub(super) fn recreate(&mut self, name: &str) {
         if let Some(canary) = self.objects.get(name).map(Database::is_canary) {
             self.delete(name);
@@ -254,7 +255,7 @@ impl World {
         }
     }
 
-    /// Somebody deletes an object, and a finalizer keeps it: nobody waits for it to come home.
+    /// A client deletes an object, and a finalizer keeps it: an undo need not restore it.
     pub(super) fn keep(&mut self, name: &str) {
         if self.objects.get(name).is_some_and(|object| !object.is_going()) {
             let uid = self.write(name, Database::deleted);
@@ -262,21 +263,21 @@ impl World {
         }
     }
 
-    /// Whoever set the finalizer takes it off.
+    /// The finalizer's owner removes the finalizer.
     pub(super) fn let_go(&mut self, name: &str) {
         if self.objects.get(name).is_some_and(Database::is_going) {
             self.delete(name);
         }
     }
 
-    /// The same of all that are kept.
+    /// Removes the finalizers of all kept objects.
     pub(super) fn let_all_go(&mut self) {
         let going = self.objects.iter().filter(|(_, object)| object.is_going());
         let names: Vec<String> = going.map(|(name, _)| name.clone()).collect();
         names.iter().for_each(|name| self.let_go(name));
     }
 
-    /// Writes an object, and returns its uid; nothing where there is none.
+    /// Writes an object and returns its uid; `None` if the object is absent.
     fn write(&mut self, name: &str, write: impl FnOnce(&mut Database, u64)) -> Option<String> {
         let object = self.objects.get_mut(name)?;
         write(object, self.now);
@@ -285,12 +286,12 @@ impl World {
         Some(object.uid().to_owned())
     }
 
-    /// The field manager of the controller in whose hands an object is.
+    /// Field manager of the object's current controller.
     fn manager_of(&self, object: &Database) -> &'static str {
         if object.label() == Some(OLD) && !self.one_manager { OLD_CONTROLLER } else { CONTROLLER }
     }
 
-    /// The controller in whose hands an object is writes what it finds.
+    /// The object's current controller reports the health.
     pub(super) fn look(&mut self, name: &str, healthy: bool) {
         let Some(manager) = self.objects.get(name).map(|object| self.manager_of(object)) else { return };
         let uid = self.write(name, |object, now| object.looked_at(manager, healthy, now));
@@ -305,7 +306,7 @@ impl World {
         self.write(name, Database::noise);
     }
 
-    /// The old controller writes to an object, in whosever hands it is: in its own, that is an answer.
+    /// The old controller writes to an object. If the object is its own, the write counts as an answer.
     pub(super) fn old_writes(&mut self, name: &str) {
         let Some(object) = self.objects.get(name) else { return };
         if self.manager_of(object) == OLD_CONTROLLER {
@@ -314,7 +315,7 @@ impl World {
         self.write(name, |object, now| object.written(OLD_CONTROLLER, "Update", now, false));
     }
 
-    /// Somebody tells an object to go next, whether there is one or not.
+    /// An operator prioritizes an object, whether it exists or not.
     pub(super) fn tell(&mut self, at: usize) {
         let title = format!("n/{}", self.name(at));
         let mut next = self.spec["prioritizedObjects"].as_array().cloned().unwrap_or_default();
@@ -324,32 +325,32 @@ impl World {
         }
     }
 
-    /// Where an object stands among those that were told to go.
+    /// Position of an object among the prioritized objects.
     pub(super) fn told(&self, title: &str) -> usize {
         let next = self.spec["prioritizedObjects"].as_array();
         next.and_then(|next| next.iter().position(|told| told == title)).unwrap_or(usize::MAX)
     }
 
-    /// A member of the spec that somebody sets.
+    /// A client sets a member of the spec.
     pub(super) fn set(&mut self, name: &str, value: Value) {
         self.spec[name] = value;
         self.version += 1;
     }
 
-    /// The status as somebody writes it, in JSON.
+    /// A client writes the status as JSON.
     pub(super) fn put(&mut self, status: &RolloutStatus) {
         self.status = Rc::new(RolloutStatus::of(&json!({"status": status.to_json()})));
         self.version += 1;
     }
 
-    /// What somebody does to the status by a command.
+    /// A command changes the status.
     pub(super) fn change(&mut self, kind: &Kind, change: impl FnOnce(&mut RolloutStatus, &Rollout, ClockReading)) {
         let mut status = RolloutStatus::clone(&self.status);
         change(&mut status, &self.rollout(kind), ClockReading { wall: self.now, steady: Duration::ZERO });
         self.put(&status);
     }
 
-    /// The StagedRollout, compiled. It takes longer than a step of a history: what it says is compiled once for many
+    /// The compiled StagedRollout. Compiling takes longer than a step of a history, so the result is shared by many
     /// histories.
     pub(super) fn rollout(&self, kind: &Kind) -> Rc<Rollout> {
         let compile = |text: &str| {
@@ -368,7 +369,7 @@ impl World {
         })
     }
 
-    /// A GitOps tool sets the label again, by force. Our annotation is not its own.
+    /// A GitOps tool sets the label again, by force. The tool does not own the rollout annotation.
     pub(super) fn turn_back(&mut self, name: &str) {
         self.stranger(name, Stranger::Applies(OLD));
         if let Some(uid) = self.objects.get(name).map(|object| object.uid().to_owned()) {
@@ -376,14 +377,14 @@ impl World {
         }
     }
 
-    /// Somebody labels an object as the rollout would, without saying so on it.
+    /// A client sets the label like the rollout, without the rollout annotation.
     pub(super) fn move_on(&mut self, name: &str) {
         if self.objects.get(name).is_some_and(|object| object.label() != Some(NEW)) {
             self.stranger(name, Stranger::Labels(NEW));
         }
     }
 
-    /// Somebody else writes an object, and it is admitted.
+    /// Another client writes an object, and the write passes admission.
     pub(super) fn stranger(&mut self, name: &str, stranger: Stranger) {
         let Some(before) = self.objects.get(name).cloned() else { return };
         let unaware = self.unaware;
@@ -405,10 +406,10 @@ impl World {
         if !after.is_held() && (before.is_held() || after.is_let_go()) {
             self.freed.insert(uid.clone());
         }
-        // Who applies a label would apply it again.
+        // An apply of a label counts as a new request.
         let applies = matches!(stranger, Stranger::Applies(_));
         let unmarks = before.is_marked() && !after.is_marked();
-        // Who writes something else there says so, and who leaves it out does not.
+        // Overwriting the annotation is intentional; leaving the annotation out is not.
         let says = matches!(stranger, Stranger::Notes(_));
         if says {
             self.forged.insert(uid.clone());
@@ -428,7 +429,7 @@ impl World {
         }
         self.in_flux.remove(&uid);
         if after.label() == Some(NEW) {
-            // Whoever turned it back before means that no more.
+            // This write supersedes the earlier revert.
             self.turned.remove(&uid);
         } else if before.label() == Some(NEW) && before.is_marked() {
             self.turned.insert(uid.clone());
@@ -436,7 +437,7 @@ impl World {
         self.touched.insert(uid);
     }
 
-    /// What somebody asks for of an object that is held is noted, and nothing else happens.
+    /// A request for a held object is recorded, and nothing else changes.
     fn asked_of_held(&mut self, name: &str, stranger: Stranger, (before, after): (&Database, &Database)) {
         let uid = before.uid().to_owned();
         let asked = match stranger {
@@ -458,7 +459,7 @@ impl World {
         }
     }
 
-    /// What would come of a JSON Patch.
+    /// The result of a JSON Patch.
     pub(super) fn try_patch(&self, name: &str, patch: &Value) -> Result<Database, NotWritten> {
         let next = self.objects.get(name).and_then(|object| object.patched(patch, self.now, !self.unaware));
         let next = next.ok_or(NotWritten::Stale)?;
@@ -472,7 +473,7 @@ impl World {
         Ok(next)
     }
 
-    /// A JSON Patch, as an API server takes it. Returns the label before.
+    /// Applies a JSON Patch as an API server does. Returns the previous label.
     pub(super) fn patch(&mut self, name: &str, patch: &Value) -> Result<Option<String>, NotWritten> {
         let next = self.try_patch(name, patch)?;
         let was = self.objects[name].label().map(str::to_owned);
@@ -491,10 +492,10 @@ impl World {
     }
 }
 
-/// What somebody else writes of an object.
+/// Applies another client's write to an object.
 fn does(stranger: Stranger, object: &mut Database, now: u64) {
     match stranger {
-        // Whoever updates nothing writes nothing.
+        // A no-op update writes nothing.
         Stranger::Labels(version) if object.label() == Some(version) => {}
         Stranger::Labels(version) => object.labelled(version, "kubectl-label", "Update", now),
         Stranger::Applies(version) => object.labelled(version, GITOPS, "Apply", now),
@@ -513,14 +514,14 @@ fn does(stranger: Stranger, object: &mut Database, now: u64) {
 }
 
 thread_local! {
-    /// StagedRollouts that were compiled, by their kind and what they say.
+    /// Compiled StagedRollouts, by kind and document.
     static ROLLOUTS: RefCell<HashMap<(*const Kind, String), Rc<Rollout>>> = RefCell::default();
 }
 
-/// Some ten kilobytes each.
+/// Entry limit; each entry takes some ten kilobytes.
 const MOST_ROLLOUTS: usize = 4_000;
 
-/// The last wave, or the only one.
+/// The last or only wave.
 fn rest(setup: &Setup, max_in_flight: &Value) -> Value {
     let Gates { rest_approved, rest_checked, rest_later, end_checked, .. } = setup.gates;
     let mut wave = json!({"name": "rest", "maxInFlight": max_in_flight});
@@ -539,7 +540,7 @@ fn rest(setup: &Setup, max_in_flight: &Value) -> Value {
     wave
 }
 
-/// What the StagedRollout says.
+/// The spec of the StagedRollout.
 fn spec(setup: &Setup) -> Value {
     let max_in_flight: Value = serde_json::from_str(&setup.max_in_flight).unwrap();
     let mut waves = Vec::new();

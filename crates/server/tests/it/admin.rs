@@ -1,4 +1,4 @@
-//! Probes, metrics and the last errors, whoever else is on their port.
+//! Probes, metrics and recent errors stay available, regardless of other clients on the port.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -14,7 +14,8 @@ use crate::support::certs::Authority;
 use crate::support::client::Dial;
 use crate::support::server::{TestServer, echo, echo_reply};
 
-/// Silent ones, ones that stop within a head, ones that asked once and stay, and ones that do not read their answer.
+/// Silent clients, clients that stop within a head, idle clients after one request, and clients that do not read
+/// responses.
 #[tokio::test]
 async fn probes_answer_under_load() {
     let server = TestServer::echo().await;
@@ -40,7 +41,7 @@ async fn probes_answer_under_load() {
     assert!(evicted > Some(200.0), "{evicted:?}");
 }
 
-/// Takes ten seconds, the time that a question may take.
+/// Takes ten seconds, the time limit of a request.
 #[tokio::test]
 async fn silent_admin_client_is_closed() {
     let server = TestServer::echo().await;
@@ -49,7 +50,7 @@ async fn silent_admin_client_is_closed() {
     assert!(matches!(read, Ok(Ok(0) | Err(_))), "{read:?}");
 }
 
-/// The page of a server that one person tries: only there where it was asked for, and only for that person's browser.
+/// The page of a development server: present only on request, and only for the browser of the same machine.
 #[tokio::test]
 async fn dev_page_is_local_only() {
     let server = TestServer::echo().await;
@@ -86,7 +87,7 @@ async fn dev_page_is_local_only() {
                 head.push_str(&String::from_utf8_lossy(&bytes[..read]));
             }
         };
-        // One that is refused early may not be read to its end.
+        // An early refusal may leave the request unread.
         let (_, ()) = tokio::join!(writing.write_all(request.as_bytes()), answered);
         assert!(head.starts_with(&format!("HTTP/1.1 {status} ")), "{head}");
         assert!(head.to_lowercase().contains("cache-control: no-store"), "{head}");
@@ -95,7 +96,8 @@ async fn dev_page_is_local_only() {
     assert_eq!(server.admin("/livez").await.status, 200);
 }
 
-/// What failed, without what was sent; what was answered, denied or asked by a stranger is no error.
+/// Failures are listed without the request's contents. Responses, denials and requests of foreign clients are no
+/// errors.
 #[tokio::test]
 async fn last_errors_contain_no_objects() {
     let decide = RequestHandler::new(|_, body| match &body[..] {
@@ -163,7 +165,7 @@ fn failed(body: &[u8]) -> Reply {
     }
 }
 
-/// Two hundred requests fit into one packet, and cost a hundred times what it costs to send them.
+/// Two hundred requests fit into one packet, and answering costs a hundred times more than sending.
 #[tokio::test]
 async fn admin_connection_answers_two_hasty_requests() {
     let server = TestServer::echo().await;

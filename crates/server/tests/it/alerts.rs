@@ -1,5 +1,5 @@
-//! The alert rules of `manifests/alerts.rules.yaml`, held against metrics of faults that are provoked: a rule whose
-//! series does not exist, or does not move, wakes nobody. Where there is a promtool, it says what fires.
+//! The alert rules of `manifests/alerts.rules.yaml`, tested against metrics of provoked faults: a rule with a missing
+//! or constant series never fires. If promtool is available, it evaluates the rules.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -39,7 +39,7 @@ fn alerts() -> Vec<(String, String)> {
     rules.collect()
 }
 
-/// The series that an expression is about: a name of ours or of the process, with or without labels.
+/// The series in an expression: names of pointsman or of the process, with or without labels.
 fn series(expression: &str) -> Vec<&str> {
     let mut all = Vec::new();
     for prefix in ["pointsman_", "process_"] {
@@ -74,7 +74,7 @@ fn webhook() -> Webhook {
     Webhook::new(Kind::embedded().unwrap(), Metadata::Identity).unwrap().admitting(settings)
 }
 
-/// A server that decides as in production, but for one body, at which it panics, and a request that it is slow with.
+/// A server with production decisions, except for one body that panics and one slow request.
 fn decide() -> RequestHandler {
     let webhook = webhook();
     RequestHandler::new(move |endpoint, body| {
@@ -104,7 +104,7 @@ async fn page(server: &TestServer) -> Page {
     Page { text, at: now() }
 }
 
-/// A fault that shows as soon as a series of its alert has moved.
+/// A fault that is visible as soon as a series of its alert has changed.
 async fn provoked(server: &TestServer, alert: &'static str, before: Page) -> Fault {
     let (_, expression) = alerts().into_iter().find(|(name, _)| name == alert).unwrap();
     let moved = || async {
@@ -214,7 +214,7 @@ async fn files() -> Vec<Fault> {
     vec![hangs, expires, unusable, refused, definitions]
 }
 
-/// More than there is room for: bodies whose decision takes its time.
+/// More bodies than fit into memory, with slow decisions.
 async fn memory() -> Vec<Fault> {
     let (gate, decide) = Gate::new();
     let server = TestServer::start(decide, |options| {
@@ -254,7 +254,7 @@ async fn connections() -> Vec<Fault> {
     let after = eventually("connections are short", open).await;
     let short = Fault { alert: "PointsmanConnectionsShort", before, after };
 
-    // A process that may have 300 files open has 204 connections to the webhooks and 64 to the probes.
+    // A process with a limit of 300 open files has 204 connections to the webhooks and 64 to the probes.
     let victim = Victim::start_with("neighbours::the_victim_of_the_attacks_serves", Some(300)).await;
     let scraped = || async { Page { text: get(victim.admin, "/metrics").await.unwrap().text(), at: now() } };
     let before = scraped().await;
@@ -264,7 +264,7 @@ async fn connections() -> Vec<Fault> {
     }
     let open = || async {
         let page = scraped().await;
-        // How many come on top of the connections depends on what was inherited: only the rule's share is certain.
+        // The number of other open files depends on inherited ones: only the rule's ratio is certain.
         let short = value(&page, "process_open_fds") / value(&page, "process_max_fds") > 0.9;
         short.then_some(page)
     };
@@ -303,7 +303,7 @@ async fn alert_series_exist_from_start() {
     }
 }
 
-/// Every one is provoked: an alert without a fault is none.
+/// Every alert is provoked: an alert without a fault is untested.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn alerts_fire_only_at_faults() {
     let mut faults = [conversions().await, files().await, memory().await, connections().await].concat();

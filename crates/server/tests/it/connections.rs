@@ -1,4 +1,4 @@
-//! Connections whose client is slow, silent, gone or merely idle.
+//! Connections of slow, silent, disconnected or idle clients.
 
 use std::time::{Duration, Instant};
 
@@ -94,13 +94,13 @@ async fn connections_without_requests_are_closed() {
     }
 }
 
-/// Longer than the 90 s for which an API server keeps a connection that it does not use. It is the clock of all that
-/// the server waits for that is moved: what is on its way then would be late by as much.
+/// Longer than the 90 s for which an API server keeps an unused connection. The test advances the clock of all server
+/// timeouts: data in transit would be late by the same amount.
 #[tokio::test]
 async fn idle_connections_answer_after_100_seconds() {
     let server = TestServer::echo().await;
     let (mut http1, mut http2) = (server.http1().await, server.http2().await);
-    // Opened and not used, which Go's transport does.
+    // Opened but unused, as Go's transport does.
     let mut fresh = server.http1().await;
     for client in [&mut http1, &mut http2] {
         assert_eq!(client.post("/convert", "{}").await.unwrap().status, 200);
@@ -116,16 +116,16 @@ async fn idle_connections_answer_after_100_seconds() {
     }
 }
 
-/// Time passes at once.
+/// Advances the clock at once.
 async fn passes(time: Duration) {
     tokio::time::pause();
     tokio::time::advance(time).await;
     tokio::time::resume();
-    // Whoever was waiting for the end of that time acts.
+    // Tasks that waited for this time run.
     tokio::time::sleep(Duration::from_millis(100)).await;
 }
 
-/// A queue that overflows drops what comes, and a client tries again after a second.
+/// An overflowing accept queue drops connections, and a client retries after one second.
 #[tokio::test]
 async fn hundreds_may_knock_at_once() {
     let volume = Volume::new(&Authority::new().issue());

@@ -1,4 +1,4 @@
-//! Decisions that nobody waits for any more.
+//! Decisions whose callers have disconnected.
 
 use std::num::NonZero;
 use std::sync::Arc;
@@ -19,8 +19,8 @@ fn given_up(reason: &str) -> String {
     format!("webhook_decisions_given_up_total{{reason=\"{reason}\",webhook=\"convert\"}}")
 }
 
-/// Decides for as long as somebody waits, and counts the decisions that are under way. Bounded, so that a server that
-/// lets it run fails a test and does not hang it.
+/// Decides until its caller disconnects, and counts running decisions. Bounded, so that a server that never cancels
+/// fails the test instead of blocking it.
 fn endless() -> (Arc<AtomicUsize>, RequestHandler) {
     let under_way = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&under_way);
@@ -59,13 +59,13 @@ async fn decision_ends_at_caller_deadline() {
     let begun = Instant::now();
     let answer = client.post("/convert?timeout=300ms", waiting(600)).await.unwrap();
     answer.refused(504);
-    // An API server would send it again, within a time that is over, and it would take as long again.
+    // An API server would retry within an expired deadline, and the retry would take as long.
     assert_eq!(answer.header("retry-after"), None);
     assert!((Duration::from_millis(300)..Duration::from_secs(5)).contains(&begun.elapsed()), "{:?}", begun.elapsed());
     all_is_over(&server, &under_way).await;
     is(&server, &given_up("deadline"), 1.0).await;
     is(&server, &given_up("left"), 0.0).await;
-    // The connection goes on.
+    // The connection stays open.
     assert_eq!(client.post("/convert", "{}").await.unwrap().status, 200);
 }
 
@@ -97,10 +97,10 @@ async fn decision_ends_with_its_caller() {
     assert!(errors.contains("decision abandoned: the client closed its connection"), "{errors}");
 }
 
-/// What runs is in flight, on whichever thread, whether or not somebody waits for it.
+/// A running decision is in flight, on any thread, with or without a waiting caller.
 #[tokio::test]
 async fn decision_counts_until_it_ends() {
-    /// Of 600 KiB, in bytes: six times the body.
+    /// Reservation of a body of 600 KiB, in bytes: six times the body.
     const EACH: f64 = 6.0 * 600.0 * 1024.0;
     let (gate, decide) = Gate::new();
     let server = TestServer::start(decide, |_| {}).await;
@@ -120,8 +120,8 @@ async fn decision_counts_until_it_ends() {
     is(&server, "memory_held_bytes", 0.0).await;
 }
 
-/// They wait for each other, so that what one object waits for finds a thread; and whoever has waited in vain has never
-/// been begun, and takes nothing along.
+/// Large decisions wait for each other, so that a single object finds a free thread. A cancelled waiter has never
+/// started, and holds no resources.
 #[tokio::test]
 async fn oversized_bodies_queue() {
     let (gate, decide) = Gate::new();

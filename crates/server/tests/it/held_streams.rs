@@ -1,5 +1,5 @@
-//! Whoever holds connections, streams, bodies and answers, in any number, beside callers that behave: named attacks,
-//! and any by a seed.
+//! Clients that hold connections, streams, bodies and responses, in any number, next to well-behaved callers: named
+//! attacks, and random ones by seed.
 //!
 //! ```sh
 //! POINTSMAN_ATTACK_SEEDS=200 cargo test -p pointsman-server --test it -- --nocapture held_streams
@@ -17,14 +17,14 @@ use crate::support::held_streams::{CALLERS, HeldStreams, STRANGER};
 use crate::support::number;
 use crate::support::victim::{Victim, limit_mib};
 
-/// The test that a victim is.
+/// The test that runs as the victim process.
 const VICTIM: &str = "neighbours::the_victim_of_the_attacks_serves";
 
 const HEAD: &str =
     "| attack | calls | kept worst | failed | fresh worst | failed | large worst | failed | /livez worst | bystander | peak MiB | MiB after | lines/s |
 |---|---|---|---|---|---|---|---|---|---|---|---|---|";
 
-/// One attack: a line of the table, and what was wrong.
+/// Runs one attack and prints a line of the table. Returns the errors.
 async fn attacked(name: &str, attack: HeldStreams, bystander: &Victim, after: Duration) -> Option<String> {
     if std::env::var("POINTSMAN_ATTACK").is_ok_and(|only| !name.contains(&only)) {
         return None;
@@ -63,11 +63,11 @@ async fn attacked(name: &str, attack: HeldStreams, bystander: &Victim, after: Du
         .then(|| format!("{name}: {wrong:?}, {peak} MiB, then {left} MiB, {lines:.0} lines a second: {attack:?}"))
 }
 
-/// What is left of an attack so long after it.
+/// Time after an attack at which its remaining memory is measured.
 const AFTER: Duration = Duration::from_secs(10);
 const LEFT_MIB: u64 = 40;
 
-/// Lines in a second: 20 of each of eight kinds at most, and one a second that says how many were left out.
+/// Log lines per second: at most 20 of each of eight kinds, and one per second with the number of dropped lines.
 const LINES: f64 = 8.0 * 21.0;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -82,7 +82,7 @@ async fn named_holders_fail_no_call() {
             let name = format!("one byte of {connections} x 250, {who}");
             wrong.extend(attacked(&name, HeldStreams::one_byte(connections, address), &bystander, after).await);
         }
-        // What a client may open that has not heard yet how many there may be.
+        // The streams that a client may open before it receives the limit.
         let hasty = HeldStreams { streams: 100, ..HeldStreams::one_byte(320, address) };
         wrong.extend(attacked(&format!("one byte of 320 x 100, {who}"), hasty, &bystander, after).await);
         wrong.extend(attacked(&format!("last byte, {who}"), HeldStreams::last_byte(address), &bystander, after).await);

@@ -1,4 +1,4 @@
-//! What a request gets, over HTTP/1.1 (Services) and HTTP/2 (loopback URLs).
+//! Responses to requests over HTTP/1.1 (Services) and HTTP/2 (loopback URLs).
 
 use std::fs;
 use std::path::Path;
@@ -119,7 +119,7 @@ async fn oversized_body_keeps_connection() {
     }
 }
 
-/// The client that a reset would hit: it writes all there is before it reads anything.
+/// A reset would affect this client: it writes the whole request before reading.
 #[tokio::test]
 async fn clients_see_413_after_body() {
     let server = TestServer::start(echo(), |options| options.body_limits = BodyLimits::up_to(1000)).await;
@@ -174,7 +174,7 @@ async fn panic_is_one_500() {
 async fn one_connection_carries_many_streams() {
     let server = TestServer::echo().await;
     let mut client = server.http2().await;
-    // Who has heard how many streams there may be, has no more at a time.
+    // A client that has received the stream limit keeps to it.
     assert_eq!(client.post("/convert", "{}").await.unwrap().status, 200);
     let mut requests = tokio::task::JoinSet::new();
     for number in 0..200 {
@@ -269,7 +269,7 @@ async fn request_heads_are_limited() {
     }
 }
 
-/// What was found once at any door, as a body at each endpoint, over a real connection.
+/// Earlier findings of all fuzz targets, as a body at each endpoint, over a real connection.
 #[tokio::test]
 async fn past_findings_break_no_connection() {
     let webhook = Webhook::new(Kind::embedded().unwrap(), Metadata::Identity).unwrap();

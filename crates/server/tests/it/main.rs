@@ -1,6 +1,6 @@
 //! The server over real sockets.
 
-// Here clippy's allowances for tests hold in helpers, too.
+// With this attribute, clippy's allowances for tests also apply to helpers.
 #![cfg(test)]
 
 mod admin;
@@ -17,6 +17,6 @@ mod spans;
 mod support;
 mod tls;
 
-/// As in the program.
+/// The allocator of the program.
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;

@@ -1,5 +1,5 @@
-//! A hostile neighbour beside callers that behave: a kept connection and fresh ones that ask for one small object at a
-//! time, as kube-apiservers do, of a server that is made for 128 MiB. What came of it is printed as a table:
+//! A hostile client next to well-behaved callers: a kept connection and fresh ones that convert one small object at a
+//! time, as kube-apiservers do. The server is sized for 128 MiB. The results are printed as a table:
 //!
 //! ```sh
 //! POINTSMAN_ATTACK_SECONDS=5 cargo test -p pointsman-server --test it -- --nocapture attacks_fail_no_call
@@ -16,12 +16,12 @@ use crate::support::callers::{Outcome, call, fresh_call};
 use crate::support::victim::{self, Victim, limit_mib};
 use crate::support::{eventually, number};
 
-/// How long each attack lasts, in seconds.
+/// Duration of each attack, `POINTSMAN_ATTACK_SECONDS`.
 fn lasting() -> Duration {
     Duration::from_secs(number("POINTSMAN_ATTACK_SECONDS", 2))
 }
 
-/// As a process of its own this is the server that the attacks are on; here, whether there is one.
+/// In a process of its own, this test is the attacked server; otherwise it checks that the server starts.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_victim_of_the_attacks_serves() {
     if victim::is_this_process() {
@@ -32,10 +32,10 @@ async fn the_victim_of_the_attacks_serves() {
     assert!(victim.peak_mib() < limit_mib());
 }
 
-/// The test that a victim is.
+/// The test that runs as the victim process.
 const VICTIM: &str = "neighbours::the_victim_of_the_attacks_serves";
 
-/// What the allocator keeps of it nobody counts: it would be there until the process ends.
+/// No counter covers memory that the allocator retains: such memory would stay until the process ends.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn large_body_memory_is_released() {
     let victim = Victim::start(VICTIM).await;
@@ -57,12 +57,12 @@ async fn large_body_memory_is_released() {
         ended.unwrap();
     }
     let most = before + 16;
-    // The threads that decided end after a while.
+    // The decision threads end after a while.
     eventually("it is given back", || async { (victim.resident_mib() <= most).then_some(()) }).await;
     assert!(victim.peak_mib() > most, "nothing was taken");
 }
 
-/// A review of so many hundreds of objects of 2 KB.
+/// A review of this many hundreds of objects of 2 KB.
 fn many_objects(hundreds: usize) -> Vec<u8> {
     let note = "x".repeat(2000);
     let object = format!(

@@ -1,4 +1,4 @@
-//! More than there is room for: told to come back, or kept waiting, and never in the way of the others.
+//! Load above capacity: requests are refused with a retry time, or wait, and never block other requests.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ use crate::support::server::{TestServer, echo, echo_reply};
 
 const MIB: u64 = 1 << 20;
 
-/// A budget in which one body of up to 1 MiB can be decided at a time, beside small ones.
+/// A budget for one body of up to 1 MiB at a time, plus small bodies.
 const ONE_LARGE: u64 = 9 * MIB;
 
 #[tokio::test]
@@ -36,12 +36,12 @@ async fn excess_bytes_are_refused_then_recover() {
     let answer = second.post_chunked("/convert", &waiting(600)).await.unwrap();
     answer.refused(503);
     assert_eq!(answer.header("retry-after"), Some("1"));
-    // What still fits is served.
+    // A request that still fits is served.
     assert_eq!(small.post("/convert", "{}").await.unwrap().status, 200);
 
     gate.open();
     assert_eq!(held.await.unwrap().status, 200);
-    // The very request that was sent away, on the very connection.
+    // The refused request again, on the same connection.
     assert_eq!(second.post("/convert", waiting(600)).await.unwrap().status, 200);
 }
 
@@ -72,14 +72,14 @@ async fn budget_fits_the_largest_body() {
     for _ in 0..3 {
         assert_eq!(client.post("/convert", waiting(1024)).await.unwrap().status, 200);
     }
-    // What could never be decided is not read.
+    // A body that can never be decided is not read.
     let server = TestServer::start(echo(), |options| options.memory_budget = MIB).await;
     let mut client = server.http1().await;
     assert_eq!(client.post("/convert", waiting(110)).await.unwrap().status, 200);
     client.post("/convert", waiting(1024)).await.unwrap().refused(413);
 }
 
-/// The runtime of this test has one thread: a large decision on it would stop everything.
+/// The test's runtime has one thread: a large decision on that thread would block everything.
 #[tokio::test]
 async fn large_decision_blocks_no_small() {
     let (gate, decide) = Gate::new();
@@ -95,8 +95,8 @@ async fn large_decision_blocks_no_small() {
     assert_eq!(held.await.unwrap().status, 200);
 }
 
-/// The runtime of this test has one thread, which serves: what is an object as API servers send it is decided there,
-/// and what could hold it for longer is not, by its length or by what is in it.
+/// The test's runtime has one serving thread. Objects of the size that API servers send are decided there. Bodies that
+/// could occupy the thread for longer, by length or by content, are decided elsewhere.
 #[tokio::test]
 async fn long_decision_uses_another_thread() {
     let serving = thread::current().id();
@@ -104,8 +104,8 @@ async fn long_decision_uses_another_thread() {
         RequestHandler::new(move |_, _| Ok(echo_reply(format!("{}", thread::current().id() == serving).as_bytes())));
     let server = TestServer::start(decide, |_| {}).await;
     let mut client = server.http1().await;
-    // An update of a recorded object has it twice, and 13 kB is the largest that was recorded: with a comma for each 30
-    // bytes.
+    // An update of a recorded object contains the object twice. The largest recorded object has 13 kB, with a comma per
+    // 30 bytes.
     let recorded = |bytes: usize| "\"name-of-a-field\":\"some text\",".repeat(bytes / 30).into_bytes();
     for (body, in_place) in [
         (recorded(6 << 10), "true"),
@@ -130,7 +130,7 @@ async fn share_lasts_as_long_as_decision() {
     let (mut first, mut second) = (server.http1().await, server.http1().await);
     let gone = tokio::spawn(async move { first.post("/convert", waiting(600)).await });
     gate.entered(1).await;
-    // The client goes away; its body is still in memory.
+    // The client disconnects; its body is still in memory.
     gone.abort();
     assert!(gone.await.unwrap_err().is_cancelled());
     second.post("/convert", waiting(600)).await.unwrap().refused(503);
@@ -141,7 +141,7 @@ async fn share_lasts_as_long_as_decision() {
 async fn connections_over_limit_queue() {
     let server = TestServer::start(echo(), |options| options.max_connections = 2).await;
     let (mut first, mut second) = (server.http1().await, server.http1().await);
-    // Those that never asked would make room.
+    // Connections without any request would be evicted.
     for client in [&mut first, &mut second] {
         assert_eq!(client.post("/convert", "{}").await.unwrap().status, 200);
     }
@@ -154,7 +154,7 @@ async fn connections_over_limit_queue() {
     assert_eq!(third.await.unwrap().post("/convert", "{}").await.unwrap().status, 200);
 }
 
-/// A request as it is written on a connection, head and body apart.
+/// The head of a raw HTTP/1.1 request; the body follows separately.
 fn head(length: usize) -> String {
     format!("POST /convert HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n")
 }
@@ -181,7 +181,7 @@ async fn announced_body_reserves_nothing() {
 
 #[tokio::test]
 async fn unfetched_response_counts_as_memory() {
-    // Far more than the buffers between two sockets hold.
+    // Far more than the socket buffers hold.
     const LARGE: usize = 24 << 20;
     let server = TestServer::start(echo(), |options| {
         options.body_limits = BodyLimits::up_to(64 * MIB);
@@ -215,7 +215,7 @@ async fn unfetched_response_counts_as_memory() {
     .await;
 }
 
-/// Silent before the handshake, silent after it, and with a body that never ends.
+/// Silent before the handshake, silent after the handshake, and with an endless body.
 #[tokio::test]
 async fn silent_connections_block_nobody() {
     let server = TestServer::start(echo(), |options| options.max_connections = 8).await;
@@ -252,7 +252,7 @@ async fn nothing_is_held(server: &TestServer) {
 async fn announced_streams_reserve_nothing() {
     let server = TestServer::start(echo(), |options| {
         options.memory_budget = 48 * MIB;
-        // Nobody loses what it holds for those who come later.
+        // Existing holders keep their memory when later requests arrive.
         options.patience = Duration::from_secs(3600);
     })
     .await;
@@ -282,7 +282,7 @@ async fn unread_response_is_dropped() {
         options.write_timeout = Duration::from_millis(300);
     })
     .await;
-    // HTTP/1.1, where the buffers between two sockets fill up, and HTTP/2, where the client allows nothing to be sent.
+    // HTTP/1.1, where the socket buffers fill up, and HTTP/2, where the client grants no window.
     let mut tls = server.dial().handshake().await.unwrap();
     let large = 24 << 20;
     tls.write_all(head(large).as_bytes()).await.unwrap();
@@ -295,7 +295,7 @@ async fn unread_response_is_dropped() {
     nothing_is_held(&server).await;
     assert!(unread.await.unwrap().is_err());
     drop(tls);
-    // A client that reads is served all the same.
+    // A reading client is served nevertheless.
     assert_eq!(server.http2().await.post("/convert", waiting(1000)).await.unwrap().status, 200);
 }
 

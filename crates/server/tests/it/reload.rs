@@ -1,4 +1,4 @@
-//! Certificates: swapped without a failed call, and never for worse.
+//! Certificates: swapped without a failed call, and never replaced by an invalid one.
 
 use std::fs;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ async fn serves(server: &TestServer, pair: &Pair) {
         .await;
 }
 
-/// As far apart as can be: only an event makes the server look.
+/// The longest poll interval: only a file event triggers a reload.
 fn events_only(options: &mut Options) {
     options.reload_interval = Duration::from_secs(3600);
 }
@@ -55,11 +55,11 @@ async fn certificate_swaps_fail_no_request() {
             }
         });
     }
-    // Open before the first swap, in use after the last.
+    // Opened before the first swap, used after the last.
     let mut old = server.http1().await;
     let swaps = times("POINTSMAN_SWAPS", 50);
     for swap in 0..swaps {
-        // In use now and then, so that it is not closed for being idle however long all of it takes.
+        // Used from time to time, so that the connection is never closed as idle.
         if swap % 50 == 49 {
             assert_eq!(old.post("/convert", "{}").await.unwrap().status, 200);
         }
@@ -80,16 +80,16 @@ async fn certificate_swaps_fail_no_request() {
     assert_eq!(old.post("/convert", "{}").await.unwrap().status, 200);
 }
 
-/// How often: few times in passing, and as often as somebody says.
+/// Number of repetitions: few by default, or the value of the environment variable.
 fn times(variable: &str, few: u32) -> u32 {
     std::env::var(variable).ok().map_or(few, |times| times.parse().unwrap())
 }
 
-/// Changes the issuing authority again and again under calls that trust a bundle. Returns how many calls there were,
-/// and how many failed.
+/// Changes the issuing authority repeatedly under calls that trust a bundle. Returns the number of calls and of failed
+/// calls.
 async fn change_authorities(changes: u32, bundle_first: bool) -> (usize, usize) {
     let mut server = TestServer::echo().await;
-    // A call holds it from beginning to end: who writes it knows that nobody goes by the old one any more.
+    // Each call holds the lock throughout: after a write no call uses the old bundle.
     let bundle = Arc::new(RwLock::new(vec![server.authority.der.clone()]));
     let [calls, failed] = [(); 2].map(|()| Arc::new(AtomicUsize::new(0)));
     let mut callers = JoinSet::new();
@@ -118,7 +118,7 @@ async fn change_authorities(changes: u32, bundle_first: bool) -> (usize, usize) 
         let dial = server.dial().trusting(&[server.authority.der.clone(), next.der.clone()]);
         let served = || async { (dial.connect().await.ok()?.served == pair.der).then_some(()) };
         eventually("the new chain is served", served).await;
-        // A few calls under what is trusted now.
+        // A few calls with the current bundle.
         let before = calls.load(Ordering::Relaxed);
         eventually("calls", || async { (calls.load(Ordering::Relaxed) > before + 4).then_some(()) }).await;
         *bundle.write().await = vec![next.der.clone()];
@@ -134,7 +134,7 @@ async fn authorities_rotate_without_failed_call() {
     let (calls, failed) = change_authorities(changes, true).await;
     println!("{changes} changes of the authority, the bundle first: {failed} of {calls} calls failed");
     assert_eq!(failed, 0);
-    // The naive order, which shows that these calls can fail.
+    // The naive order, which proves that these calls can fail.
     let (calls, failed) = change_authorities(changes, false).await;
     println!("{changes} changes of the authority, the bundle last: {failed} of {calls} calls failed");
     assert!(failed > 0);
@@ -147,7 +147,7 @@ async fn bad_certificate_keeps_last_good() {
     let cut = |text: &str| text[..text.len() / 2].to_owned();
     let not_x509 = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
     let broken_chain = format!("{}{not_x509}", other.cert);
-    // No file is too large for it, but handshakes are.
+    // The chain fits into the file limit, but not into a handshake.
     let long_chain = format!("{}{}", other.cert, server.authority.pem.repeat(300));
     for (what, files) in [
         ("mismatched", vec![("tls.crt", other.cert.clone()), ("tls.key", good.key.clone())]),
@@ -213,7 +213,7 @@ async fn plain_files_are_followed() {
     serves(&server, &pair).await;
 }
 
-/// The watch was on the directory that is gone: this is what the poll is for.
+/// The watch was on the deleted directory: the poll detects the new one.
 #[tokio::test]
 async fn replaced_directories_are_followed() {
     let server = TestServer::echo().await;
@@ -224,7 +224,7 @@ async fn replaced_directories_are_followed() {
     fs::rename(other.path(), server.volume.path()).unwrap();
     fs::rename(&aside, other.path()).unwrap();
     serves(&server, &pair).await;
-    // The names are swapped now: this one is not ours any more.
+    // The names are swapped: this pair now belongs to the other directory.
     other.swap(&server.authority.issue());
     assert_eq!(server.http1().await.served, pair.der);
 }
@@ -283,7 +283,7 @@ async fn unusable_certificate_is_not_served() {
     serves(&server, &next).await;
 }
 
-/// Swaps and waits until it was looked at and refused.
+/// Swaps and waits until the server has read and refused the pair.
 async fn refuses(server: &mut TestServer, what: &str, files: &[(&str, &str)]) {
     let before = server.metric(ERRORS).await.unwrap();
     server.volume.swap_files(files);
@@ -299,7 +299,7 @@ async fn non_certificate_files_are_ignored() {
     let encrypted = pair.key.replace("PRIVATE KEY", "ENCRYPTED PRIVATE KEY");
     refuses(&mut server, "encrypted", &[("tls.crt", &pair.cert), ("tls.key", &encrypted)]).await;
 
-    // Whoever opens a pipe waits until somebody writes to it.
+    // Opening a pipe blocks until another process writes to the pipe.
     let before = server.metric(ERRORS).await.unwrap();
     let pipe = server.volume.file("..data/tls.crt");
     fs::remove_file(&pipe).unwrap();
@@ -342,7 +342,7 @@ async fn bad_certificate_at_start_is_fatal() {
     assert_eq!(reason, RejectionReason::NotForServers);
 }
 
-/// An operator reads one line, and has to know from it what to fix.
+/// An operator reads one line, which must name the file to fix.
 #[tokio::test]
 async fn pair_error_names_its_cause() {
     let authority = Authority::new();
@@ -382,14 +382,14 @@ async fn key_may_use_another_directory() {
     assert_eq!(dial.connect().await.unwrap().served, pair.der);
 }
 
-/// What a kubelet removes while it is read is no error: there is something newer to read.
+/// Files that a kubelet removes during the read are no error: newer files exist.
 #[tokio::test]
 async fn swap_with_removal_is_followed() {
     let mut server = TestServer::echo().await;
     let pair = server.authority.issue();
     let before = server.metric(ERRORS).await;
     let mut hung = server.volume.hang();
-    // A look has begun, and waits for the certificate of before.
+    // A read has started and waits for the previous certificate.
     hung.asked().await;
     server.volume.swap(&pair);
     drop(hung);
@@ -397,7 +397,7 @@ async fn swap_with_removal_is_followed() {
     assert_eq!(server.metric(ERRORS).await, before);
 }
 
-/// The poll finds the new directory, and from then on events do.
+/// The poll finds the new directory; afterwards file events work again.
 #[tokio::test]
 async fn replaced_directory_is_watched_again() {
     let interval = Duration::from_secs(6);

@@ -1,4 +1,4 @@
-//! The end: readiness first, nothing under way lost, and bounded.
+//! Shutdown: readiness fails first, in-flight requests finish, and the time is bounded.
 
 use std::time::{Duration, Instant};
 
@@ -85,7 +85,7 @@ async fn draining_server_answers_new_request() {
     gate.entered(1).await;
     server.stop();
     not_ready(&server).await;
-    // A new connection is given a second to say what it wants; one that is kept may be about to be used.
+    // A new connection has one second to send a request; a kept connection may be about to send one.
     for client in [&mut late, &mut kept] {
         let answer = client.post("/convert", "{}").await.unwrap();
         assert_eq!((answer.status, answer.header("connection")), (200, Some("close")));
@@ -95,7 +95,7 @@ async fn draining_server_answers_new_request() {
     server.ended().await.unwrap();
 }
 
-/// A balancer that sends everybody here for three seconds more, over kept connections and over new ones.
+/// A load balancer that sends all traffic here for three more seconds, over kept and new connections.
 #[tokio::test]
 async fn late_callers_lose_nothing() {
     let server = TestServer::echo().await;

@@ -1,4 +1,4 @@
-//! What is told of a request to a collector of spans, and that nobody waits for one.
+//! Spans of requests for a collector; no request waits for the collector.
 
 use std::net::{Ipv4Addr, TcpListener};
 use std::sync::Arc;
@@ -31,7 +31,7 @@ async fn traced(server: &TestServer, path: &str, headers: &[(&'static str, &str)
     client.send(request).await.unwrap().status
 }
 
-/// What the core says of two objects that were converted.
+/// The core's report of two converted objects.
 fn converted() -> RequestHandler {
     let name = |name: &str| -> Arc<str> { name.into() };
     RequestHandler::new(move |_, body| {
@@ -78,7 +78,7 @@ async fn request_span_joins_callers_trace() {
     assert!(resource.contains(&"service.name=pointsman".to_owned()), "{resource:?}");
 }
 
-/// A body that is slow to come is not a decision that is slow.
+/// A slowly arriving body does not count as decision time.
 #[tokio::test]
 async fn decision_is_timed_without_arrival() {
     let decide = RequestHandler::new(|_, body| {
@@ -153,7 +153,7 @@ async fn failure_sets_span_status() {
     assert_eq!((status(&spans[3]).0, attribute(&spans[3], "pointsman.outcome").as_str()), (StatusCode::Unset, "deny"));
 }
 
-/// Whatever the collector does, answers come as before, and what is lost is counted.
+/// Whatever the collector does, responses are unaffected, and lost spans are counted.
 #[tokio::test]
 async fn failing_collector_costs_only_spans() {
     use Behaviour::{Babbles, Busy, Garbles, RefusesSome, Takes};
@@ -182,8 +182,8 @@ async fn missing_collector_costs_only_spans() {
     eventually("the lost are counted", || async { counted().await.filter(|count| *count == 1.0) }).await;
 }
 
-/// The queue is full for as long as the collector hangs: it takes a batch in five seconds, however slow we are. Whoever
-/// waited for room in there would be answered as slowly, and no span would ever find none.
+/// The queue stays full while the collector hangs: it takes one batch in five seconds. A request that waited for space
+/// in the queue would be as slow, and no span would ever be dropped.
 #[tokio::test]
 async fn hanging_collector_blocks_nothing() {
     let collector = FakeCollector::start(Behaviour::Hangs).await;
@@ -201,12 +201,12 @@ async fn hanging_collector_blocks_nothing() {
     }
     assert!(asked > QUEUE, "{asked} were too many");
     drop(client);
-    // All that waits would take four calls of five seconds, and `ended` waits for ten.
+    // All queued spans would take four calls of five seconds, and `ended` waits for ten.
     server.stop();
     server.ended().await.unwrap();
 }
 
-/// Spans that wait for their collector (docs/reference.md).
+/// Capacity of the span queue (docs/reference.md).
 const QUEUE: usize = 1024;
 
 #[tokio::test]

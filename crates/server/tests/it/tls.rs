@@ -1,4 +1,4 @@
-//! Who is served, with which certificate, and who is not.
+//! Accepted and rejected TLS clients, and the certificates served.
 
 use std::fs;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -36,7 +36,7 @@ async fn client_certificates_are_required_for_admission() {
         assert_eq!(client.post(path, "{}").await.unwrap().status, 200);
     }
 
-    // A certificate of somebody else's does not even finish the handshake. TLS 1.3 tells the client late.
+    // A certificate of another authority fails the handshake. In TLS 1.3 the client receives the failure late.
     let stranger = theirs.issue_client();
     let refused = |pair: Pair| {
         let dial = server.dial().with(pair);
@@ -49,7 +49,7 @@ async fn client_certificates_are_required_for_admission() {
     };
     assert!(refused(stranger.clone()).await);
 
-    // The authorities change: the next handshake goes by the new ones.
+    // The authorities change: the next handshake uses the new ones.
     fs::write(&ca, &theirs.pem).unwrap();
     eventually("the new authority is trusted", || async { (!refused(stranger.clone()).await).then_some(()) }).await;
     assert!(refused(known).await);
@@ -107,13 +107,13 @@ async fn new_authorities_reverify_clients() {
         };
         assert_eq!(answer.header("retry-after"), Some("1"));
         answer.refused(503);
-        // The connection ends with that.
+        // The connection ends afterwards.
         tokio::time::sleep(Duration::from_millis(50)).await;
         client.post("/convert", "{}").await.unwrap_err();
     }
 }
 
-/// A long chain is refused before any of its signatures is verified, although its leaf alone would do.
+/// A long chain is refused before any of its signatures is verified, although its leaf alone would be accepted.
 #[tokio::test]
 async fn long_client_chains_are_refused() {
     let clients = Authority::new();
@@ -172,7 +172,7 @@ async fn bad_certificate_at_start_is_fatal() {
     let bind =
         |paths: CertPaths| Server::bind(Options::new(addr, addr, paths), RequestHandler::new(|_, _| panic!("unused")));
 
-    // With a good pair, the address is what fails: so the pair comes first below.
+    // With a valid pair, the address causes the error: so the pair precedes the address below.
     let error = bind(volume.cert_paths()).await.unwrap_err();
     assert!(matches!(error, ServeError::Bind { .. }), "{error:?}");
 
@@ -202,7 +202,7 @@ async fn every_address_includes_ipv4() {
     assert_eq!(server.admin("/livez").await.status, 200);
 }
 
-/// A mismatch of authorities is worth an alert, a probe that knocks is none.
+/// A mismatch of authorities justifies an alert, a connecting probe does not.
 #[tokio::test]
 async fn failed_handshakes_are_counted_by_reason() {
     let server = TestServer::start(echo(), |_| {}).await;

@@ -1,6 +1,6 @@
-//! What the API server does around an admission call, restated from its source: what it accepts as an answer
-//! (`apiserver pkg/admission/plugin/webhook/request/admissionreview.go`, `pkg/admission/attributes.go`,
-//! `pkg/endpoints/filters/warning.go`) and how it applies a patch (`gopkg.in/evanphx/json-patch.v4`).
+//! The API server's behavior around an admission call, restated from its source: accepted responses (`apiserver
+//! pkg/admission/plugin/webhook/request/admissionreview.go`, `pkg/admission/attributes.go`,
+//! `pkg/endpoints/filters/warning.go`) and the application of a patch (`gopkg.in/evanphx/json-patch.v4`).
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -58,7 +58,7 @@ pub(super) fn review(operation: &str, old: Option<&Value>, new: Option<&Value>) 
     })
 }
 
-/// Sends a review and takes the answer as the API server would.
+/// Sends a review and processes the response like the API server.
 pub(super) fn ask(webhook: &Webhook, endpoint: Endpoint, review: &Value) -> Answer {
     let reply =
         webhook.handle(endpoint, review.to_string().as_bytes()).unwrap_or_else(|error| panic!("{error} for {review}"));
@@ -111,7 +111,7 @@ fn operations(response: &Value) -> Vec<Value> {
     serde_json::from_slice(&bytes).unwrap_or_default()
 }
 
-/// The API server's own checks of an answer, and what it would silently drop.
+/// The API server's own checks of a response, and parts that it would drop silently.
 pub(super) fn accepted_by_apiserver(endpoint: Endpoint, review: &Value, body: &Value) -> Result<(), String> {
     let must = |holds: bool, what: &str| holds.then_some(()).ok_or_else(|| what.to_owned());
     must(body["apiVersion"] == review["apiVersion"], "apiVersion differs")?;
@@ -141,7 +141,7 @@ pub(super) fn accepted_by_apiserver(endpoint: Endpoint, review: &Value, body: &V
             let expected = if removes { &["op", "path"][..] } else { &["op", "path", "value"] };
             must(members == expected, "odd members in an operation")?;
             let path = operation["path"].as_str().ok_or("no path")?;
-            // Removing what is not there fails the request.
+            // Removing an absent value fails the request.
             let there = request["object"].pointer(path).is_some();
             let safe = ["add", "replace", "test"].iter().any(|op| operation["op"] == *op) || (removes && there);
             must(safe, "an op that may fail")?;

@@ -1,4 +1,4 @@
-//! Every admission request that real API servers were recorded to send is answered as they accept it.
+//! Every recorded admission request of real API servers gets a valid response.
 
 use pointsman_core::definition::Kind;
 use pointsman_core::webhook::{Endpoint, Enforcement, Settings, Webhook};
@@ -58,7 +58,7 @@ fn recorded_requests_get_valid_answers() {
     for (name, request) in &recorded {
         for (index, webhook) in servers.iter().enumerate() {
             let [mutate, validate] = answers(webhook, request);
-            // The last one takes no objects without a label.
+            // The last server rejects objects without a label.
             let misdirected = index == 3 && validate.message.contains("the wrong server");
             assert!(mutate.allowed && (validate.allowed || misdirected), "{name}: {validate:?}");
             patched += u32::from(!mutate.patch.is_empty());
@@ -130,7 +130,7 @@ fn unknown_kinds_are_refused_by_name() {
         );
         let [mutate, validate] = answers(&webhook, &review("DELETE", Some(&object), None));
         assert!(mutate.allowed && validate.allowed);
-        // A review that says Widget and carries something else.
+        // A review that claims to be about a Widget and contains another object.
         let mut odd = review("CREATE", None, Some(&object));
         odd["request"]["kind"] = json!({"group": "example.com", "version": "v2", "kind": "Widget"});
         let [mutate, validate] = answers(&webhook, &odd);

@@ -1,8 +1,9 @@
-//! The rules in the CRD and the rules of `/validate` are one source, so they give one verdict: what is printed is
-//! evaluated as the API server evaluates it (`apiextensions-apiserver pkg/apiserver/schema/cel/validation.go`), over
-//! objects before and after a write with null, empty and missing fields.
+//! The rules in the CRD and the rules of `/validate` have one source, so their verdicts agree. The printed rules are
+//! evaluated like in the API server (`apiextensions-apiserver pkg/apiserver/schema/cel/validation.go`), over objects
+//! before and after a write with null, empty and missing fields.
 //!
-//! `POINTSMAN_CASES` says how many writes for each version of each kind:
+//! `POINTSMAN_CASES` sets how many writes for each version of each kind:
+//!
 //! `POINTSMAN_CASES=100000 cargo test --release -p pointsman-core --test it cel_rules`.
 
 use std::collections::HashMap;
@@ -27,7 +28,7 @@ struct Compiled {
     optional_old: bool,
 }
 
-/// A place of a schema with the rules that stand there.
+/// A location in a schema with its rules.
 struct Place {
     schema: Value,
     rules: Vec<Compiled>,
@@ -38,9 +39,9 @@ impl Place {
     fn new(schema: &Value) -> Self {
         let rules = schema["x-kubernetes-validations"].as_array().into_iter().flatten().map(|rule| {
             let text = rule["rule"].as_str().unwrap().to_owned();
-            // The library has no optional values.
+            // The library does not support optional values.
             let plain = text.replace("oldSelf.hasValue()", "hasOld");
-            // Out of an optional value comes bare JSON, in which a null is something: no rule may look into it.
+            // An optional value yields bare JSON, in which null is a value: no rule may read inside.
             assert!(!text.contains("oldSelf.value") && !text.contains("oldSelf.opt"), "{text}");
             let program = Program::compile(&plain).unwrap_or_else(|error| panic!("{text}: {error}"));
             let optional_old = rule["optionalOldSelf"] == true;
@@ -54,8 +55,8 @@ impl Place {
         }
     }
 
-    /// The rules that refuse a write. Those of a null are not asked. What is as it was is let pass, unless a rule looks
-    /// back or fails.
+    /// The rules that reject a write. Rules of a null are skipped. An unchanged value passes, unless a rule reads the
+    /// old value or fails.
     fn refused(&self, old: Option<&Value>, new: Option<&Value>, refused: &mut Vec<String>) {
         let Some(new) = new.filter(|new| !new.is_null()) else { return };
         let old = old.filter(|old| !old.is_null());
@@ -91,8 +92,8 @@ fn context() -> Context<'static, 'static> {
     context
 }
 
-/// A value as the API server hands it to CEL (`apiserver pkg/cel/common/valuesunstructured.go`): in an object that
-/// names its properties a null is as good as nothing, and what it does not name is not there.
+/// Converts a value as the API server does for CEL (`apiserver pkg/cel/common/valuesunstructured.go`): in an object
+/// with properties, null counts as absent, and unlisted members are absent.
 fn to_cel(value: &Value, schema: &Value) -> Cel {
     match value {
         Value::Null => Cel::Null,
@@ -114,7 +115,7 @@ fn to_cel(value: &Value, schema: &Value) -> Cel {
     }
 }
 
-/// How CEL names a property (`apiserver pkg/cel/escaping.go`).
+/// The CEL name of a property (`apiserver pkg/cel/escaping.go`).
 fn escaped(name: &str) -> String {
     let name = name.replace("__", "__underscores__").replace('.', "__dot__");
     let name = name.replace('-', "__dash__").replace('/', "__slash__");
@@ -123,15 +124,15 @@ fn escaped(name: &str) -> String {
     if reserved.split_whitespace().any(|word| word == name) { format!("__{name}__") } else { name }
 }
 
-/// Whether each side refuses what the other one refuses, or only `/validate` may refuse more: not every rule can be
-/// said by every schema.
+/// Whether both sides must reject the same writes, or `/validate` may reject more: not every schema can express every
+/// rule.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Verdicts {
     Same,
     OfTheSchemaAreOurs,
 }
 
-/// Gives one version's writes to both.
+/// Validates random writes of one version on both sides.
 pub(super) fn compare(kind: Kind, version: &str, writes: u64, verdicts: Verdicts) -> [usize; 2] {
     let printed = crd(&kind, &CrdOptions::default()).unwrap();
     let (name, group, kind_name) = (kind.name().to_owned(), kind.group().to_owned(), kind.kind().to_owned());

@@ -1,4 +1,4 @@
-//! An object that a served version cannot hold is refused to who writes it.
+//! A write of an object that a served version cannot represent is refused.
 
 use pointsman_core::webhook::{Enforcement, Webhook};
 use serde_json::{Value, json};
@@ -35,7 +35,7 @@ fn unrepresentable_value_refuses_write() {
             "{error}"
         );
     }
-    // What was so before may stay.
+    // An old violation may stay.
     let (found, warnings) = errors(&webhook, &noted(262_145), Some(&noted(262_144)));
     assert_eq!(found, Vec::<String>::new());
     assert!(warnings[0].contains("cannot represent this object"), "{warnings:?}");

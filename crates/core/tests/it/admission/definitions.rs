@@ -1,10 +1,10 @@
-//! An admission block that cannot be meant is refused when it is loaded, with its line and its place.
+//! An inconsistent admission block is refused at load, with its line and path.
 
 use pointsman_core::definition::Kind;
 
 use super::data;
 
-/// The definition with one line in place of another. The line's number and what is said of it, one problem per line.
+/// Loads the definition with one line replaced. Returns the line number and the problems, one per line.
 pub(super) fn problems(original: &str, replacement: &str) -> (u64, String) {
     let text = data("kinds/gadgets.yaml");
     let line = text.lines().position(|line| line.contains(original)).unwrap_or_else(|| panic!("{original}")) + 1;
@@ -23,7 +23,7 @@ const RELEASE: &str =
 const DURATION: &str = "- duration: {field: spec.tls.renewal}";
 const NOBODY: &str = "- warn: {field: spec.labels.owner, is: nobody, message: somebody should answer for this}";
 
-/// A line of the definition, what stands there instead, and what is said of that.
+/// A line of the definition, its replacement, and the expected message.
 type Mistake = (&'static str, &'static str, &'static str);
 
 const BAD_RULES: &[Mistake] = &[
@@ -138,7 +138,7 @@ fn bad_upgrade_paths_name_their_place() {
         let (line, message) = problems(original, replacement);
         assert!(message.contains(words), "{replacement}: {message}");
         let found: u64 = message.split(':').nth(1).unwrap().parse().unwrap_or_else(|_| panic!("no line: {message}"));
-        // A path's own line, or the block's.
+        // The line of the path, or of its block.
         assert!(found > 0 && found <= line, "{replacement} stands in line {line}: {message}");
     }
     let text = data("kinds/gadgets.yaml").replace("rules:\n      - {from: \"*\", step: minor}", "rules: []");

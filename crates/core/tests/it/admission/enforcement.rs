@@ -1,4 +1,4 @@
-//! The three modes, and the form of what is said in them.
+//! The three modes, and the format of their messages.
 
 use pointsman_core::webhook::{Endpoint, Enforcement, Settings};
 use serde_json::json;
@@ -52,7 +52,7 @@ fn hostile_values_do_not_break_answers() {
     new["spec"][&long] = json!(long);
     new["metadata"]["annotations"] = json!({"example.com/force": long});
     for mode in [Enforcement::Audit, Enforcement::Warn, Enforcement::Enforce] {
-        // The form is checked for every answer.
+        // `ask` checks the format of every response.
         let answer =
             ask(&plain(load("gadgets.yaml"), mode), Endpoint::Validate, &review("UPDATE", Some(&old), Some(&new)));
         assert_eq!(answer.allowed, mode != Enforcement::Enforce);
@@ -68,7 +68,7 @@ fn hostile_values_do_not_break_answers() {
 fn shadow_mode_only_counts() {
     let label = "/metadata/labels";
     let managed = |by: &str| json!({"example.com/managed-by-version": by});
-    // Fewer than two copies is nothing to 2.16, and too few for 2.17.
+    // Fewer than two copies are valid for 2.16, and too few for 2.17.
     let few = with(&gadget("v1", &json!({"copies": 1})), label, managed("2.16.0"));
     for enforcement in [Enforcement::Audit, Enforcement::Enforce, Enforcement::Warn] {
         let ask = |shadowed: &[&str], object: &serde_json::Value| {
@@ -91,7 +91,7 @@ fn shadow_mode_only_counts() {
         let good = ask(&["2.16.0"], &with(&few, "/spec/copies", json!(2)));
         assert!(good.allowed && good.verdicts.is_empty() && good.audit.is_null());
 
-        // A configuration that sends other objects is wrong, and says so.
+        // A configuration that sends other objects is wrong, and the response reports this.
         let away = ask(&["2.15.0"], &few);
         assert!(!away.allowed && away.message.contains("leads to the wrong server"), "{away:?}");
     }

@@ -1,4 +1,4 @@
-//! An object that goes from one controller version to another: whether it may go, and whether it may come.
+//! An object that changes its controller version: the old version may refuse the change, and so may the new version.
 
 use pointsman_core::webhook::{Endpoint, Flip, Settings};
 use serde_json::{Value, json};
@@ -30,9 +30,10 @@ fn flips_are_refused_during_promotion() {
             assert!(left.message.contains("2.16.0 is promoting this object: wait until the rollout is completed"));
         }
         let entered = ask(&controllers(B), Endpoint::Validate, &review("UPDATE", Some(&old), Some(&new)));
-        // Both are asked at one time. What A holds back has not entered B, and A counts it.
+        // Both servers are called at the same time. An object that A refuses has not entered B, and A counts the
+        // refusal.
         assert_eq!((entered.allowed, entered.flip), (true, may.then_some(Flip::Entered)));
-        // Other changes of an object that is being promoted are the rules' business, not the label's.
+        // Other changes of an object during a promotion are checked by the rules, independent of the label.
         assert!(
             ask(
                 &controllers(A),
@@ -62,21 +63,21 @@ fn flips_off_the_path_are_refused() {
         "Gadget.example.com \"g\" is invalid: metadata.labels[example.com/managed-by-version]: Invalid value: \"2.18.0\": \
          no upgrade from 2.16.0 to 2.18.0 is allowed; first move to 2.17.0"
     );
-    // A to B and back to A: 2.17.0 says that it may become 2.16.0 again. 2.18.0 says nothing of the kind.
+    // A to B and back to A: 2.17.0 allows a downgrade to 2.16.0. 2.18.0 allows none.
     assert!(flip(B, &[A, B], A, B, same).allowed);
     assert!(flip(A, &[A, B], B, A, same).allowed);
     let back = flip(B, &[A, B, c], c, B, same);
     assert!(!back.allowed && back.message.contains("no downgrade from 2.18.0 to 2.17.0"), "{}", back.message);
-    // The annotation that opts out turns it into a warning.
+    // The opt-out annotation turns the refusal into a warning.
     let out = flip(c, &[A, B, c], A, c, |object| {
         with(object, "/metadata/annotations/example.com~1any-controller", json!("true"))
     });
     assert!(out.allowed && out.warnings[0].contains("not enforced because of annotation example.com/any-controller"));
-    // A version that nobody serves is no version to come from: its objects are adopted.
+    // A version without a server is no starting version: its objects are adopted.
     assert!(flip(B, &[A, B], UNKNOWN, B, same).allowed, "repair from an unknown version");
     assert!(flip(B, &[], UNKNOWN, B, same).allowed, "repair where only the path says what is known");
     assert!(flip(B, &[A, B], MALFORMED, B, same).allowed);
     assert!(flip(B, &[A, B], "", B, same).allowed);
-    // Text is identity: another spelling is another version, which nobody serves.
+    // Versions are compared as text: another spelling is another version without a server.
     assert!(flip(B, &[A, B], "v2.17.0", B, same).allowed);
 }

@@ -1,4 +1,4 @@
-//! What must hold before an object changes hands, and how somebody takes it upon themselves all the same.
+//! Conditions for the handover of an object, and the override of these conditions.
 
 use pointsman_core::definition::Kind;
 use pointsman_core::webhook::{Endpoint, Enforcement, Flip, Settings};
@@ -21,7 +21,7 @@ fn served() -> Settings {
     Settings { served: vec![version(A), version(B)], ..Settings::default() }
 }
 
-/// A flip from A to B, as the server of A judges it.
+/// A label change from A to B, as validated by the server of A.
 fn left(kind: Kind, before: &Value, label: &str, more: impl Fn(&Value) -> Value) -> Answer {
     let (old, new) = (with(before, label, json!(A)), more(&with(before, label, json!(B))));
     ask(&serving(kind, Some(A), served()), Endpoint::Validate, &review("UPDATE", Some(&old), Some(&new)))
@@ -47,7 +47,7 @@ fn handover_waits_for_pending_change() {
     assert!(left(embedded("elasticsearch"), &cluster(&json!({})), LABEL, same).allowed, "nothing is known to go on");
 }
 
-/// A kind whose definition says more than what its file says.
+/// A kind with this `handover` block added to its definition.
 fn gadgets(handover: &str) -> Result<Kind, String> {
     let text = data("kinds/gadgets.yaml").replace("  versionPath: controllers\n", &format!("  handover:\n{handover}"));
     let mut read = |file: &str| Ok(data(&format!("kinds/{file}")));
@@ -73,7 +73,7 @@ fn retained_fields_do_not_count() {
         None,
         "whether or not it was told who is served"
     );
-    // Nobody holds it, or what holds it is passed over, or only said.
+    // Nothing blocks the handover, or the block is overridden or only reported.
     assert_eq!(entered("9.9.9", "ApplyingChanges", served(), same), Some(Flip::Entered));
     assert_eq!(entered("latest", "ApplyingChanges", served(), same), Some(Flip::Entered));
     let told = |object: &Value| with(object, OVERRIDE, json!("A hangs"));
@@ -140,12 +140,12 @@ fn override_reason_allows_handover() {
     let heard = answer.audit["overridden"].as_str().unwrap();
     assert!(heard.starts_with("2.16.0 never finishes, see ticket 7: metadata.labels["), "{heard}");
     assert!(answer.warnings[0].starts_with("handed over because of annotation pointsman.dev/hand-over: "));
-    // A reason that says nothing, and one that was given for another write.
+    // An empty reason, and a reason given for an earlier write.
     assert!(!left(embedded("elasticsearch"), &stuck, LABEL, say("")).allowed);
     let before = with(&stuck, OVERRIDE, json!("last year"));
     assert!(!left(embedded("elasticsearch"), &before, LABEL, Value::clone).allowed);
     assert!(left(embedded("elasticsearch"), &before, LABEL, say("this year")).allowed);
-    // Nothing to pass over: nothing to hear.
+    // Without a block there is no override and no warning.
     let answer = left(embedded("elasticsearch"), &cluster(&json!({})), LABEL, say("just so"));
     assert!(answer.allowed && answer.audit.is_null() && answer.count("overridden") == 0, "{answer:?}");
 }
@@ -220,7 +220,7 @@ fn mistaken_label_gets_a_correction() {
             answer.message
         );
     }
-    // What stands there already stops nothing, and may go.
+    // An existing label is not refused, and may be removed.
     assert!(ask(Some(&wrong), &with(&wrong, "/spec/version", json!("8.18.1"))).allowed);
     assert!(ask(Some(&wrong), &plain).allowed);
 }

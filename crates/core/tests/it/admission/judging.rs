@@ -1,4 +1,4 @@
-//! Odd labels, odd reviews and odd histories, at the door.
+//! Unusual labels, reviews and histories at the webhook.
 
 use pointsman_core::webhook::{Endpoint, Enforcement, Flip, Settings};
 use serde_json::{Value, json};
@@ -36,7 +36,7 @@ fn bad_labels_are_ignored() {
             let (judgement, denial) =
                 strict(true).judge(&object.to_string(), old.map(Value::to_string).as_deref()).unwrap();
             assert!(judgement.unjudged && denial.is_none(), "{label}: {denial:?}");
-            // No configuration selects them; one that does is wrong.
+            // No correct configuration selects these objects.
             let refused = ask(&strict(true), Endpoint::Validate, &review);
             assert!(refused.message.contains("leads to the wrong server"), "{label}: {refused:?}");
         }
@@ -55,7 +55,7 @@ fn flip_and_change_are_judged_together() {
         entered.causes,
         [("spec.replicas".to_owned(), "Invalid value: 1: must be greater than or equal to 2".to_owned())]
     );
-    // What A left behind counts as well: nothing is excused on the way in.
+    // Violations that A allowed count as well: an object that enters a version is fully validated.
     let old = with(&old, "/spec/replicas", json!(1));
     let new = with(&old, LABEL, json!("2.17.0"));
     assert!(!ask(&strict(false), Endpoint::Validate, &review("UPDATE", Some(&old), Some(&new))).allowed);
@@ -110,14 +110,14 @@ fn kept_annotations_do_not_change_verdicts() {
     let key = annotation.keys().next().unwrap().replace('/', "~1");
     let pointer = format!("/metadata/annotations/{key}");
     let review = |new: &Value| review("UPDATE", Some(&older), Some(new));
-    // /mutate gives it back, so /validate sees nothing change.
+    // `/mutate` restores the value, so `/validate` observes no change.
     let lost = with(&older, &pointer, Value::Null);
     let stamped = ask(&webhook, Endpoint::Mutate, &review(&lost));
     assert_eq!(stamped.patched.pointer(&pointer), older.pointer(&pointer));
     assert!(ask(&webhook, Endpoint::Validate, &review(&stamped.patched)).allowed);
-    // Where no /mutate is installed, an update of metadata alone still gets through.
+    // Without `/mutate`, a metadata-only update is still accepted.
     assert!(ask(&webhook, Endpoint::Validate, &review(&lost)).allowed);
-    // An immutable field cannot be changed by forging what is kept; garbage is data like any other.
+    // A forged kept annotation cannot change an immutable field; garbage is treated as plain data.
     for forged in ["", "{", "[]", "{\"spec.secret\":5}", "null", &"[".repeat(5000)] {
         let forged = with(&with(&older, &pointer, json!(forged)), "/spec/copies", json!(3));
         let answer = ask(&webhook, Endpoint::Validate, &review(&forged));

@@ -75,7 +75,7 @@ fn added_entry_beyond_schema_is_refused() {
             assert_eq!(update.causes[0].0, format!("metadata.annotations[{KEPT}]"));
             assert!(update.causes[0].1.contains("that v1 does not allow"), "{update:?}");
         }
-        // What is stored stays: bounds may have become tighter.
+        // Stored entries stay: bounds may have become tighter.
         assert!(validate("UPDATE", Some(&forged), &forged).allowed);
     }
 }
@@ -88,7 +88,7 @@ fn added_status_entry_is_refused() {
         let review = review(operation, old, Some(&forged));
         let answer = ask(&webhook, Endpoint::Validate, &review);
         assert!(!answer.allowed && answer.causes[0].1.contains("only a write of the status"), "{answer:?}");
-        // `/mutate` takes it out, as the API server does with the status.
+        // `/mutate` removes the entry, as the API server does with the status.
         let stamped = ask(&webhook, Endpoint::Mutate, &review);
         assert_eq!(stamped.patched["metadata"]["annotations"].get(KEPT), None, "{stamped:?}");
         assert!(stamped.warnings.iter().any(|warning| warning.contains("only a write of the status")));
@@ -98,7 +98,8 @@ fn added_status_entry_is_refused() {
     assert!(ask(&webhook, Endpoint::Mutate, &unchanged).patch.is_empty());
 }
 
-/// A stored object has a value of another type. A write of it passes, and its writer learns what v1 does not show.
+/// A stored object has a value of another type. A write of the object passes, and its client gets a warning about the
+/// value hidden in v1.
 #[test]
 fn stored_mistyped_value_warns() {
     let webhook = plain(kind(), Enforcement::Enforce);

@@ -1,4 +1,4 @@
-//! Labels and annotations that a definition names must be ones that the API server takes.
+//! Labels and annotations in a definition must have names that the API server accepts.
 
 use pointsman_core::definition::Kind;
 

@@ -1,5 +1,5 @@
-//! What a rollout has noted on an object that it has moved: whoever writes the object without knowing of it does not
-//! take it off, and the rollout itself does.
+//! The rollout annotation of a moved object: writes by clients that do not know the annotation keep it, and the rollout
+//! itself may remove it.
 
 use pointsman_core::definition::ROLLOUT_MANAGER;
 use pointsman_core::webhook::{Endpoint, Settings, Webhook};
@@ -20,7 +20,7 @@ fn servers() -> [Webhook; 3] {
     [server(Some("2.16.0"), true), server(Some("2.17.0"), false), server(None, false)]
 }
 
-/// What a webhook makes of an update by a field manager.
+/// The webhook's response to an update by a field manager.
 fn updated(webhook: &Webhook, old: &Value, new: &Value, manager: &str) -> Answer {
     let mut request = review("UPDATE", Some(old), Some(new));
     if !manager.is_empty() {
@@ -44,14 +44,14 @@ fn mark(object: &Value) -> Option<&str> {
     object["metadata"]["annotations"][MARK].as_str()
 }
 
-/// The object as if no rollout had ever been about it.
+/// The object as if no rollout had ever changed it.
 fn unmarked(object: &Value) -> Value {
     let mut object = object.clone();
     if let Some(annotations) = object["metadata"]["annotations"].as_object_mut() {
         annotations.remove(MARK);
     }
     let members = object["metadata"].as_object_mut().unwrap();
-    // Without any the three are one to an API server: absent, null and empty.
+    // Absent, null and empty maps are equal to an API server.
     members.retain(|_, member| !member.is_null() && !member.as_object().is_some_and(serde_json::Map::is_empty));
     object
 }
@@ -95,7 +95,8 @@ fn only_the_runner_removes_marks() {
             (true, None) => taken_off += 1,
             (false, _) => left += 1,
         }
-        // Nothing else hangs on it, and twice, or by whichever servers in whichever order, is once.
+        // No other result depends on the annotation. Repeated calls, or calls of several servers in any order, have the
+        // same result as one.
         let plain = updated(server, &unmarked(&old), &unmarked(&new), manager);
         assert_eq!(unmarked(&answer.patched), unmarked(&plain.patched), "case {case}");
         for another in &servers {
@@ -121,7 +122,7 @@ fn dropped_mark_names_its_owner() {
             "annotation pointsman.dev/rollout was restored: a rollout has moved this object and needs the annotation for an undo. To remove the annotation, use pointsman rollout clean",
         ]
     );
-    // One that is made anew was never moved.
+    // A recreated object was never moved.
     let created = ask(&server, Endpoint::Mutate, &review("CREATE", None, Some(&new)));
     assert_eq!(mark(&created.patched), None);
 }

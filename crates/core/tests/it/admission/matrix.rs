@@ -1,5 +1,6 @@
-//! Two controller versions side by side: for every change of the version label, who is asked, who answers what, and
-//! what the user sees. The API server's part (selectors, the order of its phases, the guard) is restated here.
+//! Two controller versions at the same time: for every change of the version label, the called servers, their
+//! responses, and the user's view. The API server's part (selectors, the order of its phases, the guard) is restated
+//! here.
 
 use pointsman_core::webhook::{Endpoint, Flip, Settings, Webhook};
 use serde_json::{Value, json};
@@ -28,18 +29,18 @@ struct Registered<'w> {
     webhook: &'w Webhook,
 }
 
-/// An objectSelector is tried on the object and on what it was before; one match is enough, and nothing never matches.
+/// An objectSelector is tested on the new and the old object; one match is enough, and an absent object never matches.
 fn selects(value: Option<&str>, objects: [Option<&Value>; 2]) -> bool {
     objects.into_iter().flatten().any(|object| object["metadata"]["labels"].get(KEY).and_then(Value::as_str) == value)
 }
 
-/// What the guard says: it looks at creations and at changes of the label alone.
+/// The guard's verdict: the guard reads only creations and label changes.
 fn guarded(old: Option<Option<&str>>, new: Option<&str>) -> bool {
     let changed = old != Some(new);
     changed && !matches!(new, Some(A | B))
 }
 
-/// What became of a request: everything that was asked and answered on the way.
+/// The outcome of a request: all calls and responses.
 #[derive(Default)]
 struct Seen {
     mutated_by: Vec<&'static str>,
@@ -93,13 +94,12 @@ pub(super) fn labelled(object: &Value, label: Option<&str>) -> Value {
     }
 }
 
-/// The table of the design, cell by cell: the label that is stored, which rules an invalid object meets, or that the
-/// guard refuses.
+/// The design table, cell by cell: the stored label, the rules applied to an invalid object, or a refusal by the guard.
 #[derive(Debug, PartialEq)]
 enum Cell {
     /// Stored with this label; these servers judge the object, with all of their rules.
     Judged(Option<&'static str>, &'static [&'static str]),
-    /// Stored with this label, and nobody minds what is in it.
+    /// Stored with this label, without validation of its content.
     Free(Option<&'static str>),
     Guarded,
 }
@@ -127,13 +127,13 @@ fn label_changes_follow_the_table() {
         Registered { name: B, value: Some(B), webhook: &b },
         Registered { name: A, value: None, webhook: &a },
     ];
-    // Valid for both, for B alone (A takes 3 replicas at most), for A alone (B wants 2 at least).
+    // Valid for both, only for B (A allows at most 3 replicas), only for A (B requires at least 2).
     let objects = [(2, [true, true]), (5, [false, true]), (1, [true, false])];
     let mut cells = 0;
     for olds in [None, Some(None), Some(Some(A)), Some(Some(B)), Some(Some(UNKNOWN)), Some(Some(MALFORMED))] {
         for new in LABELS {
             for (replicas, [for_a, for_b]) in objects {
-                // What was there before is valid for everyone, so that nothing is excused.
+                // The old object is valid for both versions, so that no violation is excused.
                 let before = olds.map(|old: Option<&str>| labelled(&gadget("v2", &json!({"replicas": 2})), old));
                 let after = labelled(&gadget("v2", &json!({"replicas": replicas})), new);
                 let operation = if before.is_some() { "UPDATE" } else { "CREATE" };
@@ -143,7 +143,7 @@ fn label_changes_follow_the_table() {
                 let stored = seen.object["metadata"]["labels"].get(KEY).and_then(Value::as_str);
                 match cell {
                     Cell::Judged(label, by) => {
-                        // Downgrading has a path too: 2.17.0 names 2.16.0.
+                        // The downgrade has a path too: 2.17.0 lists 2.16.0.
                         let valid = by.iter().all(|by| if *by == A { for_a } else { for_b });
                         assert_eq!(seen.allowed(), valid, "{place}");
                         assert_eq!(stored, label, "{place}");
@@ -174,7 +174,7 @@ fn label_changes_follow_the_table() {
 fn other_versions_are_not_judged() {
     let (a, b) = (server(A, true), server(B, false));
     let own = |webhook: &Webhook, old: Option<&str>, new: Option<&str>| {
-        // Breaks the rules of both.
+        // Violates the rules of both.
         let before = labelled(&gadget("v2", &json!({"replicas": 2, "level": 1})), old);
         let after = labelled(&gadget("v2", &json!({"replicas": 2, "level": 99})), new);
         webhook.judge(&after.to_string(), Some(&before.to_string())).unwrap().1.is_none()

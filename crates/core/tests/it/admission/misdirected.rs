@@ -1,5 +1,5 @@
-//! Reviews that no configuration of ours can have sent are refused, with the configuration that is wrong; and what
-//! counts and is said where nothing is wrong.
+//! Reviews that no correct configuration can send are refused, with the wrong configuration; and the counts and
+//! messages of correct reviews.
 
 use pointsman_core::webhook::{Endpoint, Enforcement, Flip, Settings};
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use super::apiserver::{ask, review};
 use super::matrix::{A, B, MALFORMED, UNKNOWN, labelled};
 use super::{gadget, load, plain, serving, version, with};
 
-/// Which labels, before and after, a server may be asked about.
+/// True if a server may receive an object with this label change.
 fn expected(old: Option<Option<&str>>, new: Option<&str>, default: bool, shadowed: Option<&str>) -> bool {
     let selected = |label: Option<&str>| match label {
         None => default,
@@ -43,7 +43,7 @@ fn misdirected_reviews_are_refused() {
                 let counted = answer.verdicts.iter().map(|verdict| (&*verdict.rule, verdict.effect));
                 assert_eq!(counted.collect::<Vec<_>>(), [("registration", "deny")], "{place}");
                 refused += 1;
-                // An object that is going is nobody's to hold up.
+                // A terminating object is never blocked.
                 if let Some(before) = before {
                     let going =
                         |object: &Value| with(object, "/metadata/deletionTimestamp", json!("2026-11-20T10:36:38Z"));
@@ -56,7 +56,7 @@ fn misdirected_reviews_are_refused() {
     assert!(refused > 20 && taken > 50, "{refused} {taken}");
 }
 
-/// The API server takes that field out of what is created, after admission: nobody gets past us by it.
+/// The API server removes that field from a created object after admission: the field must not bypass validation.
 #[test]
 fn terminating_creation_is_judged() {
     let webhook = plain(load("gadgets.yaml"), Enforcement::Enforce);
@@ -77,7 +77,7 @@ fn dry_runs_change_no_count() {
     assert_eq!(ask(&webhook, Endpoint::Validate, &request).flip, Some(Flip::Entered));
     request["request"]["dryRun"] = json!(true);
     assert_eq!(ask(&webhook, Endpoint::Validate, &request).flip, None);
-    // Whether an object that may go has gone, the version that is entered says.
+    // The version that is entered reports whether a released object has arrived.
     assert_eq!(Flip::Left.name(), "let_go");
 }
 

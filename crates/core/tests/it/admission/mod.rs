@@ -1,4 +1,4 @@
-//! Admission, from the outside: reviews in, answers out, taken as the API server takes them.
+//! Admission through the public API: reviews in, responses out, processed like in the API server.
 
 mod apiserver;
 mod captures;
@@ -57,7 +57,7 @@ fn serving(kind: Kind, controller: Option<&str>, more: Settings) -> Webhook {
     Webhook::new(vec![kind], Metadata::Identity).unwrap().admitting(settings)
 }
 
-/// A server that every object belongs to.
+/// A server that is responsible for every object.
 fn plain(kind: Kind, enforcement: Enforcement) -> Webhook {
     serving(kind, None, Settings { enforcement, ..Settings::default() })
 }
@@ -71,7 +71,7 @@ fn gadget(version: &str, spec: &Value) -> Value {
     })
 }
 
-/// The same object with one field set, or removed where the value is null.
+/// The object with one field set, or removed if the value is null.
 fn with(object: &Value, pointer: &str, value: Value) -> Value {
     let mut object = object.clone();
     let (parent, name) = pointer.rsplit_once('/').unwrap();

@@ -1,4 +1,4 @@
-//! The laws of `/mutate`, over objects made from the kind's own schemas.
+//! The laws of `/mutate`, over objects generated from the kind's own schemas.
 
 use pointsman_core::definition::Kind;
 use pointsman_core::webhook::{Endpoint, HASH_SCHEMA, Settings, Webhook};
@@ -18,7 +18,7 @@ fn key(kind: &Kind, name: &str) -> String {
     format!("{}/{name}", kind.group())
 }
 
-/// Metadata as people, tools and half-made patches leave it.
+/// Changes metadata the way people, tools and partial patches do.
 fn disturb(object: &mut Value, label: &str, random: &mut Random) {
     let members = object.as_object_mut().unwrap();
     match random.next() % 20 {
@@ -59,7 +59,7 @@ fn disturb(object: &mut Value, label: &str, random: &mut Random) {
     }
 }
 
-/// What an object says where our stamps are not looked at, and empty maps are as good as none.
+/// The object without the stamps of pointsman and without empty maps.
 fn rest(object: &Value, stamps: &[String]) -> Value {
     let mut object = object.clone();
     let metadata = match object.get("metadata") {
@@ -76,7 +76,7 @@ fn rest(object: &Value, stamps: &[String]) -> Value {
     object
 }
 
-/// An update as a tool makes it that does not know what it must not lose.
+/// An update by a tool that does not know which annotations it must keep.
 fn updated(old: &Value, label: &str, random: &mut Random) -> Value {
     let mut new = old.clone();
     if let Some(metadata) = new.get_mut("metadata").and_then(Value::as_object_mut) {
@@ -97,14 +97,14 @@ fn updated(old: &Value, label: &str, random: &mut Random) -> Value {
     new
 }
 
-/// A generated creation or update: the old object, where there is one, and the new one.
+/// A generated creation or update: the optional old object, and the new object.
 fn random_write(webhook: &Webhook, label: &str, random: &mut Random) -> (Option<Value>, Value) {
     let version = *random.pick(&["v1alpha1", "v1alpha2"]);
     let kind = &webhook.kinds()[0];
     let mut new = object(kind, version, random);
     let mut old = None;
     if random.percent(60) {
-        // What was there came from the other version, so that it carries what this one cannot say.
+        // The old object was converted from the other version, so that it contains kept values.
         let other = if version == "v1alpha1" { "v1alpha2" } else { "v1alpha1" };
         let mut before = object(kind, other, random);
         if let Ok(converted) = webhook.convert(&before.to_string(), version) {
@@ -137,18 +137,18 @@ fn mutate_changes_only_its_stamps() {
         assert!(answer.allowed, "case {case}: {answer:?}");
         let after = &answer.patched;
 
-        // Twice is once, in a dry run as well.
+        // A repeated call changes nothing, also in a dry run.
         let again = ask(&webhook, Endpoint::Mutate, &review(operation, old.as_ref(), Some(after)));
         assert!(again.patch.is_empty(), "case {case}: {:?} after {:?}", again.patch, answer.patch);
         request["request"]["dryRun"] = json!(true);
         assert_eq!(ask(&webhook, Endpoint::Mutate, &request).body, answer.body, "case {case}");
 
-        // Nothing else.
+        // Nothing else is changed.
         let mut stamps = vec![label.clone(), hash.clone(), schema.clone()];
         stamps.extend(kept.clone());
         assert_eq!(rest(&new, &stamps), rest(after, &stamps), "case {case}");
 
-        // Whose object it is, and what is stamped for that.
+        // The controller version of the object, and its stamps.
         let read = |object: &Value, map: &str, key: &str| {
             object["metadata"][map].get(key).and_then(Value::as_str).map(str::to_owned)
         };
@@ -186,7 +186,7 @@ fn mutate_changes_only_its_stamps() {
     assert!(stamped > 100 && left > 10 && restored > 10 && pruned > 0, "{stamped} {left} {restored} {pruned}");
 }
 
-/// What an object says in a version, apart from what we keep on it.
+/// The object in a version, without kept annotations.
 fn said(webhook: &Webhook, object: &Value, version: &str) -> Value {
     let converted = webhook.convert(&object.to_string(), version).unwrap();
     let mut said: Value = serde_json::from_str(&converted.text).unwrap();
@@ -196,7 +196,7 @@ fn said(webhook: &Webhook, object: &Value, version: &str) -> Value {
     said
 }
 
-/// The hash is that of the object in either version, and what `/convert` says of a rollout that is asked for.
+/// The hash is equal in both versions, and equal to the hash that `/convert` puts into a requested rollout.
 fn same_in_every_version(webhook: &Webhook, object: &Value, hash: &str, case: u64) {
     for version in ["v1alpha1", "v1alpha2"] {
         let converted = webhook.convert(&object.to_string(), version).unwrap();

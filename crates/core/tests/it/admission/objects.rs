@@ -1,4 +1,4 @@
-//! Objects made from a CRD's own schema, the same ones for the same seed.
+//! Objects generated from a CRD's own schema, deterministic per seed.
 
 use pointsman_core::definition::Kind;
 use serde_json::{Map, Value, json};
@@ -38,12 +38,12 @@ impl Random {
     }
 }
 
-/// How many objects a law is tried on.
+/// Number of objects per law.
 pub(super) fn cases(least: u64) -> u64 {
     std::env::var("POINTSMAN_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(least)
 }
 
-/// An object of a kind in one of its versions, complete or not, valid for its schema where its spec is there.
+/// An object of a kind in one version, complete or not; valid for its schema if its spec is present.
 pub(super) fn object(kind: &Kind, version: &str, random: &mut Random) -> Value {
     let versions = kind.crd()["spec"]["versions"].as_array().unwrap();
     let found = versions.iter().find(|found| found["name"] == version).unwrap();

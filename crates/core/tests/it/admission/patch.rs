@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// Applies a patch as strictly as the API server's library: nothing is made on the way.
+/// Applies a patch as strictly as the API server's library: missing parents are not created.
 pub(super) fn apply(object: &Value, patch: &[Value]) -> Result<Value, String> {
     let mut object = object.clone();
     for operation in patch {

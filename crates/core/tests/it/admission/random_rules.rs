@@ -1,6 +1,8 @@
-//! Kinds with admission rules by chance, over fields of odd names and types: what is printed and `/validate` agree.
+//! Kinds with random admission rules, over fields with unusual names and types: the printed rules and `/validate`
+//! agree.
 //!
-//! `POINTSMAN_KINDS` says how many kinds, `POINTSMAN_SEED` where they start:
+//! `POINTSMAN_KINDS` sets how many kinds, `POINTSMAN_SEED` where they start:
+//!
 //! `POINTSMAN_KINDS=5000 cargo test --release -p pointsman-core --test it random_rules`.
 
 use pointsman_core::laws::Random;
@@ -13,7 +15,7 @@ fn number(variable: &str, default: u64) -> u64 {
     std::env::var(variable).ok().map_or(default, |text| text.parse().unwrap())
 }
 
-/// Names that CEL escapes, takes for its own, or cannot say.
+/// Names that CEL escapes, reserves, or cannot express.
 const NAMES: [&str; 16] = [
     "a",
     "in",
@@ -33,7 +35,7 @@ const NAMES: [&str; 16] = [
     "type",
 ];
 
-/// A field: where it is, and what its schema says of it.
+/// A field: its path and its schema.
 struct Field {
     path: String,
     what: &'static str,
@@ -83,7 +85,7 @@ fn field(path: &str, depth: u64, random: &mut Random, fields: &mut Vec<Field>) -
     format!("{{{schema}{nullable}}}")
 }
 
-/// A rule that may be said of a field.
+/// A possible rule for a random field.
 fn rule(fields: &[Field], random: &mut Random) -> Option<String> {
     let field = random.pick(fields)?;
     let path = format!("\"{}\"", field.path);
@@ -112,7 +114,7 @@ fn rule(fields: &[Field], random: &mut Random) -> Option<String> {
     })
 }
 
-/// Whether a schema of this version says a rule.
+/// True if a schema of this version can express a rule.
 fn is_said(fields: &str, rule: &str, version: &str) -> bool {
     let Ok(kind) = try_ours(fields, rule, "example.com") else { return false };
     let printed = crd(&kind, &CrdOptions::default()).unwrap();

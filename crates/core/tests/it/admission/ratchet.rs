@@ -1,4 +1,4 @@
-//! No rule makes an object that is already there unchangeable, and none lets in what was not there before.
+//! No rule blocks updates of an existing invalid object, and no rule accepts a new violation.
 
 use pointsman_core::definition::Kind;
 use pointsman_core::webhook::{Endpoint, Enforcement};
@@ -10,7 +10,7 @@ use super::{embedded, gadget, load, plain, with};
 
 const MODES: [Enforcement; 3] = [Enforcement::Enforce, Enforcement::Warn, Enforcement::Audit];
 
-/// A way to break one rule of Materialize: the field, its bad value, and what is said of it.
+/// A violation of one rule of Materialize: the field, its invalid value, and the expected message.
 type Violation = (&'static str, Value, &'static str, &'static str);
 
 fn violations() -> Vec<Violation> {
@@ -67,7 +67,7 @@ fn bad_durations() -> impl Iterator<Item = Violation> {
     cases.into_iter().map(move |(field, name, path)| (field, certificate(name), path, soon))
 }
 
-/// A generated object that keeps every rule.
+/// A generated object that satisfies every rule.
 fn valid(kind: &Kind, version: &str, random: &mut Random) -> Value {
     let mut object = object(kind, version, random);
     object["spec"]["environmentdImageRef"] = json!("mz:v26.1.0");
@@ -86,7 +86,7 @@ fn valid(kind: &Kind, version: &str, random: &mut Random) -> Value {
     object
 }
 
-/// Updates that have nothing to do with the spec.
+/// Updates that do not change the spec.
 pub(super) fn harmless(old: &Value) -> Vec<(&'static str, Value)> {
     let spelled = old.to_string().replace("22222222-2222-2222-2222-222222222222", "22222222222222222222222222222222");
     vec![
@@ -112,7 +112,7 @@ fn old_violations_never_deny_an_update() {
         let random = &mut Random::new(case);
         let version = *random.pick(&["v1alpha1", "v1alpha2"]);
         let mut old = valid(kind, version, random);
-        // One of each field's violations, all at once; an immutable field cannot be wrong by itself.
+        // One violation per field, all at once; an immutable field cannot be wrong on its own.
         for (name, bad, ..) in violations.iter().filter(|(name, ..)| *name != "environmentId") {
             if old["spec"].get(*name).is_none() || *name == "environmentdImageRef" || random.percent(50) {
                 old["spec"][*name] = bad.clone();
@@ -171,7 +171,7 @@ fn new_violations_are_denied_by_field() {
             assert_eq!(answer.body["response"]["status"]["details"]["kind"], "Materialize");
             assert_eq!(answer.body["response"]["status"]["details"]["name"], "thing");
             denied += 1;
-            // The same, if it is new altogether: only what needs a past is missing.
+            // The same object in a creation: only rules that need an old object are skipped.
             let past = ["environmentId", "environmentdImageRef"].contains(name);
             assert_eq!(
                 ask(&webhook, Endpoint::Validate, &review("CREATE", None, Some(&with(&new, "/status", Value::Null))))
@@ -179,7 +179,7 @@ fn new_violations_are_denied_by_field() {
                 past
             );
         }
-        // Two at once: one cause each.
+        // Two violations at once: one cause each.
         let two = with(&with(&old, "/spec/balancerdReplicas", json!(-1)), "/spec/consoleReplicas", json!(-1));
         let answer = ask(&webhook, Endpoint::Validate, &review("UPDATE", Some(&old), Some(&two)));
         assert_eq!(answer.causes.len(), 2);
@@ -190,7 +190,7 @@ fn new_violations_are_denied_by_field() {
 
 #[test]
 fn old_malformed_metadata_only_warns() {
-    // serde_json would drop the second name, so the review is written by hand.
+    // serde_json would drop the duplicate name, so the review is written as text.
     let body = r#"{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"u1",
         "kind":{"group":"elasticsearch.k8s.elastic.co","kind":"Elasticsearch"},"operation":"UPDATE",
         "object":{"apiVersion":"elasticsearch.k8s.elastic.co/v1","kind":"Elasticsearch","metadata":{"annotations":[]}},
@@ -203,7 +203,7 @@ fn old_malformed_metadata_only_warns() {
     assert!(warning.contains("existed before"), "{warning}");
 }
 
-/// What only v2 can say of an object stands in an annotation at v1: who edits that edits the spec.
+/// A value that only v2 can represent is stored in an annotation at v1: an edit of the annotation edits the spec.
 #[test]
 fn edited_kept_fields_are_judged() {
     let webhook = plain(load("gadgets.yaml"), Enforcement::Enforce);

@@ -1,4 +1,4 @@
-//! Requests that nobody could answer: each gets a clear word, none a panic, and the next one is fine.
+//! Requests without a possible response: each gets a clear error without a panic, and the next request succeeds.
 
 use pointsman_core::webhook::{BadReview, Endpoint, Enforcement, HandleError, Settings, Webhook};
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ fn good() -> Value {
     review("CREATE", None, Some(&labelled(&gadget("v2", &json!({"replicas": 2})), Some(B))))
 }
 
-/// The next request is answered as if nothing had been.
+/// The next request is handled normally.
 fn fine(webhook: &Webhook) {
     for endpoint in ENDPOINTS {
         assert!(ask(webhook, endpoint, &good()).allowed);
@@ -169,7 +169,7 @@ fn hostile_json_is_bounded() {
     for webhook in servers() {
         for body in twice.iter().chain(&deep).chain([&wide]) {
             for endpoint in ENDPOINTS {
-                // An answer or a refusal, and never a panic.
+                // A response or a refusal, never a panic.
                 if let Ok(reply) = webhook.handle(endpoint, body.as_bytes()) {
                     let answer: Value = serde_json::from_slice(&reply.body).unwrap();
                     assert!(answer["response"]["allowed"].is_boolean());

@@ -1,4 +1,4 @@
-//! Rules one by one, in every version of the request.
+//! Single rules, in every version of the request.
 
 use pointsman_core::webhook::{Endpoint, Enforcement, Webhook};
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ fn fields(webhook: &Webhook, old: Option<&Value>, new: &Value) -> Vec<String> {
     answer.causes.into_iter().map(|(field, _)| field).collect()
 }
 
-/// A gadget that keeps every rule.
+/// A gadget that satisfies every rule.
 fn good(version: &str) -> Value {
     match version {
         "v2" => gadget(
@@ -56,7 +56,7 @@ fn field_paths_follow_the_request_version() {
         assert_eq!(fields(&webhook, Some(&old), &old), [""; 0], "{version}");
         let new = with(&old, pointer, bad);
         assert_eq!(fields(&webhook, Some(&old), &new), [field], "{version} {pointer}");
-        // Standing there before, it is a warning in the same words.
+        // An old violation is a warning with the same text.
         if !pointer.ends_with("identity") && !pointer.ends_with("id") && !pointer.ends_with("release") {
             let later = with(&new, "/spec/labels", json!({"a": "b"}));
             let answer = ask(&webhook, Endpoint::Validate, &review("UPDATE", Some(&new), Some(&later)));
@@ -91,7 +91,7 @@ fn required_fields_may_not_be_removed() {
     }
     let bare = gadget("v2", &json!({"tls": {"secretName": "s"}}));
     assert_eq!(fields(&webhook, Some(&bare), &with(&bare, "/spec/replicas", json!(3))), [""; 0]);
-    // Repairing one of two things is no offence for the other.
+    // Fixing one of two violations is not refused because of the other.
     let both = gadget("v2", &json!({"tls": {}}));
     assert_eq!(fields(&webhook, Some(&both), &bare), [""; 0]);
     assert_eq!(fields(&webhook, Some(&both), &with(&both, "/spec/tls/renewal", json!("1x"))), ["spec.tls.renewal"]);
@@ -142,7 +142,7 @@ fn unreadable_objects_can_be_repaired() {
     for (_, new) in harmless(&old).into_iter().filter(|(what, _)| *what != "another spelling") {
         assert_eq!(fields(&webhook, Some(&old), &new), [""; 0], "{new}");
     }
-    // Repaired, it is judged again; what else is wrong with it was so before.
+    // After the repair the object is validated again; its other violations are old.
     assert_eq!(fields(&webhook, Some(&old), &with(&old, "/spec/labels", json!({"a": "1"}))), [""; 0]);
     assert_eq!(
         fields(&webhook, Some(&old), &with(&with(&old, "/spec/labels", json!({"a": "1"})), "/spec/copies", json!(8))),

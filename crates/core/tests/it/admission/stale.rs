@@ -1,4 +1,4 @@
-//! What was kept under something that changed is gone for good: `/mutate` sees the write and prunes the annotation.
+//! A kept value whose visible field has changed is removed: `/mutate` processes the write and prunes the annotation.
 
 use pointsman_core::definition::Kind;
 use pointsman_core::webhook::{Endpoint, Enforcement, Webhook};
@@ -22,7 +22,7 @@ fn create(webhook: &Webhook, new: &Value) -> Answer {
     ask(webhook, Endpoint::Mutate, &review("CREATE", None, Some(new)))
 }
 
-/// The object in another version, as anybody reads it.
+/// The object converted to another version, as a client reads it.
 fn at(webhook: &Webhook, object: &Value, version: &str) -> Value {
     serde_json::from_str(&webhook.convert(&object.to_string(), version).unwrap().text).unwrap()
 }
@@ -42,7 +42,7 @@ fn kept_value_needs_its_anchor() {
     assert_eq!(never.pointer(KEPT), None, "{never}");
     let always = update(&webhook, &never, &with(&never, "/spec/policy", json!("Always"))).patched;
     assert_eq!(at(&webhook, &always, "v1")["spec"]["policy"], "Always");
-    // A replace from a manifest without annotations is a write like others.
+    // A replace from a manifest without annotations is handled like any write.
     let replaced = update(&webhook, &stored, &with(&with(&stored, KEPT, Value::Null), "/spec/policy", json!("Never")));
     assert_eq!((replaced.patched.pointer(KEPT), replaced.patch.len()), (None, 0));
 }
@@ -75,8 +75,8 @@ fn recreated_item_starts_clean() {
     assert_eq!(home(&again), json!([{"name": "a"}, {"name": "b", "comment": "yours"}]));
 }
 
-/// A write that changes nothing of what is kept, nor what it hangs on, is left as it is, however the annotation is
-/// spelled.
+/// A write that changes neither a kept value nor its visible field is left unchanged, regardless of the annotation's
+/// spelling.
 #[test]
 fn valid_kept_value_is_untouched() {
     let webhook = case("a-guard-that-changes-back");
@@ -92,19 +92,19 @@ fn valid_kept_value_is_untouched() {
     ] {
         assert_eq!(update(&webhook, &stored, &new).patch, [Value::Null; 0], "{new}");
     }
-    // Nor is anything made where nothing was kept, or where an annotation of that name is somebody else's.
+    // Nothing is created if nothing was kept, or if the annotation belongs to another client.
     for kept in [Value::Null, json!("{"), json!("{}"), json!(r#"{"theirs":1}"#)] {
         let old = with(&stored, KEPT, kept);
         let new = with(&old, "/spec/policy", json!("Never"));
         assert_eq!(update(&webhook, &old, &new).patch, [Value::Null; 0], "{new}");
     }
     assert_eq!(create(&webhook, &stored).patch, [Value::Null; 0]);
-    // An annotation that a manifest brings along and that no longer holds goes without having been there.
+    // An outdated annotation in a manifest is removed, even if the stored object had none.
     let brought = with(&stored, "/spec/policy", json!("Never"));
     assert_eq!(update(&webhook, &with(&brought, KEPT, Value::Null), &brought).patched.pointer(KEPT), None);
 }
 
-/// A manifest that was exported, edited and is created anew brings along what was kept for it as it was.
+/// An exported, edited and recreated manifest contains the kept values of the original.
 #[test]
 fn created_object_keeps_only_valid_values() {
     let webhook = case("a-guard-that-changes-back");
@@ -113,7 +113,7 @@ fn created_object_keeps_only_valid_values() {
     assert_eq!(edited.pointer(KEPT), None, "{edited}");
 }
 
-/// An older version requires a size, and the newer one does not; each has a field of its own that is filled in.
+/// The older version requires a size, the newer one does not; each version has a field with a default.
 fn sized() -> Webhook {
     let version = |name: &str, spec: &str| {
         format!(
@@ -147,14 +147,14 @@ fn sparse_object_becomes_complete() {
         let written = with(&read, "/spec/size", json!(1));
         let home = at(&webhook, &written, "v1");
         assert_eq!(home["spec"], json!({"size": 1}));
-        // Who reads it there once more sees a whole object.
+        // The next read at the other version returns a complete object.
         let again = at(&webhook, &with(&home, "/spec/size", json!(2)), there);
         assert_eq!((&again["spec"], again.pointer(KEPT)), (&json!({"size": 2, "mode": "slow"}), None), "{there}");
     }
 }
 
-/// Whoever says of a whole object that it was not whole elsewhere takes its defaults and its hash away, at every
-/// version: it is forgotten in the write that says so.
+/// An annotation that marks a complete object as sparse in another version would remove its defaults and its hash in
+/// every version. The write that adds the annotation drops it.
 #[test]
 fn obsolete_sparse_mark_is_dropped() {
     let webhook = sized();
@@ -172,7 +172,7 @@ fn obsolete_sparse_mark_is_dropped() {
     }
 }
 
-/// The API server gives a new object its uid behind admission.
+/// The API server assigns the uid of a new object after admission.
 #[test]
 fn new_object_completes_without_uid() {
     let webhook = case("an-addition-without-a-spec");
@@ -194,7 +194,7 @@ fn new_object_completes_without_uid() {
     assert_eq!(updated.pointer("/metadata/annotations/example.com~1rollout-hash"), hash);
 }
 
-/// What is written to the object says nothing of the status, where that is written apart: the API server drops it.
+/// If the status is a subresource, the status in a write of the object is ignored: the API server drops it.
 #[test]
 fn status_in_a_write_is_ignored() {
     let webhook = plain(embedded("materialize"), Enforcement::Enforce);
@@ -213,16 +213,16 @@ fn status_in_a_write_is_ignored() {
         let patched = update(&webhook, &created, &new).patched;
         assert_eq!(patched.pointer(kept), created.pointer(kept), "{new}");
     }
-    // A controller writes another status between two writes of the object: what hung on the first is judged by who
-    // reads it, and not by who writes the object.
+    // A controller writes another status between two writes of the object. Values that depend on the first status are
+    // checked on read, not on the write of the object.
     let moved_on = with(&created, "/status/lastCompletedRolloutHash", json!("x"));
     let upgraded = with(&upgraded, "/status", moved_on["status"].clone());
     let patched = update(&webhook, &moved_on, &upgraded).patched;
     assert_eq!(patched.pointer(kept), created.pointer(kept));
 }
 
-/// What is created has no status where that is written apart, whatever is sent: what was kept of it would come back
-/// with the first status that is written.
+/// If the status is a subresource, a created object has no status, regardless of the request. Kept status values would
+/// reappear with the first status write.
 #[test]
 fn recreated_object_loses_kept_status() {
     let status = |fields: &str| format!("status: {{type: object, properties: {{phase: {{type: string}}{fields}}}}}");

@@ -1,4 +1,4 @@
-//! Stamps that are left out, and objects that are left as they are.
+//! Stamps that a client leaves out, and objects that stay unchanged.
 
 use pointsman_core::webhook::Endpoint;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! What is put back or overwritten without having been asked for, and what has become stale: it is said.
+//! Warnings about values that the webhook restores or overwrites, and about stale values.
 
 use pointsman_core::webhook::{Endpoint, Enforcement, Settings, unseen_by_scale};
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ fn update(old: &Value, new: &Value) -> Answer {
     ask(&stamping(load("gadgets.yaml")), Endpoint::Mutate, &review("UPDATE", Some(old), Some(new)))
 }
 
-/// An API server sends no such object. Nothing is put back then, and nobody is told that something was.
+/// An API server sends no such object. Nothing is restored, and no warning claims a restore.
 #[test]
 fn unrestorable_value_is_not_promised() {
     let object = stamped(&gadget("v2", &json!({"replicas": 2})));
@@ -54,7 +54,7 @@ fn restored_value_is_reported() {
         forged.warnings,
         ["annotation example.com/rollout-hash was overwritten: its value is computed from the spec"]
     );
-    // One that this write alone made stale, and objects that are right as they are.
+    // A value made stale by this write alone, and correct objects.
     assert!(update(&object, &with(&object, "/spec/replicas", json!(3))).warnings.is_empty());
     assert!(update(&object, &object).warnings.is_empty());
 }
@@ -76,17 +76,17 @@ fn restored_annotation_is_reported() {
     assert!(
         warning.starts_with("annotation pointsman.dev/kept-v1 was restored: it contains values that exist only in v1")
     );
-    // A manifest that was exported before somebody edited the object at v1.
+    // A manifest that was exported before a client edited the object at v1.
     let exported = with(&object, KEPT, name(&read("08")).unwrap());
     let answer = update(&object, &exported);
     let [warning] = answer.warnings.as_slice() else { panic!("{:?}", answer.warnings) };
     assert!(warning.starts_with("annotation pointsman.dev/kept-v1 was changed by hand: "), "{warning}");
-    // What this write leaves of it is nobody's doing, whoever asks again.
+    // An annotation change caused by this write itself causes no warning, also in a repeated call.
     let changed = update(&object, &with(&object, "/spec/level", json!(5)));
     assert!(changed.warnings.is_empty(), "{:?}", changed.warnings);
     assert_ne!(name(&changed.patched), name(&object));
     assert!(update(&object, &changed.patched).warnings.is_empty());
-    // To be rid of what it holds is what somebody means.
+    // An empty annotation is an intentional removal.
     assert!(update(&object, &with(&object, KEPT, json!(""))).warnings.is_empty());
 }
 
@@ -105,7 +105,7 @@ fn stale_hash_is_reported() {
     let [warning] = told(None, &changed).try_into().unwrap();
     assert!(warning.contains("the object was changed after /mutate, or bypassed /mutate"), "{warning}");
     assert_eq!(told(Some(&object), &changed).len(), 1);
-    // Written while nobody stamped: it is said again, whatever is written.
+    // Written without a stamping webhook: every later write repeats the warning.
     assert_eq!(told(Some(&changed), &with(&changed, "/metadata/labels/x", json!("y"))).len(), 1);
     let other = with(&changed, "/metadata/annotations/example.com~1rollout-hash-version", json!("2"));
     assert_eq!(told(None, &other), [""; 0], "another recipe's");
@@ -146,7 +146,7 @@ fn left_version_gets_no_warnings() {
     assert!(answer.warnings.is_empty(), "{:?}", answer.warnings);
 }
 
-/// A write of a scale, as the API server asks about it.
+/// A write of a scale subresource, as the API server sends it.
 fn scale(version: &str, from: i64, to: i64) -> Value {
     let object = |replicas: i64| {
         json!({"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "e", "namespace": "default"},

@@ -1,4 +1,4 @@
-//! What people are warned of: a rollout and its reasons, a promotion that promotes nothing, a field that is not there.
+//! Warnings for users: a rollout and its reasons, an ineffective promotion, a missing field.
 
 use pointsman_core::webhook::{Endpoint, Enforcement};
 use serde_json::{Value, json};
@@ -51,7 +51,7 @@ fn rollout_start_is_warned_of_once() {
     let forced = with(&with(&old, "/spec/copies", json!(3)), "/metadata/annotations/example.com~1force", json!("now"));
     let [warning] = told(&forced).try_into().unwrap();
     assert!(warning.starts_with("this change starts a rollout: copies, annotation example.com/force ("), "{warning}");
-    // An annotation without content changes no hash.
+    // An empty annotation does not change the hash.
     assert!(told(&with(&old, "/metadata/annotations/example.com~1force", json!(""))).is_empty());
 }
 

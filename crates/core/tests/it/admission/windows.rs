@@ -1,5 +1,5 @@
-//! Which version may follow which: Materialize's window of images and Elasticsearch's path, against oracles written
-//! from the operators' own rules.
+//! Allowed upgrade paths: Materialize's window of images and Elasticsearch's path, compared with oracles based on the
+//! operators' own rules.
 
 use pointsman_core::webhook::{Endpoint, Enforcement, Webhook};
 use semver::Version;
@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 use super::apiserver::{Answer, ask, review};
 use super::{embedded, plain, with};
 
-/// The operator's own rule: a tag must start with `v`, `--` means `+`; what is no version is always allowed. Never
-/// back; from 26 on one major version at a time; from 0.x one minor version at a time, except 0.130 to 0.147, and to 26
-/// only from 0.147.20 on or 0.164 on.
+/// The operator's own rule: a tag must start with `v`, `--` means `+`; an image without a version is always allowed. No
+/// downgrades. From 26 on one major version at a time; from 0.x one minor version at a time. Exceptions: 0.130 to
+/// 0.147, and to 26 only from 0.147.20 on or 0.164 on.
 fn window(active: &str, next: &str) -> bool {
     let tag = |image: &str| {
         let (_, tag) = image.rsplit_once(':')?;
@@ -42,7 +42,7 @@ fn upgraded(webhook: &Webhook, version: &str, active: &str, next: &str) -> Answe
     ask(webhook, Endpoint::Validate, &review("UPDATE", Some(&old), Some(&new)))
 }
 
-/// Tags of images: releases, release candidates, builds, and what is no version.
+/// Image tags: releases, release candidates, builds, and texts without a version.
 const TAGS: &[&str] = &[
     "v0.26.0",
     "v0.27.0",
@@ -99,7 +99,7 @@ fn image_upgrades_follow_the_operator() {
     let (mut pairs, mut refused) = (0, 0);
     for active in &images {
         for next in &images {
-            // Both versions for those that may follow; one will do for saying no.
+            // Allowed upgrades are tested in both versions; one version is enough for refusals.
             let versions = ["v1alpha2", "v1alpha1"].into_iter();
             for version in versions.take(if window(active, next) && active != next { 2 } else { 1 }) {
                 let answer = upgraded(&webhook, version, active, next);
@@ -148,7 +148,7 @@ fn upgrades_start_from_the_running_version() {
             "spec": {"environmentdImageRef": format!("mz:{image}"), "backendSecretName": "s"}, "status": status})
     };
     let judge = |old: &Value, new: &Value| ask(&webhook, Endpoint::Validate, &review("UPDATE", Some(old), Some(new)));
-    // Nothing ran yet: a mistyped image may be corrected, to whatever it should have been.
+    // Nothing has run yet: a mistyped image may be corrected to any image.
     for nothing in [
         Value::Null,
         json!({}),
@@ -158,21 +158,21 @@ fn upgrades_start_from_the_running_version() {
         assert!(judge(&object("v29.0.0", nothing.clone()), &object("v26.0.0", nothing)).allowed);
     }
     let running = json!({"lastCompletedRolloutEnvironmentdImageRef": "mz:v26.0.0"});
-    // An upgrade that has not happened may be taken back, however far it went.
+    // An upgrade that has not happened may be reverted, regardless of its distance.
     assert!(judge(&object("v27.0.0", running.clone()), &object("v26.0.0", running.clone())).allowed);
     assert!(!judge(&object("v26.0.0", running.clone()), &object("v28.0.0", running.clone())).allowed);
-    // What an update says of the status is not what runs: a manifest has none.
+    // The status in an update is not the running version: a manifest has no status.
     assert!(!judge(&object("v26.0.0", running.clone()), &object("v28.0.0", Value::Null)).allowed);
     let lie = json!({"lastCompletedRolloutEnvironmentdImageRef": "mz:v27.9.0"});
     assert!(!judge(&object("v26.0.0", running.clone()), &object("v28.0.0", lie.clone())).allowed);
-    // A status that moves under an image nobody touched is no reason to refuse.
+    // A status change under an unchanged image is not refused.
     let moved = judge(&object("v26.0.0", running), &object("v26.0.0", lie));
     assert!(moved.allowed, "{moved:?}");
 }
 
-/// Elastic's operator: no going back from what was wanted, unless the annotation says so; a major version is entered
-/// from the last minor one before it, and what runs is the lowest version of the cluster, or what was wanted where none
-/// is known.
+/// Elastic's operator: no downgrade of the desired version without the annotation. A major version requires the last
+/// minor version before it. The running version is the lowest version of the cluster, or the desired version if
+/// unknown.
 fn elastic(status: &str, before: &str, wanted: &str, back: bool) -> bool {
     let read = |text: &str| Version::parse(text).ok();
     let (Some(before), Some(wanted)) = (read(before), read(wanted)) else {

@@ -1,5 +1,5 @@
-//! Writes by chance for the rules of admission, with null, empty and missing fields before and after, and kinds for
-//! each rule. The tests on a real API server use them as well.
+//! Random writes for the admission rules, with null, empty and missing fields before and after, and kinds for each
+//! rule. The tests on a real API server use them as well.
 
 use pointsman_core::definition::Kind;
 use pointsman_core::laws::Random;
@@ -12,7 +12,7 @@ pub(crate) struct Write {
     pub(crate) new: Value,
 }
 
-/// The write of this number at a version, given as group, version and kind, of the schema.
+/// The write with this number at a version (group, version, kind) of the schema.
 pub(crate) fn write([group, version, kind]: [&str; 3], schema: &Value, number: u64) -> Write {
     let object = |spec: Option<Value>, note: bool| {
         let mut object = json!({"apiVersion": format!("{group}/{version}"), "kind": kind, "metadata": {"name": "o"}});
@@ -37,7 +37,7 @@ pub(crate) fn write([group, version, kind]: [&str; 3], schema: &Value, number: u
     Write { old, new: object(after, random.percent(20)) }
 }
 
-/// The rules of `/validate` that refuse a write, without those that no schema can say.
+/// The rules of `/validate` that reject a write, except rules that no schema can express.
 pub(crate) fn judged(webhook: &Webhook, old: Option<&Value>, new: &Value) -> Vec<String> {
     let old = old.map(Value::to_string);
     let (judgement, _) = webhook.judge(&new.to_string(), old.as_deref()).unwrap();
@@ -45,7 +45,8 @@ pub(crate) fn judged(webhook: &Webhook, old: Option<&Value>, new: &Value) -> Vec
     denied.map(|verdict| verdict.rule).filter(|rule| !rule.starts_with("upgrade:")).collect()
 }
 
-/// A value that the schema admits, or none. With few values, so that old and new meet, and rules are broken often.
+/// A value that the schema accepts, or `None`. Few distinct values, so that old and new values often match and rules
+/// are often violated.
 fn value(schema: &Value, random: &mut Random) -> Value {
     if schema["nullable"] == true && random.percent(20) {
         return Value::Null;
@@ -93,7 +94,7 @@ fn value(schema: &Value, random: &mut Random) -> Value {
     }
 }
 
-/// The same value with something changed in it, at some depth.
+/// The value with one change at some depth.
 fn changed(old: &Value, schema: &Value, random: &mut Random) -> Value {
     let properties = schema["properties"].as_object();
     let (Some(members), Some(properties)) = (old.as_object(), properties) else {
@@ -123,12 +124,12 @@ fn changed(old: &Value, schema: &Value, random: &mut Random) -> Value {
     Value::Object(members)
 }
 
-/// A kind of a group, of two versions with these fields in its spec, `RENAMED` being called `old` in the older one.
+/// A kind of a group with two versions and these spec fields; `RENAMED` is named `old` in the older version.
 pub(crate) fn ours(fields: &str, rules: &str, group: &str) -> Kind {
     try_ours(fields, rules, group).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// The same, or why it is none.
+/// Same as [`ours`], but returns the load error.
 pub(crate) fn try_ours(fields: &str, rules: &str, group: &str) -> Result<Kind, String> {
     let schema = |fields: &str| {
         format!("{{type: object, properties: {{spec: {{type: object, nullable: true, properties: {{{fields}}}}}}}}}")
@@ -152,7 +153,7 @@ pub(crate) fn try_ours(fields: &str, rules: &str, group: &str) -> Result<Kind, S
     Kind::from_crd(&definition, &crd).map_err(|error| format!("{error}\n{crd}\n{definition}"))
 }
 
-/// Fields of a spec, and the rules about them.
+/// Spec fields, and their rules.
 pub(crate) const OURS: [(&str, &str); 10] = [
     ("size: {type: integer}", "{range: {field: spec.size, min: 1, max: 9}}"),
     (

@@ -1,16 +1,16 @@
-//! A user who does what messages propose, word for word.
+//! A user who follows each proposal of a message literally.
 
 use pointsman_core::definition::{BadDefinition, Kind, Remedy, StepEdit};
 use serde_json::Value;
 
-/// The rounds of one definition.
+/// Maximum number of rounds per definition.
 const ROUNDS: usize = 10;
 
-/// The end of a definition.
+/// Final state of a definition.
 pub(super) enum End {
-    /// It loads.
+    /// The definition loads.
     Loaded(String),
-    /// The messages say that no operation can express what is left.
+    /// The messages state that no operation can express the remaining difference.
     Explained(String),
     /// The messages propose nothing new.
     Stuck(String),
@@ -21,7 +21,7 @@ pub(super) enum End {
 /// An entry: the index of its step, whether it is an operation, its index in the list.
 type EntryPlace = (usize, bool, usize);
 
-/// A step of a definition under way.
+/// A step of an unfinished definition.
 struct Step {
     from: String,
     to: String,

@@ -1,5 +1,4 @@
-//! Advice of `kinds check`, followed word for word: it ends in a definition that loads, or in a reason that names the
-//! CRD.
+//! Advice of `kinds check`, followed literally: it leads to a definition that loads, or to a reason that names the CRD.
 //!
 //! `POINTSMAN_PAIRS` sets the number of pairs of schemas, `POINTSMAN_SEED` the first of them.
 

@@ -1,4 +1,4 @@
-//! Pairs of schemas by chance: a version, and the same version after some changes.
+//! Random pairs of schemas: a version, and the same version after some changes.
 
 use pointsman_core::laws::Random;
 use pointsman_core::laws::random_kinds::{Draft, Manner};
@@ -32,9 +32,9 @@ pub(super) fn crd(seed: u64) -> Value {
     crd
 }
 
-/// The objects of a schema, outermost first. Each is left out of the ones before it: they take turns.
+/// The objects of a schema, outermost first. Each object is moved out of its parents: they are changed in turn.
 fn collect<'s>(schema: &'s mut Value, found: &mut Vec<&'s mut Value>) {
-    // Some objects are changed from outside, the others from inside.
+    // Some objects are changed from outside, others from inside.
     let is_leaf = schema.get("properties").is_none_or(|properties| {
         properties.as_object().unwrap().values().all(|inner| {
             inner.get("properties").is_none()
@@ -57,7 +57,7 @@ fn collect<'s>(schema: &'s mut Value, found: &mut Vec<&'s mut Value>) {
     }
 }
 
-/// One change of a field of an object, or a field more or less.
+/// Changes one field of an object, or adds or removes a field.
 fn change(random: &mut Random, object: &mut Value) {
     let names: Vec<String> = object["properties"].as_object().unwrap().keys().cloned().collect();
     let name = random.pick(&names).cloned().unwrap_or_else(|| "size".to_owned());

@@ -1,4 +1,4 @@
-//! Advice for CRDs that others wrote.
+//! Advice for CRDs of vendors.
 
 use super::Ends;
 use super::follower::{End, Follower};

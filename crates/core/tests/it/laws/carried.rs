@@ -1,5 +1,5 @@
-//! What no operation names is carried as it is, nothing is invented, and nothing stays that only the version it came
-//! from knows.
+//! Fields without an operation are carried unchanged, nothing is added, and no field remains that only the source
+//! version knows.
 
 use super::objects::{complete, is_complete, is_sparse, sparse};
 use super::schema::property;
@@ -9,7 +9,7 @@ use crate::value::{Step, Value, Way, shown};
 use pointsman_core::laws::Random;
 use serde_json::Value as Schema;
 
-/// The fields of a version that operations take or make. Of an object that only this version has, all of it.
+/// The fields of a version that operations read or create. If only this version has an object, the whole object.
 fn claimed(trip: &Trip, newer: bool, own: &Schema, other: &Schema) -> Vec<Way> {
     let mut claimed = Vec::new();
     for touched in trip.touched {
@@ -31,7 +31,7 @@ fn step_into<'s>(schema: &'s Schema, step: &Step) -> Option<&'s Schema> {
     }
 }
 
-/// Fields that the older version requires, with a default, and the newer one does not have by itself.
+/// Fields that the older version requires, with a default, and that the newer version lacks.
 fn filled_requirements(own: &Schema, other: &Schema, newer: bool) -> Vec<Way> {
     let (older, newer) = if newer { (other, own) } else { (own, other) };
     let names = |schema: &Schema| schema.pointer("/properties/spec/required").cloned().unwrap_or_default();
@@ -41,7 +41,7 @@ fn filled_requirements(own: &Schema, other: &Schema, newer: bool) -> Vec<Way> {
     ways.map(|name| vec![Step::Name("spec".to_owned()), Step::Name(name.to_owned())]).collect()
 }
 
-/// What is left of spec and status when the claimed fields are gone, and the objects that they leave empty.
+/// Spec and status without the claimed fields, and without objects that become empty.
 fn residue(object: &Value, claimed: &[Way], holders: &[Way]) -> Value {
     let mut rest = without_ours(object);
     for way in claimed {
@@ -130,7 +130,7 @@ fn removal_removes_only_derived_fields() {
             .filter(|touched| touched.of(trip.down).iter().any(|way| overlaps(way, &removed)))
             .flat_map(|touched| touched.of(!trip.down).to_vec())
             .collect();
-        // The field itself, what the operations on it make, and the objects these make or empty.
+        // The field itself, the results of its operations, and objects that these create or empty.
         let whole = if removed.iter().any(|step| matches!(step, Step::Index(_))) { 2 } else { removed.len() };
         for way in follows.iter().map(Vec::as_slice).chain([&removed[..whole.min(removed.len())]]) {
             all.remove(way);
@@ -166,7 +166,7 @@ fn one_sided_data_does_not_stay() {
     seen.at_least(100, "compared");
 }
 
-/// A field that the version it came from knows at this place, and the version it is in does not.
+/// A field at this location that the source version knows and the target version does not.
 fn stranger(from: &Schema, to: &Schema, value: &Value) -> Option<String> {
     match value {
         Value::Object(members) => {

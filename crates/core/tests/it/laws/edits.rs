@@ -1,4 +1,4 @@
-//! What is visible and edited survives the way back, and what was kept for another value stays away.
+//! A visible edit survives the way back, and a value kept for another value is not restored.
 
 use super::objects::{edited, is_complete, pruned};
 use super::round_trips::comes_home;
@@ -7,7 +7,7 @@ use super::{Trip, convert, has_ours, on_every_trip, overlaps, same, without_ours
 use crate::value::{Value, Way, difference};
 use pointsman_core::laws::Random;
 
-/// What the object is after somebody read it at the other version, edited it there and wrote it.
+/// The object after a client has read, edited and written it at the other version.
 fn edited_there(trip: &Trip, random: &mut Random, object: &Value) -> Result<Option<(Value, Value)>, String> {
     let mut there = convert(object, trip.to)?;
     fill(trip.schema_to(), &mut there);
@@ -33,7 +33,7 @@ fn edit_survives_the_round_trip() {
         seen.note("kept something", has_ours(&edit));
         let home = comes_home(&back(trip), &edit)
             .map_err(|error| format!("{error}\nedited: {}\nwas:    {}", edit.to_text(), there.to_text()))?;
-        // And once more, with an edit at home.
+        // A second round, with an edit at the original version.
         let mut home = home;
         fill(trip.schema_from(), &mut home);
         let second = edited(&mut random, trip, trip.from, &home);
@@ -61,7 +61,7 @@ fn broken_guard_drops_kept_value() {
         let (home, fresh) = (convert(&edit, trip.from)?, convert(&without_ours(&edit), trip.from)?);
         for touched in trip.touched.iter().filter(|touched| !touched.each) {
             let broken = touched.of(!trip.down).iter().any(|way| there.at(way) != edit.at(way));
-            // What follows from the whole spec is judged by the stories of the status.
+            // Values derived from the whole spec are tested by the status stories.
             let rollout = touched.older.len() == 4;
             if !broken || rollout {
                 continue;
@@ -81,7 +81,7 @@ fn broken_guard_drops_kept_value() {
     seen.at_least(5, "kept values that stay away");
 }
 
-/// Whether an edit changed the field, or made the object it is in.
+/// True if an edit changed the field or created its parent object.
 fn is_edited(there: &Value, edit: &Value, way: &Way) -> bool {
     let is_object = |value: Option<&Value>| matches!(value, Some(Value::Object(_)));
     let (before, after) = (there.at(way), edit.at(way));
@@ -100,7 +100,7 @@ fn edit_touches_nothing_else() {
         };
         let mut expected = object.clone();
         let mut home = convert(&edit, trip.from)?;
-        // Fields that the edit did not touch, and that do not follow from what it touched, are as they were.
+        // Fields that are neither edited nor derived from edited fields are unchanged.
         let changed: Vec<Way> =
             edit.ways().into_iter().chain(there.ways()).filter(|way| is_edited(&there, &edit, way)).collect();
         let mut excluded = changed.clone();

@@ -7,7 +7,7 @@ use super::number;
 use super::objects::WORDS;
 use crate::kinds::{self, WEBHOOK};
 
-/// Judges a kind by one law: how many objects it judged, or how it is broken.
+/// Tests a kind by one law: returns the number of tested objects, or the violation.
 fn judged(kind: &Kind, law: Law, seed: u64, cases: u64) -> Result<u64, String> {
     let mut options =
         CheckOptions { seed, cases, laws: &[law], words: &WORDS, has_time: &mut || true, converted: &|| {} };
@@ -29,7 +29,7 @@ fn every_kind_keeps_every_law() {
     assert!(wrong.is_empty(), "{} laws\n\n{}\n", wrong.len(), wrong.join("\n\n"));
 }
 
-/// A law that judges nothing holds for nothing.
+/// A law without cases proves nothing.
 #[test]
 fn every_law_has_cases() {
     for law in LAWS {
@@ -39,7 +39,7 @@ fn every_law_has_cases() {
     }
 }
 
-/// What no case ran is named, so that a run which saw too little does not pass for one that saw all.
+/// The run lists operations without a case, so that an incomplete run is visible.
 #[test]
 fn run_lists_uncovered_operations() {
     let kind = kinds::kind("proxy");

@@ -1,4 +1,4 @@
-//! The rollout hash is the same in every version, however the same spec is written.
+//! The rollout hash is equal in every version and for every spelling of the same spec.
 
 use uuid::Uuid;
 
@@ -37,7 +37,7 @@ fn hash_is_equal_in_every_version() {
     seen.at_least(20, "hashed");
 }
 
-/// The object with null, absent and empty in place of each other.
+/// The object with null, absent and empty values exchanged.
 fn with_other_nothings(random: &mut Random, seen: &Seen, object: &Value) -> Value {
     let mut written = object.clone();
     let in_spec = |way: &Vec<Step>| way.len() > 1 && way[0] == Step::Name("spec".to_owned());
@@ -57,7 +57,7 @@ fn with_other_nothings(random: &mut Random, seen: &Seen, object: &Value) -> Valu
     written
 }
 
-/// The object with other spellings of UUIDs, where the schema says that it is one.
+/// The object with other spellings of the UUIDs that its schema declares.
 fn with_other_uuids(random: &mut Random, seen: &Seen, spec: &serde_json::Value, object: &Value) -> Value {
     let mut spelled = object.clone();
     let all = spec["properties"].as_object().unwrap().iter();
@@ -154,7 +154,7 @@ fn hash_covers_exactly_its_fields() {
     seen.at_least(3, "stayed");
 }
 
-/// The recipe of the hash, restated: nothings dropped from objects, UUIDs in one spelling.
+/// The recipe of the hash, restated: empty values are removed from objects, UUIDs are normalized.
 fn canonical(schema: &serde_json::Value, value: &Value) -> Option<Value> {
     match value {
         Value::Object(members) => {

@@ -1,4 +1,4 @@
-//! Any input: whatever it is, it converts or fails by name and path. Nothing panics, nothing forged is believed.
+//! Any input converts, or fails with a reason and a path. Nothing panics, and no forged value is trusted.
 
 use super::objects::{complete, hostile, is_complete, pruned};
 use super::schema::{fill, invalid};
@@ -9,7 +9,7 @@ use pointsman_core::laws::Random;
 use pointsman_core::laws::anything;
 use pointsman_core::webhook::{ConvertError, Endpoint};
 
-/// A failure says what and where.
+/// An error contains its reason and its path.
 fn named(error: Option<ConvertError>) -> Result<(), String> {
     let error = error.filter(|error| error.path().is_empty() || error.reason().is_empty());
     error.map_or(Ok(()), |error| Err(format!("fails without a path: {error}")))
@@ -33,7 +33,7 @@ fn any_object_converts_or_fails() {
     seen.at_least(2, "refused");
 }
 
-/// An annotation that looks like one of ours.
+/// A forged kept annotation.
 fn forged(random: &mut Random, trip: &Trip, real: Option<&Value>) -> Value {
     let real = real.and_then(|real| real.get("fields"));
     let mut entries = match real {
@@ -81,7 +81,7 @@ fn forged(random: &mut Random, trip: &Trip, real: Option<&Value>) -> Value {
     }
 }
 
-/// Of a status as well, where nobody but a controller writes: a list is no hash, and no API server would take it again.
+/// Also for a status, which only controllers write: a list is not a hash, and no API server would accept it again.
 #[test]
 fn forged_hash_needs_hash_type() {
     const HASH: &str = "14c2936ec13fa4cae70d33eb69c00e14369db5b93706691797324da73fa2e555";
@@ -112,13 +112,13 @@ fn forged_hash_needs_hash_type() {
     }
 }
 
-/// As deep as a body of some ten kilobytes can be.
+/// The maximum depth of a body of about ten kilobytes.
 const DEPTH: usize = 20_000;
 
-/// 13 bytes for each level: no function that goes down into them takes so little.
+/// 13 bytes per level: too small for any recursive function.
 const STACK: usize = 256 << 10;
 
-/// Does something with that stack.
+/// Runs work with that stack.
 fn with_little_stack(work: impl FnOnce() + Send) {
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().stack_size(STACK);
@@ -126,10 +126,10 @@ fn with_little_stack(work: impl FnOnce() + Send) {
     });
 }
 
-/// Stands for what is nested deep: values of the tests are not read as deep as that.
+/// Placeholder for deeply nested text: test values are not parsed to that depth.
 const DEEP: &str = "@deep@";
 
-/// Puts it into one of the objects in a value, the one before which there are so many. Returns whether there is one.
+/// Inserts the placeholder into object number `left` of a value. Returns whether that object exists.
 fn nest(value: &mut Value, left: &mut usize) -> bool {
     match value {
         Value::Object(members) => {
@@ -145,7 +145,7 @@ fn nest(value: &mut Value, left: &mut usize) -> bool {
     }
 }
 
-/// What stands there in truth.
+/// The deeply nested texts for the placeholder.
 fn nested() -> [String; 3] {
     [
         "[".repeat(DEPTH) + &"]".repeat(DEPTH),
@@ -154,7 +154,7 @@ fn nested() -> [String; 3] {
     ]
 }
 
-/// Converts a text there and back, and has it judged and stamped, with what is nested deep in its place.
+/// Converts an object in both directions, validates and stamps it, with deeply nested text for the placeholder.
 fn goes_all_ways(trip: &Trip, object: &str) {
     let quoted = text(DEEP).to_text();
     for nested in nested() {
@@ -196,7 +196,7 @@ fn deep_annotation_needs_no_stack() {
         let there = convert(object, trip.to)?;
         let mut kept = ours(&there, trip.from).unwrap_or_else(|| Value::parse(r#"{"fields":{"spec":{}}}"#));
         let touched = trip.touched.iter().flat_map(|touched| touched.older.iter().chain(&touched.newer));
-        // What is left of an object is kept by its name.
+        // The rest of an object is kept under its own name.
         let touched = touched.flat_map(|way| (1..=way.len()).filter_map(|length| way.get(..length)));
         let fields: Vec<String> = touched.map(|way| crate::value::shown(way).replace('/', ".")).collect();
         if let (Some(field), Value::Object(members)) = (random.pick(&fields), &mut kept) {
@@ -283,7 +283,7 @@ fn foreign_annotations_are_carried() {
             if there.field("metadata.annotations").and_then(|all| all.get(&name)) != Some(&text(foreign)) {
                 return Err(format!("{foreign:?} is gone"));
             }
-            // Where ours takes its place, it comes back.
+            // If a kept annotation of the same name replaces it, the foreign annotation is restored.
             let home = convert(&there, trip.from)?;
             if home.field("metadata.annotations").and_then(|all| all.get(&name)).is_none() {
                 return Err(format!("{foreign:?} does not come home"));

@@ -1,4 +1,4 @@
-//! Objects as people write them into files, which no API server has filled in: what one fills in later is no edit.
+//! Manifests from files, without the API server's defaults: a default filled in later is no edit.
 
 use pointsman_core::laws::apiserver::fill;
 use pointsman_core::laws::{Value, schema_of, without_ours};
@@ -6,7 +6,7 @@ use pointsman_core::webhook::{Metadata, Webhook};
 
 use super::random_kinds::load;
 
-/// Definitions, and what somebody may write in them.
+/// Definitions, and possible manifests.
 const MANIFESTS: [(&str, &str, &str); 39] = [
     ("a-guard-that-is-filled-in", "v2", r#""spec":{"hosts":[{"h":"a"},{"h":"b"}]}"#),
     ("a-guard-that-is-filled-in", "v2", LONG),
@@ -49,7 +49,7 @@ const MANIFESTS: [(&str, &str, &str); 39] = [
     ("two-nulls-in-a-default", "v2", r#""spec":{}"#),
 ];
 
-/// What it becomes is told by its digest.
+/// The result is stored as a digest.
 const LONG: &str = concat!(
     r#""spec":{"hosts":[{"h":"a.very.long.name.of.a.host.that.is.told.by.a.digest.example.com","#,
     r#""tls":"off.and.a.long.text.for.no.other.reason.than.that.it.is.long"},{"h":"b"}]}"#
@@ -93,7 +93,7 @@ fn later_default_is_no_edit() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// What an API server would fill in is no cover for what somebody has written.
+/// A default of the API server does not hide an edit.
 #[test]
 fn edit_next_to_default_counts() {
     let webhook = Webhook::new(vec![load("a-guard-that-is-filled-in").unwrap()], Metadata::Full).unwrap();

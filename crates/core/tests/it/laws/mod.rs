@@ -31,7 +31,7 @@ use pointsman_core::definition::Kind;
 pub(crate) use pointsman_core::laws::without_ours;
 use pointsman_core::laws::{ObjectSource, shrink};
 
-/// A way between two versions of a kind.
+/// A conversion between two versions of a kind.
 #[derive(Clone, Copy)]
 struct Trip {
     kind: &'static Kind,
@@ -39,9 +39,9 @@ struct Trip {
     to: &'static str,
     /// The trip starts at the newer version.
     down: bool,
-    /// The objects of the version where it starts.
+    /// The objects of the source version.
     source: &'static ObjectSource<'static>,
-    /// What the definition says of the step between the two, if they are neighbours.
+    /// The definition's step between adjacent versions; empty for others.
     touched: &'static [Touched],
 }
 
@@ -58,13 +58,13 @@ impl Trip {
         format!("{} {} to {}", self.kind.name(), self.from, self.to)
     }
 
-    /// Whether the versions are neighbours.
+    /// True if the versions are adjacent.
     fn is_step(&self) -> bool {
         !self.touched.is_empty()
     }
 }
 
-/// Every way between two versions of every kind.
+/// Every conversion between two versions of every kind.
 fn trips() -> Vec<Trip> {
     let mut trips = Vec::new();
     for kind in kinds::WEBHOOK.kinds() {
@@ -88,7 +88,7 @@ pub(crate) fn number(variable: &str, default: u64) -> u64 {
     std::env::var(variable).ok().map_or(default, |text| text.parse().unwrap())
 }
 
-/// What the objects of a run were like, so that a law cannot hold because it saw nothing.
+/// Properties of the objects in a run, so that a law cannot pass without cases.
 #[derive(Default)]
 struct Seen(RefCell<BTreeMap<&'static str, u64>>);
 
@@ -98,7 +98,7 @@ impl Seen {
         is
     }
 
-    /// At least `percent` of all cases were so.
+    /// Checks that at least `percent` of all cases had this property.
     fn at_least(&self, percent: u64, what: &'static str) {
         let (seen, cases) = (self.0.borrow(), self.0.borrow()["cases"]);
         let count = seen.get(what).copied().unwrap_or_default();
@@ -106,7 +106,7 @@ impl Seen {
     }
 }
 
-/// Runs a law on every trip, so that one run tells all that is wrong.
+/// Runs a law on every trip, so that one run reports all violations.
 #[expect(clippy::type_complexity, reason = "the type of a law, written where it is used")]
 fn on_every_trip(
     share: u64,
@@ -128,8 +128,8 @@ fn on_every_trip(
     seen
 }
 
-/// Runs a law over many objects and shows the smallest one that breaks it. A law gets the seed for choices of its own;
-/// about an object that is outside of its domain it says `Ok`.
+/// Runs a law over many objects and reports the smallest violating object. A law receives the seed for its own choices,
+/// and returns `Ok` for objects outside its domain.
 fn hold(
     name: &str,
     share: u64,
@@ -154,7 +154,7 @@ fn hold(
     Ok(cases)
 }
 
-/// What we keep on an object, for a version.
+/// The kept annotation of an object for a version.
 fn ours(object: &Value, version: &str) -> Option<Value> {
     let text = object.field("metadata.annotations")?.get(&format!("pointsman.dev/kept-{version}"))?.as_str()?;
     Some(Value::parse(text))
@@ -165,7 +165,7 @@ fn has_ours(object: &Value) -> bool {
     matches!(annotations, Some(Value::Object(all)) if all.keys().any(|name| name.starts_with("pointsman.dev/kept-")))
 }
 
-/// Objects are the same, our annotations aside.
+/// Checks that objects are equal, except for the annotations of pointsman.
 fn same(what: &str, expected: &Value, found: &Value) -> Result<(), String> {
     let tidy = |object: &Value| {
         let mut object = without_ours(object);

@@ -1,4 +1,4 @@
-//! The same input gives the same bytes, and numbers come out as they went in.
+//! Equal input yields equal bytes, and numbers keep their text.
 
 use super::objects::complete;
 use super::{convert, on_every_trip, without_ours};
@@ -21,7 +21,7 @@ const SPELLINGS: [&str; 12] = [
     "18446744073709551616",
 ];
 
-/// Numbers that the API server refuses where a schema wants an integer.
+/// Numbers that the API server rejects for an integer schema.
 const NO_INTEGERS: [&str; 4] = ["1e21", "1E400", "12345678901234567890123", "18446744073709551616"];
 
 #[test]
@@ -35,7 +35,7 @@ fn equal_input_gives_equal_bytes() {
         if once != twice {
             return Err(format!("{once}\n{twice}"));
         }
-        // The order of members is no part of what an object says.
+        // The order of members has no meaning.
         let mut random = Random::new(seed);
         let mut shuffled = String::new();
         object.write(&mut shuffled, &mut |names| random.shuffle(names));
@@ -71,8 +71,8 @@ fn numbers_keep_their_text() {
             let there = convert(&object, to).unwrap();
             let home = convert(&there, from).unwrap();
             let at = format!("spec.{field}");
-            // What no API server can decode, or takes for an integer, may stand in an annotation, and is not believed
-            // there: nobody could have written it in that version, and a typed client fails a whole list for it.
+            // An annotation may contain numbers that no API server can decode, or that are no integers. They are not
+            // trusted: no client could write them in that version, and a typed client would fail to read a whole list.
             let is_written = number != "1E400" && (field == "old.quota" || !NO_INTEGERS.contains(&number));
             let carried = without_ours(&there).to_text().contains(&format!("\":{number}"));
             if !is_written && !carried {

@@ -1,4 +1,4 @@
-//! Whole objects, as the API server would hand them over, and as it would not.
+//! Complete objects as the API server sends them, and invalid objects.
 
 use std::sync::LazyLock;
 
@@ -9,7 +9,7 @@ use super::Trip;
 use crate::kinds::WEBHOOK;
 use crate::value::Value;
 
-/// What the fields of the embedded kinds are compared with.
+/// The values that operations compare the fields of the embedded kinds with.
 pub(super) static WORDS: LazyLock<Dictionary> = LazyLock::new(|| {
     let words = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
     let hashes = [
@@ -44,32 +44,32 @@ pub(super) fn complete(trip: &Trip, seed: u64) -> Value {
     trip.source.make(Make::Complete, &WEBHOOK, seed)
 }
 
-/// The same without fields that no schema knows.
+/// Same as [`complete`], without fields unknown to the schema.
 pub(super) fn pruned(trip: &Trip, seed: u64) -> Value {
     trip.source.make(Make::Pruned, &WEBHOOK, seed)
 }
 
-/// Whether the API server would hand this over as a whole object: valid, with its defaults.
+/// True if the API server could send this as a complete object: valid, with its defaults.
 pub(super) fn is_complete(trip: &Trip, object: &Value) -> bool {
     trip.source.is_complete(object)
 }
 
-/// What one field manager owns of an object: places are missing, required ones and metadata too.
+/// The fields of an object that one field manager owns: fields are missing, also required ones and metadata.
 pub(super) fn sparse(trip: &Trip, seed: u64) -> Value {
     trip.source.make(Make::Sparse, &WEBHOOK, seed)
 }
 
-/// Whether what is there of an object is valid, and something that makes it a whole one is missing.
+/// True if the present fields are valid and the object is incomplete.
 pub(super) fn is_sparse(trip: &Trip, object: &Value) -> bool {
     trip.source.is_sparse(object)
 }
 
-/// An object in which anything may stand anywhere.
+/// An object with arbitrary values in arbitrary locations.
 pub(super) fn hostile(trip: &Trip, seed: u64) -> Value {
     trip.source.make(Make::Hostile, &WEBHOOK, seed)
 }
 
-/// Changes something visible at a version, so that the object stays one that the API server takes.
+/// Changes a visible value at a version; the object stays acceptable to the API server.
 pub(super) fn edited(random: &mut Random, trip: &Trip, version: &'static str, object: &Value) -> Value {
     laws::edited(&source(trip.kind, version), random, object).unwrap_or_else(|| object.clone())
 }

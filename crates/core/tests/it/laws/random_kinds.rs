@@ -1,7 +1,9 @@
-//! Kinds by chance, and kinds that were found by chance or by somebody who looked: what is accepted keeps the laws.
+//! Random kinds, and kinds from earlier failures and reviews: every accepted definition satisfies the laws.
 //!
-//! `POINTSMAN_KINDS` says how many are made, `POINTSMAN_SEED` where they start:
+//! `POINTSMAN_KINDS` sets how many are made, `POINTSMAN_SEED` where they start:
+//!
 //! `POINTSMAN_KINDS=10000 cargo test --release -p pointsman-core --test it random_kinds`.
+//!
 //! `POINTSMAN_SEEDS` is the number of seeds that each kind of a file is tried with.
 
 use std::cell::Cell;
@@ -15,7 +17,7 @@ use pointsman_core::webhook::{Metadata, Webhook};
 use super::number;
 use crate::kinds::data;
 
-/// Judges a kind by one law. `converted` is called for each conversion.
+/// Tests a kind by one law. `converted` is called for each conversion.
 fn judged(kind: Kind, law: Law, seed: u64, cases: u64, converted: &dyn Fn()) -> Result<Report, Box<Broken>> {
     let webhook = Webhook::new(vec![kind], Metadata::Identity).unwrap();
     let words = Dictionary::default();
@@ -41,7 +43,7 @@ fn most_sensible_kinds_are_accepted() {
     assert!(accepted * 100 > kinds * 60, "{accepted} of {kinds} are accepted:\n{}", wrong.join("\n"));
 }
 
-/// The smallest draft that breaks a law by the same operation within as many cases, as files, and how it breaks it.
+/// The smallest draft that violates a law by the same operation within as many cases, as files, with the violation.
 fn shown(draft: Draft, broken: &Broken, cases: u64) -> String {
     let operation = |broken: &Broken| {
         let operation = broken.operation.as_deref().unwrap_or_default();
@@ -82,8 +84,8 @@ fn accepted_kinds_keep_the_laws() {
     assert!(judgements > seeds().count() as u64 * 10, "{judgements}");
 }
 
-/// Forged entries of every operation, over random kinds, kinds of files and kinds that are built in.
-/// `POINTSMAN_FORGERIES` is how many objects each kind is tried with.
+/// Forged entries of every operation, over random kinds, kinds of files and built-in kinds. `POINTSMAN_FORGERIES` is
+/// how many objects each kind is tried with.
 #[test]
 fn forged_entries_have_one_meaning() {
     let law = Law::named("one-meaning").unwrap();
@@ -115,7 +117,7 @@ fn forged_entries_have_one_meaning() {
     let operations =
         ["add", "blank", "clamp", "drop", "each", "fill", "move", "moveIntoMap", "rename", "split", "type"];
     let lacks = operations.into_iter().chain(["values", "wrap"]).find(|name| !forged.contains_key(name));
-    // Few kinds do not have every operation.
+    // Few kinds do not cover every operation.
     assert!(lacks.is_none() || seeds().count() < 150, "{lacks:?} in {forged:?}");
 }
 
@@ -135,7 +137,7 @@ pub(super) fn load(case: &str) -> Result<Kind, BadDefinition> {
     Kind::load(&format!("{case}.yaml"), &text, &mut read)
 }
 
-/// A definition that cannot keep a law is refused; one that is accepted keeps them all.
+/// A definition that cannot satisfy a law is refused; an accepted definition satisfies all laws.
 #[test]
 fn cases_are_refused_or_lawful() {
     let mut wrong = Vec::new();
@@ -155,7 +157,7 @@ fn cases_are_refused_or_lawful() {
     assert!(accepted > 20 * LAWS.len(), "{accepted} judgements");
 }
 
-/// Found at a seed far behind those that cases are tried at.
+/// Found at a seed far beyond the usual range.
 #[test]
 fn retained_item_needs_no_parent() {
     let kind = load("what-waits-in-a-list-that-moved-out").unwrap();
@@ -163,7 +165,7 @@ fn retained_item_needs_no_parent() {
     let there = r#"{"apiVersion":"example.com/v3","kind":"Thing","metadata":{"name":"a"},"spec":{},
         "status":{"extra":{},"listing":{"groups":[{},{"members":[5]}]}}}"#;
     let home = webhook.convert(there, "v1").unwrap().text;
-    // Whoever reads it there removes the status.
+    // A client at that version removes the status.
     let mut object = Value::read(&home).unwrap();
     object.take("status");
     let there = webhook.convert(&object.to_text(), "v3").unwrap().text;
@@ -173,7 +175,7 @@ fn retained_item_needs_no_parent() {
     assert_eq!(Value::read(&home).unwrap(), object);
 }
 
-/// A manifest in a file, which no API server has filled in, lacks nothing that would have to be kept.
+/// A manifest in a file, without the API server's defaults, has no missing values to keep.
 #[test]
 fn pending_default_is_not_missing() {
     for (case, version, to, spec) in [
@@ -192,7 +194,7 @@ fn pending_default_is_not_missing() {
     }
 }
 
-/// What no law of conversion can hold is refused with the reason, and with a way out.
+/// A definition that cannot satisfy the laws is refused with the reason and a hint.
 #[test]
 fn unwritable_definition_is_refused() {
     for (case, said) in [

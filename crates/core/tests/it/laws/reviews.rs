@@ -1,4 +1,4 @@
-//! As many objects as were sent, in their order, each with its identity; through the door.
+//! The webhook returns as many objects as were sent, in order, each with its identity.
 
 use pointsman_core::webhook::{Endpoint, Outcome};
 
@@ -20,7 +20,7 @@ fn review(random: &mut Random, desired: &str, objects: Vec<Value>) -> Value {
     review
 }
 
-/// Whole and sparse objects of several versions; those with a name have one of their own.
+/// Complete and sparse objects of several versions; named objects have unique names.
 fn objects(random: &mut Random, trips: &[&Trip], seed: u64, count: usize) -> Vec<Value> {
     let made = |index: usize| {
         let trip = random.pick(trips).unwrap();
@@ -54,7 +54,8 @@ fn response_holds_sent_objects() {
             assert_eq!(reply.outcome, Outcome::Fail);
             continue;
         }
-        // `1E400` is JSON, but no reader with floating numbers takes it: for the contract it is another number.
+        // `1E400` is JSON, but no reader with floating-point numbers accepts it: the contract check uses another
+        // number.
         let readable = |text: &str| serde_json::from_str(&text.replace("1E400", "14")).unwrap();
         let body = String::from_utf8(reply.body).unwrap().replace("1E400", "14");
         let answered = accepted_by_apiserver(&readable(&review), body.as_bytes())
@@ -92,7 +93,7 @@ fn failing_object_is_named_alone() {
     }
 }
 
-/// API servers ask about others only; whoever asks about all of a list gets all of it.
+/// API servers send only objects of other versions; a request with a whole list gets the whole list.
 #[test]
 fn current_version_object_is_unchanged() {
     let object = |version: &str, name: &str| {
@@ -112,7 +113,7 @@ fn current_version_object_is_unchanged() {
     assert_eq!(reply.conversions.iter().map(|counted| counted.objects).sum::<u64>(), 1);
 }
 
-/// A uid is repeated in the answer: one that no API server would make up is not.
+/// The response repeats the uid, unless an API server could not have generated it.
 #[test]
 fn uid_has_at_most_256_bytes() {
     let answered = |length: usize| {
@@ -128,7 +129,7 @@ fn uid_has_at_most_256_bytes() {
     }
 }
 
-/// Objects are answered as they are read: what follows them counts all the same.
+/// Objects are converted while being read: the rest of the review still matters.
 #[test]
 fn truncated_review_is_refused() {
     let object = |name: &str| {

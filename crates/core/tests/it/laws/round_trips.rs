@@ -1,26 +1,26 @@
-//! There and back is the same object. That nothing else comes back, is in `edits`.
+//! A round trip returns the same object. `edits` tests that no other value is restored.
 
 use super::objects::{complete, is_complete, is_sparse, pruned, sparse};
 use super::schema::{fill, invalid};
 use super::{Trip, convert, exactly, has_ours, on_every_trip, ours, same};
 use crate::value::Value;
 
-/// Status fields of the newer version that the older schema lets through.
+/// Status fields of the newer version that the older schema accepts.
 const CARRIED: [&str; 2] = ["status.lastCompletedRolloutHash", "status.requestedRolloutHash"];
 
-/// There and back is the same, and from there on nothing moves.
+/// A round trip returns the same object, and further round trips change nothing.
 pub(super) fn comes_home(trip: &Trip, object: &Value) -> Result<Value, String> {
     let there = convert(object, trip.to)?;
     let back = convert(&there, trip.from)?;
     let (mut expected, mut tidy) = (with_metadata(object), back.clone());
-    // What we made up on this object follows the rest of it; and a request is not said to be done before it is.
+    // Values derived for this object change with it; and a request is not reported as done before its completion.
     if let Some(notes) = ours(object, trip.to).as_ref().and_then(|kept| kept.get("rollout")) {
         let (request, completed) = ("spec.requestRollout", "status.lastCompletedRolloutRequest");
         let mut follows = vec![completed];
         if notes.get("request").is_some_and(|made| object.field(request) == Some(made)) {
             follows.push(request);
         }
-        // Where somebody completed a request, the hashes are worked out anew.
+        // If a client completed a request, the hashes are recomputed.
         if object.field(completed) != notes.get("completed").or_else(|| notes.get("returned")) {
             follows.extend(CARRIED);
         }
@@ -48,7 +48,7 @@ pub(super) fn comes_home(trip: &Trip, object: &Value) -> Result<Value, String> {
     Ok(there)
 }
 
-/// An answer always has metadata.
+/// A response always has metadata.
 fn with_metadata(object: &Value) -> Value {
     let mut object = object.clone();
     if object.get("metadata").is_none_or(|metadata| *metadata == Value::Null) {
@@ -94,7 +94,7 @@ fn complete_object_converts_to_valid() {
             let mut there = convert(object, trip.to)?;
             fill(trip.schema_to(), &mut there);
             if let Some(problem) = invalid(trip.schema_to(), &there, "") {
-                // A list cannot leave an element out that the other type cannot say.
+                // A list cannot omit an element that the other type cannot represent.
                 let gap = problem.ends_with("has a wrong type: null")
                     && (problem.contains("/tags/") || problem.contains("/groups/"));
                 if seen.note("gaps", gap) {

@@ -1,4 +1,4 @@
-//! The API server's part in handling an object, as the tests ask for it.
+//! The API server's processing of an object, for the tests.
 
 pub(crate) use pointsman_core::laws::apiserver::fill;
 pub(super) use pointsman_core::laws::schema::property;
@@ -10,7 +10,7 @@ pub(super) fn literal(value: &Schema) -> Value {
     Value::literal(value)
 }
 
-/// Whether the API server would take the value at this version, and why not.
+/// Why the API server would reject the value at this version, or `None`.
 pub(super) fn invalid(schema: &Schema, value: &Value, at: &str) -> Option<String> {
     pointsman_core::laws::apiserver::invalid(schema, value, at).map(|problem| problem.to_string())
 }

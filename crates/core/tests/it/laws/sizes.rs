@@ -1,4 +1,5 @@
-//! The difference is kept, not the object; nothing where there is none; and never more than the API server takes.
+//! Only the difference is kept, not the object; nothing without a difference; and never more than the API server
+//! accepts.
 
 use pointsman_core::webhook::AnnotationBudget;
 
@@ -51,7 +52,7 @@ fn annotations(object: &Value) -> String {
     object.field("metadata.annotations").map(Value::to_text).unwrap_or_default()
 }
 
-/// A review does not tell who writes from who reads, who has done nothing wrong.
+/// A review does not distinguish writers from readers, and a reader has done nothing wrong.
 #[test]
 fn oversized_kept_data_is_marked() {
     let fits = proxy("v1alpha1", "spec.legacyMode", 262_000);
@@ -59,7 +60,7 @@ fn oversized_kept_data_is_marked() {
     assert_eq!(home.field("spec.legacyMode"), fits.field("spec.legacyMode"));
     let there = kinds::convert(&proxy("v1alpha1", "spec.legacyMode", 262_144), "v1").unwrap();
     assert_eq!(annotations(&there), r#"{"pointsman.dev/incomplete":"pointsman.dev/kept-v1alpha1"}"#);
-    // Whichever version is stored, and over several of them. The mark goes along: who writes is refused for it.
+    // For any storage version, and over several versions. The annotation stays with the object, so a write is refused.
     let stored = proxy("v1", "spec.strategy", 262_144);
     for version in ["v1beta1", "v1alpha1"] {
         let read = kinds::convert(&stored, version).unwrap();
@@ -69,8 +70,7 @@ fn oversized_kept_data_is_marked() {
     }
 }
 
-/// Whoever judges a write does not look whether so little fits: an object of 4 KiB that needs an entry for each of its
-/// bytes, or nearly.
+/// Validation skips the size check for small data: an object of 4 KiB that needs nearly one entry per byte.
 #[test]
 fn small_object_keeps_everything() {
     let small = |fill: &dyn Fn(&mut Value, usize)| {
@@ -101,7 +101,7 @@ fn small_object_keeps_everything() {
     }
 }
 
-/// Whoever operates is told while there is still time. What is the user's own alone is not told of.
+/// The operator is warned in time, but not about annotations that only the user owns.
 #[test]
 fn nearly_full_annotations_warn() {
     let fit = |others: usize, kept: usize| {
@@ -112,7 +112,7 @@ fn nearly_full_annotations_warn() {
         object.set("metadata.annotations.a", text(&"x".repeat(others)));
         kinds::converted(&object, "v1").unwrap().fit
     };
-    // Three quarters of 256 KiB, less what is written around a value, in both names and in the one of the user.
+    // Three quarters of 256 KiB, less the overhead of a value, in both names and in the user's name.
     let around = fit_at(&|kept| fit(0, kept));
     assert!((196_608 - 120..196_608).contains(&around), "{around}");
     for (others, kept, expected) in [
@@ -129,7 +129,7 @@ fn nearly_full_annotations_warn() {
     }
 }
 
-/// The most that fits well.
+/// The largest size without a warning.
 fn fit_at(fit: &dyn Fn(usize) -> AnnotationBudget) -> usize {
     let (mut well, mut barely) = (1, 262_000);
     while barely - well > 1 {
@@ -141,7 +141,7 @@ fn fit_at(fit: &dyn Fn(usize) -> AnnotationBudget) -> usize {
 
 #[test]
 fn a_mark_never_breaks_the_budget() {
-    // What a user's annotations take alone is not ours to refuse.
+    // The size of a user's own annotations alone is never refused.
     for (length, mark) in [
         (262_143, None),
         (262_130, None),
@@ -159,7 +159,7 @@ fn a_mark_never_breaks_the_budget() {
     }
 }
 
-/// Lists, maps, strings and annotations a hundred times as big take a hundred times as long, not ten thousand.
+/// Lists, maps, strings and annotations of a hundredfold size take a hundredfold time, not ten-thousandfold.
 #[test]
 fn big_objects_take_time_in_proportion() {
     let measure = |count: usize| {

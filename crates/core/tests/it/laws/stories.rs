@@ -1,4 +1,4 @@
-//! How the status of a Materialize speaks of a rollout, told as what users and controllers of both versions do.
+//! The rollout status of a Materialize, as sequences of actions by users and by controllers of both versions.
 
 use uuid::Uuid;
 
@@ -17,7 +17,7 @@ pub(super) fn fixture(name: &str) -> Value {
     Value::yaml(&data(&format!("fixtures/{name}.yaml")))
 }
 
-/// An object of the older version: its request, the completed one, and why the status is as it is.
+/// An object of the older version with its request, its completed request, and the reason of its status.
 pub(super) fn older(request: &str, done: &str, reason: &str) -> Value {
     let mut object = fixture("rollout-completed");
     object.set(REQUEST, text(request));
@@ -38,7 +38,7 @@ pub(super) fn down(object: &Value) -> Value {
     convert(object, "v1alpha1").unwrap_or_else(|error| panic!("{error}: {}", object.to_text()))
 }
 
-/// The older version's object, stored at the newer version in between, as often as a cluster likes.
+/// The older version's object after storage at the newer version.
 pub(super) fn stored(object: &Value) -> Value {
     let stored = up(object);
     assert_eq!(up(&down(&stored)), stored, "stored again");
@@ -53,7 +53,7 @@ pub(super) fn derived(hash: &Value) -> Value {
     text(&Uuid::new_v5(&Uuid::NAMESPACE_OID, hash.as_str().unwrap().as_bytes()).to_string())
 }
 
-/// What the newer version's controller sees: completed and requested, as `H` for the hash of the spec.
+/// The newer version's controller view: completed and requested, with `H` for the hash of the spec.
 pub(super) fn hashes(object: &Value) -> (String, String) {
     let calculated = hash(object);
     let shown = |field: &str| match object.field(field) {
@@ -64,7 +64,7 @@ pub(super) fn hashes(object: &Value) -> (String, String) {
     (shown(COMPLETED), shown(REQUESTED))
 }
 
-/// Whether an old controller, or a script, finds the request completed.
+/// True if an old controller or a script reads the request as completed.
 pub(super) fn says_done(object: &Value) -> bool {
     let uuid = |field: &str| object.field(field).and_then(Value::as_str).and_then(|text| Uuid::try_parse(text).ok());
     uuid(REQUEST).is_some() && uuid(REQUEST) == uuid(DONE)
@@ -122,7 +122,7 @@ fn old_controller_completion_counts() {
             object = down(&stored(&object));
         }
         assert!(!says_done(&object), "after {trips} trips");
-        // A merge patch of that one field on the status.
+        // A merge patch of that single status field.
         object.set(DONE, text(SECOND));
         let newer = stored(&object);
         assert_eq!(hashes(&newer), ("H".to_owned(), "H".to_owned()), "after {trips} trips");
@@ -147,7 +147,7 @@ fn older_spec_edit_is_pending() {
         assert_eq!(completed, requested, "what the status said before");
         let home = down(&newer);
         assert!(!says_done(&home), "{}", home.to_text());
-        // The new controller starts, and finishes.
+        // The new controller starts and finishes.
         let mut newer = newer;
         newer.set(REQUESTED, hash(&newer));
         assert!(!says_done(&down(&newer)));
@@ -180,11 +180,11 @@ fn newer_object_gets_own_request() {
     assert!(!says_done(&home) || newer.field(COMPLETED) == Some(&hash(&newer)));
     assert_eq!(home.field("spec.forcePromote"), newer.field("spec.forcePromote"), "verbatim");
     assert_eq!(up(&home), newer, "clean again");
-    // Without a completed hash the completed request is no request that was ever made.
+    // Without a completed hash, the completed request differs from every real request.
     let mut fresh = newer.clone();
     fresh.take(COMPLETED);
     assert_eq!(down(&fresh).field(DONE), Some(&derived(&text(""))));
-    // The spelling of what we derived does not matter to us.
+    // The spelling of derived values does not matter.
     let mut spelled = home.clone();
     let loud = |value: &Value| text(&value.as_str().unwrap().to_uppercase().replace('-', ""));
     for field in [REQUEST, DONE] {

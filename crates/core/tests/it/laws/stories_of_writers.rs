@@ -1,4 +1,4 @@
-//! The same stories where somebody writes less than was read: old controllers, replaced manifests, other fields.
+//! The same sequences with clients that write less than they read: old controllers, replaced manifests, other fields.
 
 use super::stories::{
     COMPLETED, DONE, FIRST, REQUEST, REQUESTED, SECOND, derived, down, fixture, hash, hashes, older, says_done, stored,
@@ -8,19 +8,19 @@ use crate::value::text;
 
 #[test]
 fn old_controller_drops_carried_fields() {
-    // It writes the whole status from its own type, with nothing else changed.
+    // The controller writes the whole status from its own type, otherwise unchanged.
     let before = stored(&older(FIRST, FIRST, "Applied"));
     let mut home = down(&before);
     home.take(COMPLETED);
     home.take(REQUESTED);
     let after = stored(&home);
     assert_eq!(hashes(&after), ("H".to_owned(), "H".to_owned()));
-    // While it rolls out, dropping them must not complete anything.
+    // During a rollout, dropped fields must not complete anything.
     let mut home = down(&stored(&older(SECOND, FIRST, "Applying")));
     home.take(COMPLETED);
     home.take(REQUESTED);
     assert_eq!(hashes(&stored(&home)), ("-".to_owned(), "H".to_owned()));
-    // And when it then records the completion, that counts.
+    // The controller's later record of the completion counts.
     home.set(DONE, text(SECOND));
     assert_eq!(hashes(&stored(&home)), ("H".to_owned(), "H".to_owned()));
 }
@@ -30,14 +30,14 @@ fn replace_loses_only_hidden_values() {
     let newer = stored(&older(FIRST, FIRST, "Applied"));
     let home = super::without_ours(&down(&newer));
     assert_eq!(hashes(&stored(&home)), ("H".to_owned(), "H".to_owned()), "values that are there count");
-    // The API server copies the status of the stored object into a replaced one.
+    // The API server copies the status of the stored object into a replaced object.
     let mut replaced = older(SECOND, FIRST, "Applied");
     replaced.set("spec.environmentdImageRef", text("materialize/environmentd:v99.0.0"));
     replaced.set("status", home.get("status").cloned().unwrap());
     let stored = stored(&replaced);
     assert_ne!(hashes(&stored).0, "H");
     assert!(!says_done(&down(&stored)));
-    // Replaced at the newer version, the older one's own fields are gone and derived anew.
+    // After a replace at the newer version, the older version's own fields are lost and derived again.
     let home = down(&super::without_ours(&newer));
     assert!(says_done(&home));
     assert_eq!(home.field(REQUEST), Some(&derived(&hash(&newer))));

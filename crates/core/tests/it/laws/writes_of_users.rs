@@ -1,4 +1,4 @@
-//! What the API server says of a write before any webhook is asked.
+//! The API server's validation of a write before it calls a webhook.
 
 use std::collections::BTreeSet;
 
@@ -25,7 +25,7 @@ fn without(value: &Value, at: &str, paths: &BTreeSet<String>) -> Value {
     }
 }
 
-/// How many members there are at all depths, but for nulls, which go for another reason.
+/// Number of members at all depths, except nulls, which are removed for another reason.
 fn members(value: &Value) -> usize {
     match value {
         Value::Object(of) => of.values().filter(|one| **one != Value::Null).map(|one| 1 + members(one)).sum(),
@@ -109,7 +109,7 @@ fn invalid_metadata_names_its_field() {
     }
 }
 
-/// Of an object that belongs to no namespace the API server passes one over.
+/// The API server ignores the namespace of a cluster-scoped object.
 #[test]
 fn superfluous_namespace_is_ignored() {
     let crd = kinds::data("kinds/widgets.crd.yaml").replace("scope: Namespaced", "scope: Cluster");

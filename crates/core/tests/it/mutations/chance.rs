@@ -1,9 +1,9 @@
-//! Mutations and objects made by chance, from few words, so that they meet.
+//! Random mutations and objects with few words, so that they often match.
 
 use pointsman_core::laws::Random;
 use serde_json::{Value, json};
 
-/// Flags that operations name. Others begin with `--keep`.
+/// Flags that operations name. Other flags start with `--keep`.
 pub(super) const FLAGS: [&str; 4] = ["--a", "--b", "-c", "--a-b"];
 const VALUES: [&str; 5] = ["1", "true", "", "x=y", "-7"];
 const KEYS: [&str; 4] = ["A", "B", "Complete", "A-B"];
@@ -11,7 +11,7 @@ const ITEMS: [&str; 3] = ["cloud", "logs", "tmp"];
 const FIELDS: [&str; 6] =
     ["spec.replicas", "spec.strategy.type", "hostNetwork", "metadata.labels.role", "dnsConfig.options", "spec.x.y"];
 
-/// Operations of one list. Some that are against each other are refused at load.
+/// Operations of one list. Some contradict each other and are refused at load.
 pub(super) fn operations(random: &mut Random) -> Value {
     let count = 1 + random.below(3);
     (0..count).map(|_| operation(random)).collect()
@@ -63,7 +63,7 @@ fn entries(random: &mut Random) -> Value {
     entries
 }
 
-/// A Deployment; one of three is none that an API server would take.
+/// A Deployment; one in three is one that an API server would reject.
 pub(super) fn object(random: &mut Random) -> Value {
     let containers: Vec<Value> =
         ["main", "side"].iter().take(1 + random.below(2)).map(|name| container(name, random)).collect();
@@ -114,7 +114,7 @@ fn word(random: &mut Random) -> Value {
     })
 }
 
-/// Puts something into some place that does not belong there.
+/// Puts an invalid value into a random location.
 fn spoil(object: &mut Value, random: &mut Random) {
     let mut here = object;
     for _ in 0..random.below(9) {
@@ -131,7 +131,7 @@ fn spoil(object: &mut Value, random: &mut Random) {
         };
         here = next.unwrap();
     }
-    // The kind says that the mutations are about it.
+    // The kind selects the mutations.
     if *here != "Deployment" && *here != "apps/v1" && here.get("kind").is_none() {
         let other = [json!(null), json!([]), json!({}), json!("--a"), json!(7), json!([null, {}, [], "--a=1"])];
         *here = random.pick(&other).unwrap().clone();

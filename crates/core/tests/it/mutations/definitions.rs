@@ -1,4 +1,4 @@
-//! Definitions of mutations that are refused, and what a person is told.
+//! Refused definitions of mutations, and their messages.
 
 use pointsman_core::definition::{Definition, MutatedKind, json_schema};
 use pointsman_core::webhook::{Metadata, Webhook};
@@ -70,11 +70,11 @@ fn operations_that_are_against_each_other() {
     ] {
         assert_eq!(clash(one, two), "fine");
     }
-    // First this, then that, is what mutations are for.
+    // Different values before and after are the purpose of mutations.
     assert_eq!(said(&definition("[{flag: {name: --a}}]", "[{noFlag: --a}]")), "fine");
 }
 
-/// Places that are written in two ways are one place.
+/// A location written in two ways is one location.
 #[test]
 fn conflicting_operations_are_refused() {
     let clash = |one: &str, two: &str| {

@@ -1,11 +1,11 @@
-//! What each operation makes of an object, exactly.
+//! The exact result of each operation.
 
 use pointsman_core::webhook::FactValue;
 use serde_json::{Value, json};
 
 use super::{as_json, definition, deployment, patch, replaces, with_mutations};
 
-/// The Pod that an operation makes of another one, and that of doing it twice.
+/// Checks the Pod after an operation, and after repeating the operation.
 #[track_caller]
 fn makes(operation: &str, pod: &Value, wanted: &Value) {
     let webhook = with_mutations(&definition(&format!("[{operation}]"), "[]"));
@@ -33,7 +33,7 @@ fn flags_are_set_where_they_stand() {
         ),
         (&["kcm", "--cloud-provider-x=aws"], &["kcm", "--cloud-provider-x=aws", "--cloud-provider=external"]),
         (&["kcm", "-", "--cloud-provider", "-"], &["kcm", "-", "--cloud-provider", "external"]),
-        // Whose flags they are nobody knows.
+        // The program that owns these flags is unknown.
         (&["tini", "--", "kcm"], &["tini", "--", "kcm"]),
         (&["/bin/sh", "-ec", "kcm", "--cloud-provider=aws"], &["/bin/sh", "-ec", "kcm", "--cloud-provider=aws"]),
     ] {
@@ -48,7 +48,7 @@ fn flags_are_set_where_they_stand() {
     makes(privileged, &command(&["--allow-privileged", "kcm"]), &command(&["--allow-privileged=true", "kcm"]));
     makes(privileged, &command(&["--allow-privileged", "false"]), &command(&["--allow-privileged", "true"]));
     makes("{flag: {name: --v, value: 2}}", &command(&["kcm"]), &command(&["kcm", "--v=2"]));
-    // A number is a number, whichever it is.
+    // Numbers are values, not flags.
     for value in ["0", "1", "2"] {
         let wanted = command(&["kcm", "--v", value, "--x"]);
         makes(&format!("{{flag: {{name: --v, value: {value}}}}}"), &command(&["kcm", "--v", "4", "--x"]), &wanted);
@@ -75,7 +75,7 @@ fn shell_script_is_left_alone() {
     ] {
         left(words);
     }
-    // Those are the words of one program.
+    // Here the words belong to one program.
     for words in [
         &["sh", "run.sh", "-c", "conf"][..],
         &["bash", "-o", "pipefail", "run.sh", "-c", "conf"],
@@ -96,7 +96,7 @@ fn flag_is_added_after_flags() {
     makes("{flag: {name: --x, value: b}}", &both(&["--x", "y"]), &both(&["--x", "b"]));
     let bare = json!({"containers": [{"name": "kcm"}]});
     makes("{flag: {name: --a, value: b}}", &bare, &json!({"containers": [{"name": "kcm", "args": ["--a=b"]}]}));
-    // A program sees one list.
+    // A program receives command and args as one list.
     let split = |value: &str| json!({"containers": [{"name": "kcm", "command": ["kcm", "--x"], "args": [value]}]});
     makes("{flag: {name: --x, value: b}}", &split("y"), &split("b"));
 }
@@ -161,7 +161,7 @@ fn items_of_lists() {
     let added = json!({"name": "cloud", "secret": {"secretName": "s"}});
     makes(item, &pod(json!([logs])), &pod(json!([logs, added])));
     makes(item, &json!({"containers": [{"name": "kcm"}]}), &pod(json!([added])));
-    // A member that is null goes, and of two items with one key neither is forgotten.
+    // A null member is removed, and of two items with the same key both are changed.
     let source = "{item: {list: volumes, value: {name: cloud, emptyDir: {}, secret: null}}}";
     let empty = json!({"name": "cloud", "emptyDir": {}});
     makes(source, &pod(json!([cloud, logs, cloud])), &pod(json!([empty, logs, empty])));
@@ -190,7 +190,7 @@ fn fields() {
     let after = replaces(&webhook, FactValue::True, &before);
     assert!(after["spec"].get("strategy").is_none());
     assert_eq!(after["spec"]["template"]["spec"]["containers"][0]["resources"], json!({}));
-    // What stands in the way is not replaced.
+    // A value of another type is not replaced.
     let mut odd = object;
     odd["metadata"]["labels"] = json!(["x"]);
     assert_eq!(replaces(&webhook, FactValue::False, &odd)["metadata"]["labels"], json!(["x"]));

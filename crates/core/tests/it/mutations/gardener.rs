@@ -1,4 +1,4 @@
-//! The example that people read: control planes that go from one driver of volumes to another.
+//! The documented example: control planes that change their volume driver.
 
 use pointsman_core::definition::MutatedKind;
 use pointsman_core::webhook::{FactValue, KnownFacts, Metadata, Webhook};
@@ -11,7 +11,7 @@ fn file(name: &str) -> String {
 
 const GATES: &str = "--feature-gates=CSIMigration=true,CSIMigrationAWS=true";
 
-/// What a Deployment of the example becomes.
+/// A Deployment of the example after the mutation.
 fn made(name: &str, is: FactValue) -> Value {
     let mutated = MutatedKind::load("control-plane.yaml", &file("control-plane")).unwrap();
     let webhook = Webhook::new(Vec::new(), Metadata::Identity).unwrap().with_mutations(vec![mutated]).unwrap();

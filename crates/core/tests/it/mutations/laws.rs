@@ -1,5 +1,4 @@
-//! The laws of mutated mutation. `POINTSMAN_CASES` sets how many mutations are tried, `POINTSMAN_SEED` where they
-//! start.
+//! The laws of staged mutation. `POINTSMAN_CASES` sets how many mutations are tried, `POINTSMAN_SEED` where they start.
 
 use pointsman_core::definition::MutatedKind;
 use pointsman_core::laws::Random;
@@ -13,7 +12,7 @@ fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
-/// Tries something with every pair of mutations that are accepted, and objects.
+/// Runs a law with random accepted mutations and objects.
 fn each(law: impl Fn(&Webhook, &Value, &str)) {
     let (seed, cases) = (number("POINTSMAN_SEED", 1), number("POINTSMAN_CASES", 500));
     let mut accepted = 0;
@@ -44,7 +43,7 @@ fn mutation_is_idempotent() {
     });
 }
 
-/// Two mutations with a fact each, if both may be; their operations are under `after`.
+/// Two mutations with one fact each, if both are accepted; their operations are under `after`.
 fn two_mutations(random: &mut Random) -> Option<(Webhook, String)> {
     let one = definition("[]", &operations(random).to_string());
     let fact = "  fact: {resource: nodes, name: x, label: y}\n";
@@ -53,7 +52,7 @@ fn two_mutations(random: &mut Random) -> Option<(Webhook, String)> {
     Some((Webhook::new(Vec::new(), Metadata::Identity).unwrap().with_mutations(vec![mutated]).unwrap(), text))
 }
 
-/// What becomes of an object, by two facts.
+/// The object after mutation with two facts.
 fn becomes_by_two(webhook: &Webhook, first: FactValue, second: FactValue, object: &Value) -> Value {
     let mut facts = KnownFacts::default();
     facts.set("moved", first);
@@ -65,7 +64,7 @@ fn becomes_by_two(webhook: &Webhook, first: FactValue, second: FactValue, object
     made
 }
 
-/// Lists of whatever is in an object, sorted: the words of each container as one list, and entries in them.
+/// All lists of an object, sorted: the words of each container as one list, with their entries.
 fn unordered(value: &Value) -> Value {
     match value {
         Value::Array(all) => {
@@ -113,7 +112,7 @@ fn fact_order_affects_only_additions() {
     assert!(cases < 100 || accepted * 10 > cases, "only {accepted} of {cases} were accepted");
 }
 
-/// As each mutation alone.
+/// Both mutations together equal each mutation alone.
 #[test]
 fn two_mutations_together_are_done_once() {
     let (seed, cases) = (number("POINTSMAN_SEED", 1), number("POINTSMAN_CASES", 500));
@@ -169,7 +168,7 @@ fn terminating_object_is_left_alone() {
     });
 }
 
-/// Where a patch may lead: nothing else is in it, so everything else keeps its bytes.
+/// A patch writes only to these locations, so all other fields keep their bytes.
 #[test]
 fn other_fields_are_untouched() {
     each(|webhook, object, case| {
@@ -191,7 +190,7 @@ fn other_fields_are_untouched() {
                 let of_words = container.is_some_and(|(at, rest)| {
                     at.parse::<usize>().is_ok() && (rest.starts_with("command") || rest.starts_with("args"))
                 });
-                // The containers of one that was spoiled may have volumes.
+                // The containers of a damaged object may contain volumes.
                 let is_there = |place: &str| path.starts_with(place) || ["/metadata", "/spec"].contains(&path);
                 let is_known = places.iter().any(|place| is_there(place)) || path.ends_with("/volumes");
                 assert!(of_words || is_known, "{operation:?}\n{case}");
@@ -200,7 +199,7 @@ fn other_fields_are_untouched() {
     });
 }
 
-/// Words that no operation names, in their order.
+/// Words without an operation, in order.
 fn others(object: &Value) -> Vec<Value> {
     let mut all = Vec::new();
     let containers = object.pointer("/spec/template/spec/containers").and_then(Value::as_array);
@@ -223,7 +222,7 @@ fn unnamed_flags_keep_order() {
     });
 }
 
-/// One flag at a time, so that the law says which flag there is.
+/// One flag at a time, so that the law knows the expected flag.
 #[test]
 fn flags_are_set_or_removed() {
     let mut random = Random::new(number("POINTSMAN_SEED", 1));
@@ -248,7 +247,7 @@ fn flags_are_set_or_removed() {
             };
             let main = object.pointer("/spec/template/spec/containers").and_then(Value::as_array);
             let main = main.and_then(|all| all.iter().find(|it| it["name"] == "main"));
-            // Words behind `--` in `command` are those of another program: such a line is left alone.
+            // Words after `--` in `command` belong to another program: such a command line is unchanged.
             let is_of_two =
                 main.and_then(|main| main["command"].as_array()).is_some_and(|all| all.contains(&json!("--")));
             if words(&object).is_none() || is_of_two {
@@ -270,7 +269,7 @@ fn flags_are_set_or_removed() {
     }
 }
 
-/// What a flag says is so at once, and nobody's words are taken for another's: as somebody would do it by hand.
+/// The new flag value is effective at once, and words of other flags are kept, like in a manual edit.
 #[test]
 fn other_words_stay() {
     let mut random = Random::new(number("POINTSMAN_SEED", 1));
@@ -297,7 +296,7 @@ fn other_words_stay() {
                 at += 1 + usize::from(behind.is_some());
             }
             by_hand.extend((!found).then(|| format!("--a={wanted}")));
-            // Where a flag between them goes, a word may come to stand behind the flag: what comes to rest counts.
+            // If a flag in between is removed, a word may become the value of another flag: the final state counts.
             let made = replaces(&webhook, FactValue::False, &deployment_of(&words));
             let made = made["spec"]["template"]["spec"]["containers"][0]["args"].clone();
             let has_two = words.iter().filter(|word| word.starts_with("--a")).count() > 1;
@@ -310,7 +309,7 @@ fn deployment_of(words: &[&str]) -> Value {
     super::deployment("main", &json!({"containers": [{"name": "main", "args": words}]}))
 }
 
-/// Whatever stands before a shell, and between it and `-c`.
+/// Any words before a shell, and between the shell and `-c`.
 #[test]
 fn a_script_is_left_alone() {
     let mut random = Random::new(number("POINTSMAN_SEED", 1));
@@ -330,7 +329,7 @@ fn a_script_is_left_alone() {
     }
 }
 
-/// No two operations of one list are against each other, in whatever words.
+/// No two operations of one list contradict each other, in any spelling.
 #[test]
 fn list_entries_apply_together() {
     let (seed, cases) = (number("POINTSMAN_SEED", 1), number("POINTSMAN_CASES", 500));
@@ -355,7 +354,7 @@ fn list_entries_apply_together() {
     assert!(cases < 100 || (accepted * 4 > cases && accepted < cases), "{accepted} of {cases} were accepted");
 }
 
-/// An operation on one of few places, in one of its spellings.
+/// An operation on one of few locations, in one of its spellings.
 fn spelled(random: &mut Random) -> Value {
     let pod = random.word(&["", "spec.template.spec."]);
     let of = random.word(&["main", "side"]);

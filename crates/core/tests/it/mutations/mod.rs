@@ -1,4 +1,4 @@
-//! Staged mutation: exact results, laws over mutations and objects made by chance, and what is refused at load.
+//! Staged mutation: exact results, laws over random mutations and objects, and definitions refused at load.
 
 mod chance;
 mod definitions;
@@ -12,7 +12,7 @@ use pointsman_core::definition::MutatedKind;
 use pointsman_core::webhook::{FactValue, KnownFacts, Metadata, PatchOperation, Webhook};
 use serde_json::{Value, json};
 
-/// A definition for Deployments with one mutation, whose operations are written so.
+/// A definition for Deployments with one mutation and these operations.
 fn definition(before: &str, after: &str) -> String {
     format!(
         "apiVersion: pointsman.dev/v1\nkind: KindDefinition\n\
@@ -50,7 +50,7 @@ fn as_json(patch: &[PatchOperation]) -> Value {
     operations.collect()
 }
 
-/// What becomes of an object, by somebody else's JSON Patch.
+/// The object after the webhook's patch, applied by an independent JSON Patch implementation.
 fn replaces(webhook: &Webhook, is: FactValue, object: &Value) -> Value {
     let patch = as_json(&patch(webhook, is, &object.to_string(), None));
     let mut object = object.clone();

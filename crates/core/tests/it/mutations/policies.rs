@@ -1,5 +1,5 @@
-//! Mutations as policies: which can be, and that what is printed can be read. What such a policy does, the API server
-//! says (`tests/cluster/mutation_policies.rs`).
+//! Mutations as policies: supported mutations, and readable output. `tests/cluster/mutation_policies.rs` tests the
+//! effect of such a policy on the API server.
 
 use pointsman_core::definition::MutatedKind;
 use pointsman_core::laws::Random;
@@ -75,7 +75,7 @@ fn unsupported_operation_needs_a_server() {
     }
 }
 
-/// The API server gives a policy an object to look at, and leaves the policy out where that is missing.
+/// The API server evaluates a policy with a parameter object, and skips the policy if that object is missing.
 #[test]
 fn always_entries_need_no_object() {
     let fact =
@@ -92,18 +92,18 @@ fn always_entries_need_no_object() {
         let spared = json!([{"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["kube-system"]}]);
         assert_eq!(policy["spec"]["matchConstraints"]["namespaceSelector"]["matchExpressions"], spared);
     }
-    // What `after` takes back would come again, or not, as the API server takes one policy first or the other.
+    // The API server applies policies in any order, so a value reverted by `after` might return.
     let against = definition("[{set: {field: spec.replicas, value: 1}}]", "[{unset: spec.replicas}]");
     let text = against.replace("{resource: namespaces, name: '{namespace}', label: moved}", fact);
     let left = policies(&text);
     let why = "always and onceTrue: `set spec.replicas to 1` and `unset spec.replicas` contradict each other, and two \
                policies have no order";
     assert_eq!(left.others, [("moved".to_owned(), why.to_owned())]);
-    // By the namespace both are of one policy, which has one.
+    // With a fact of the namespace, both lists are in one policy, which has a fixed order.
     assert_eq!(policies(&against).others, []);
 }
 
-/// The API server takes policies in any order, another one from time to time.
+/// The API server applies policies in any order, which may change.
 #[test]
 fn consecutive_mutations_share_a_server() {
     let left = |first: &str, second: &str| {
@@ -135,7 +135,7 @@ fn consecutive_mutations_share_a_server() {
     }
 }
 
-/// What the API server fills in for it would stay.
+/// Defaults filled in by the API server would remain.
 #[test]
 fn reverted_entry_is_not_applied() {
     let holds = "(namespaceObject != null";
@@ -153,7 +153,7 @@ fn reverted_entry_is_not_applied() {
         let printed = both(before, after);
         assert_eq!(printed.others, [], "{before} {after}");
         let all = expressions(&printed);
-        // All of them are done once more where one of them may make room for another.
+        // All expressions are repeated if one of them may make room for another.
         let (once, again) = all.split_at(all.len().min(3));
         assert!(again.is_empty() || again == once, "{all:#?}");
         let [before, instead, after] = once else { panic!("{all:#?}") };
@@ -173,7 +173,7 @@ fn reverted_entry_is_not_applied() {
         let [(_, why)] = others.as_slice() else { panic!("{before} {after}") };
         assert!(why.ends_with("contradict each other, and the API server fills in defaults in between"), "{why}");
     }
-    // Nothing is filled in for the words of a command line, nor is anything left of an item that goes.
+    // Words of a command line get no defaults, and a removed item leaves nothing behind.
     for (before, after) in [
         ("{flag: {name: --a, value: 1}}", "{noFlag: --a}"),
         ("{item: {list: volumes, value: {name: a}}}", "{noItem: {list: volumes, value: a}}"),
@@ -191,7 +191,7 @@ fn numeric_fact_compares_like_server() {
         expressions(&printed).last().unwrap().to_string()
     };
     for number in [0.5, -2.25, 1e-7, 1e21] {
-        // As a server spells what the API server says.
+        // The number as the API server formats it.
         let is = json!(number).to_string();
         let wanted = format!("== double && params[\"spec\"][\"on\"] == {number:?})");
         assert!(holds(&is).contains(&wanted), "{is}: {}", holds(&is));
@@ -199,7 +199,7 @@ fn numeric_fact_compares_like_server() {
     for is in ["7", "0.50", "1e5", "1.0", "x", "NaN", "inf"] {
         assert!(!holds(is).contains("double"), "{is}");
     }
-    // An object of one name that is in none: not the one beside the object that is written.
+    // An object of this name that is cluster-scoped, not the object in the namespace of the write.
     assert!(holds("x").contains("!(\"namespace\" in params[\"metadata\"])"));
 }
 

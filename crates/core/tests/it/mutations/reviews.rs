@@ -1,4 +1,4 @@
-//! Reviews of objects that have mutations.
+//! Reviews of objects with mutations.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ fn webhook() -> Webhook {
     Webhook::new(Kind::embedded().unwrap(), Metadata::Identity).unwrap().with_mutations(vec![mutated]).unwrap()
 }
 
-/// Of these namespaces the fact is true.
+/// The fact is true for these namespaces.
 fn seen(webhook: &Webhook, namespaces: &[&str]) -> KnownFacts {
     let objects: BTreeSet<(String, String)> =
         namespaces.iter().map(|name| (String::new(), (*name).to_owned())).collect();
@@ -67,7 +67,7 @@ fn unobserved_fact_decides_nothing() {
     let error = flag(&webhook, &KnownFacts::default(), &review("CREATE", &object, None)).unwrap_err();
     assert!(matches!(error, HandleError::FactUnknown(_)), "{error}");
     assert!(error.to_string().ends_with("is still unknown, and mutation moved needs this fact, try again"), "{error}");
-    // Nothing hangs on it for an object of another name, nor of a kind of our own.
+    // An object of another name, or of a built-in kind, does not depend on the fact.
     let other = deployment("other", &json!({"containers": [{"name": "kcm"}]}));
     assert_eq!(flag(&webhook, &KnownFacts::default(), &review("CREATE", &other, None)).unwrap(), None);
     let own = json!({"uid": "u1", "operation": "CREATE", "kind": {"group": "materialize.cloud", "kind": "Materialize"},
@@ -77,7 +77,7 @@ fn unobserved_fact_decides_nothing() {
     assert_eq!(knowing.body, webhook.handle(Endpoint::Mutate, own.as_bytes()).unwrap().body);
 }
 
-/// What whoever writes an object is warned of.
+/// The warning for the client of a write.
 fn warned(containers: &Value) -> Value {
     let webhook = webhook();
     let object = deployment("kcm", &json!({"containers": containers}));
@@ -130,7 +130,7 @@ fn deletions_are_left_alone() {
     let facts = KnownFacts::default();
     assert_eq!(flag(&webhook, &facts, &review("UPDATE", &going, Some(&going))).unwrap(), None);
     assert_eq!(flag(&webhook, &facts, &review("DELETE", &Value::Null, Some(&object))).unwrap(), None);
-    // What a new object says of its own end, the API server drops.
+    // The API server drops the deletion timestamp of a new object.
     let facts = seen(&webhook, &[]);
     assert!(flag(&webhook, &facts, &review("CREATE", &going, None)).unwrap().is_some());
 }

@@ -1,11 +1,11 @@
-//! Definitions of such workflows that are refused, each with what to do.
+//! Refused definitions of hand-over workflows, each with a hint.
 
 use pointsman_core::definition::Kind;
 use serde_json::{Value, json};
 
 use super::garden::example;
 
-/// What is wrong with a workflow of one step.
+/// The error for a workflow with one step.
 fn told(step: &Value) -> String {
     let definition = format!(
         "apiVersion: pointsman.dev/v1\nkind: KindDefinition\ncrd: clusters.crd.yaml\nhealth: {{none: [{{field: \

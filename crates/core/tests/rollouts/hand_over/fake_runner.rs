@@ -1,4 +1,4 @@
-//! Whoever runs a hand-over, pass by pass, and may be killed after any call.
+//! A runner of a hand-over, pass by pass, which a test may kill after any call.
 
 use std::time::Duration;
 
@@ -11,15 +11,15 @@ use super::garden::Garden;
 pub(super) struct FakeRunner {
     runner_cache: RunnerCache,
     steady: u64,
-    /// What it has written, in words.
+    /// A readable log of its writes.
     pub(super) log: Vec<String>,
-    /// How many calls it has made.
+    /// Number of calls made.
     pub(super) calls: usize,
 }
 
 impl FakeRunner {
-    /// Runs until nothing is to be done any more, or for so many passes of five seconds. After this call it is killed,
-    /// and started again.
+    /// Runs until no work is left, or for at most `passes` passes of five seconds. After call `killed_after` the
+    /// process is killed and restarted.
     pub(super) fn run(&mut self, garden: &mut Garden, passes: usize, killed_after: Option<usize>) -> RolloutPlan {
         let mut last = None;
         for _ in 0..passes {
@@ -59,7 +59,7 @@ impl FakeRunner {
         planned
     }
 
-    /// Does one call. Whether what follows is still what was planned.
+    /// Makes one call. Returns whether the rest of the plan is still valid.
     fn write(&mut self, garden: &mut Garden, write: &RolloutWrite, now: ClockReading) -> bool {
         match write {
             RolloutWrite::Status(status) => garden.rollout["status"] = status.to_json(),

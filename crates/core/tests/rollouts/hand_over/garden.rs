@@ -1,4 +1,4 @@
-//! A cluster with shoots, as far as a hand-over can tell, and the clusters that they are.
+//! A cluster with shoots, reduced to the parts that a hand-over reads, and the clusters behind the shoots.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -17,7 +17,7 @@ pub(super) const NEEDS: &str = "csi-migration.extensions.gardener.cloud/needs-co
 pub(super) const FINISHED: &str = "csi-migration.extensions.gardener.cloud/controller-finished";
 pub(super) const NAMES: [&str; 3] = ["kube-apiserver", "kube-controller-manager", "kube-scheduler"];
 
-/// What is there.
+/// The state of the garden.
 pub(super) struct Garden {
     pub(super) kind: Kind,
     pub(super) mutated: Vec<MutatedKind>,
@@ -27,9 +27,9 @@ pub(super) struct Garden {
     pub(super) deployments: BTreeMap<(String, String), Value>,
     pub(super) rollout: Value,
     pub(super) now: u64,
-    /// How often a server of mutations leaves an object as it is before it has heard of a fact.
+    /// Number of requests that a mutation server leaves unchanged before it receives a fact.
     pub(super) behind: usize,
-    /// So many servers answer in turn, of which the first one alone is behind.
+    /// Number of servers that answer in turn; only the first one is behind.
     pub(super) servers: usize,
     asked: usize,
     version: u64,
@@ -39,7 +39,7 @@ pub(super) struct Garden {
 pub(super) struct Shoot {
     pub(super) has_control_plane: bool,
     pub(super) is_away: bool,
-    /// Versions of kubelets, by node.
+    /// Kubelet versions, by node.
     pub(super) nodes: BTreeMap<String, String>,
     /// Provisioners of storage classes.
     pub(super) classes: BTreeMap<String, String>,
@@ -67,7 +67,7 @@ impl Garden {
         Self { kind, mutated, webhook, clusters, shoots, deployments, rollout, now, behind, servers, asked, version }
     }
 
-    /// A shoot of before, with new nodes and old classes.
+    /// Adds an old shoot with new nodes and old storage classes.
     pub(super) fn plant(&mut self, name: &str) -> &mut Shoot {
         let shoot = json!({
             "metadata": {"name": name}, "status": {"lastOperation": {"state": "Succeeded"}},
@@ -107,12 +107,12 @@ impl Garden {
         self.clusters.values().filter_map(|object| FleetObject::of(object, rollout)).collect()
     }
 
-    /// Whether an annotation of a shoot says true.
+    /// True if an annotation of the shoot is `true`.
     pub(super) fn says(&self, name: &str, key: &str) -> bool {
         self.clusters[name]["metadata"]["annotations"][key] == "true"
     }
 
-    /// Whether a mutation has seen all Deployments of a shoot after its fact.
+    /// True if a mutation has processed all Deployments of a shoot since its fact.
     pub(super) fn is_handed_over(&self, name: &str) -> bool {
         let seen = |object: &Value| {
             seen_by_mutation(&self.mutated, ("deployments", "apps"), "csi", object) == MutationState::Seen
@@ -157,7 +157,7 @@ impl Garden {
         }
     }
 
-    /// The patch of a move. Whether what it has seen is still so.
+    /// Applies the patch of a move. Returns whether the tested values still hold.
     pub(super) fn patch(&mut self, name: &str, patch: &Value) -> bool {
         let mut next = self.clusters[name].clone();
         let fits = patch.as_array().unwrap().iter().all(|operation| apply(&mut next, operation).is_some());
@@ -169,7 +169,7 @@ impl Garden {
         fits
     }
 
-    /// What a step does to another object: whether it is what it was for.
+    /// Applies a step's call to another object, if its preconditions hold.
     pub(super) fn write(&mut self, write: &ObjectWrite) -> Result<(), String> {
         match &write.call {
             ObjectCall::Delete { uid, .. } => {
@@ -186,7 +186,7 @@ impl Garden {
         }
     }
 
-    /// A server of mutations sees a Deployment once more.
+    /// A mutation server processes a Deployment again.
     fn readmit(&mut self, namespace: &str, name: &str) -> Result<(), String> {
         let is_first = self.asked.is_multiple_of(self.servers);
         let (is_behind, key) = (self.behind > 0 && is_first, (namespace.to_owned(), name.to_owned()));
@@ -231,7 +231,7 @@ fn in_shoot(shoot: &Shoot, lookup: &LookupRequest) -> Vec<Value> {
     }
 }
 
-/// One operation of a webhook, also inside of lists.
+/// Applies one operation of a webhook, also inside lists.
 fn mutated(object: &mut Value, operation: &PatchOperation) {
     let (parent, key) = operation.path.rsplit_once('/').unwrap();
     let key = key.replace("~1", "/").replace("~0", "~");

@@ -1,4 +1,4 @@
-//! What holds of a hand-over.
+//! Properties of a hand-over.
 
 use pointsman_core::rollout::{
     Direction, OwnerReferences, RolloutPhase, RolloutStatus, missing_mutations, rights, rights_elsewhere,
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::fake_runner::FakeRunner;
 use super::garden::{FINISHED, Garden, NEEDS};
 
-/// Enough for a whole rollout, and a minute of health.
+/// Enough passes for a whole rollout and one minute of health.
 const PASSES: usize = 60;
 
 #[track_caller]
@@ -26,7 +26,7 @@ fn is_untouched(garden: &Garden, name: &str) {
     assert_eq!(garden.shoots[name].classes.len(), 2, "{name}");
 }
 
-/// What the rollout says of an object that was not moved.
+/// The rollout's message about a skipped object.
 fn unmoved(garden: &Garden, name: &str) -> (String, String) {
     let status = garden.status();
     let one = status.blocked.iter().find(|one| one.object == name);
@@ -55,7 +55,7 @@ fn handover_survives_any_kill() {
     for at in 1..calls {
         ended(Some(at));
     }
-    // A second roll over the same shoots has nothing to do.
+    // A second rollout over the same shoots has no work.
     let before = (garden.clusters.clone(), garden.deployments.clone());
     garden.rollout["metadata"]["uid"] = json!("rollout-2");
     garden.rollout["status"] = Value::Null;
@@ -79,7 +79,7 @@ fn initial_wait_takes_no_slot() {
     let mut fake_runner = FakeRunner::default();
     fake_runner.run(&mut garden, PASSES, None);
     is_through(&garden, "zfine");
-    // A week later nothing has failed, and nobody was written to.
+    // A week later nothing has failed and no object was written.
     garden.now += 7 * 24 * 3600;
     let calls = fake_runner.log.len();
     let planned = fake_runner.run(&mut garden, PASSES, None);
@@ -100,7 +100,7 @@ fn initial_wait_takes_no_slot() {
         assert!(why.contains(said), "{name}: {why}");
         is_untouched(&garden, name);
     }
-    // Each goes on once nothing is in its way.
+    // Each object continues when its obstacle is removed.
     garden.clusters.get_mut("asleep").unwrap()["spec"]["shoot"]["spec"]["hibernation"]["enabled"] = json!(false);
     garden.shoots.values_mut().for_each(|shoot| shoot.is_away = false);
     garden.shoots.get_mut("empty").unwrap().nodes.insert("node-1".to_owned(), "v1.18.20".to_owned());
@@ -118,7 +118,7 @@ fn failed_shoot_gets_no_mark() {
     }
     garden.shoots.get_mut("new").unwrap().has_control_plane = false;
     garden.deployments.retain(|(namespace, _), _| namespace != "new");
-    // Whoever asked it would not be answered.
+    // A lookup in this cluster would fail.
     garden.shoots.get_mut("new").unwrap().is_away = true;
     garden.clusters.get_mut("failed").unwrap()["spec"]["shoot"]["status"]["lastOperation"]["state"] = json!("Failed");
     garden.clusters.get_mut("going").unwrap()["spec"]["shoot"]["metadata"]["deletionTimestamp"] = json!("now");
@@ -131,7 +131,7 @@ fn failed_shoot_gets_no_mark() {
     assert!(fake_runner.log.iter().all(|told| told == "marks new"), "{:?}", fake_runner.log);
 }
 
-/// A list that is empty for a moment, or that was asked for in the wrong place, makes nobody finished.
+/// A list that is briefly empty, or of the wrong place, finishes no object.
 #[test]
 fn listed_deployments_block_finish() {
     let mut garden = Garden::planted(1);
@@ -145,7 +145,7 @@ fn listed_deployments_block_finish() {
     assert!(garden.says("one", FINISHED) && garden.is_handed_over("one"));
 }
 
-/// A list that is empty for a moment, whenever that is, leaves no step out once the object has begun.
+/// A list that is briefly empty at any time skips no step of a started object.
 #[test]
 fn briefly_empty_list_skips_nothing() {
     for lasts in [1, 2, 5] {
@@ -160,7 +160,7 @@ fn briefly_empty_list_skips_nothing() {
             is_through(&garden, "one");
         }
     }
-    // One that stays empty is named.
+    // A list that stays empty is reported by name.
     let (mut garden, mut fake_runner) = before_the_classes_go();
     garden.shoots.get_mut("one").unwrap().has_control_plane = false;
     let planned = fake_runner.run(&mut garden, 4, None);
@@ -181,7 +181,7 @@ fn other_class_is_left_alone() {
     assert_eq!(left, ["gp2", "mine"]);
 }
 
-/// The fact is there no more, whoever has taken it away, between any two calls.
+/// The fact is removed between any two calls.
 #[test]
 fn removed_fact_blocks_finish() {
     let mut met = 0;
@@ -222,8 +222,8 @@ fn unobserved_objects_block_finish() {
     assert_eq!(sent, 8, "five in vain: {log:#?}");
 }
 
-/// Hands one over: it is called finished at no moment before it is. How often something was sent once more, and the
-/// log.
+/// Hands one shoot over and checks that the shoot is never reported finished too early. Returns the number of repeated
+/// writes, and the log.
 fn is_finished_last(mut garden: Garden) -> (usize, Vec<String>) {
     let mut fake_runner = FakeRunner::default();
     for _ in 0..PASSES {
@@ -235,7 +235,7 @@ fn is_finished_last(mut garden: Garden) -> (usize, Vec<String>) {
     (sent, fake_runner.log)
 }
 
-/// Of two servers one never hears of the fact: whatever it leaves as it is is sent once more.
+/// One of two servers never receives the fact: each object that this server leaves unchanged is sent again.
 #[test]
 fn all_servers_must_confirm() {
     let mut garden = Garden::planted(1);
@@ -265,7 +265,7 @@ fn missing_fact_names_the_object() {
     assert!(!garden.says("one", FINISHED));
     let sent = fake_runner.log.iter().filter(|told| told.starts_with("sent once more")).count();
     assert!((20..60).contains(&sent), "again, and not all the time: {sent}");
-    // It goes on where it was.
+    // The rollout continues where it stopped.
     garden.behind = 0;
     let mut status = garden.status();
     status.resume(pointsman_core::rollout::ClockReading { wall: garden.now, steady: std::time::Duration::ZERO });
@@ -274,7 +274,7 @@ fn missing_fact_names_the_object() {
     is_through(&garden, "one");
 }
 
-/// A garden with a shoot of which one class is gone and the other one is not, and which is away since.
+/// A garden whose shoot became unreachable after one of its two classes was deleted.
 fn away_after_one_class() -> (Garden, FakeRunner) {
     let mut garden = Garden::planted(1);
     garden.plant("one");
@@ -294,7 +294,7 @@ fn unreachable_cluster_is_retried() {
     let planned = fake_runner.run(&mut garden, PASSES, None);
     assert_eq!(planned.status.phase, RolloutPhase::Rolling, "{:?}", planned.status);
     assert!(planned.status.failures.is_empty());
-    // It keeps its place, and there is one.
+    // The object keeps its slot, the only one.
     is_untouched(&garden, "two");
     let why = planned.object_states[0].why();
     assert!(why.contains("step old-classes") && why.contains("no answer within 10 s"), "{why}");
@@ -304,7 +304,7 @@ fn unreachable_cluster_is_retried() {
     ["one", "two"].iter().for_each(|name| is_through(&garden, name));
 }
 
-/// A garden whose first shoot has waited for everything, and of which nothing is deleted yet.
+/// A garden whose first shoot has passed all waits and still has all its classes.
 fn before_the_classes_go() -> (Garden, FakeRunner) {
     let mut garden = Garden::planted(1);
     garden.plant("one");
@@ -366,7 +366,7 @@ fn irreversible_step_rechecks_waits() {
         let planned = fake_runner.run(&mut garden, PASSES, None);
         assert_eq!(garden.shoots["one"].classes.len(), 2, "{what}: {:#?}", fake_runner.log);
         assert!(!garden.says("one", NEEDS), "{what}");
-        // It is as if it had not begun: it takes nobody's place, and does not fail.
+        // The object counts as not started: it occupies no slot and does not fail.
         assert!(planned.status.failures.is_empty(), "{what}: {:?}", planned.status.failures);
         assert!(
             garden.says("two", FINISHED),
@@ -378,14 +378,14 @@ fn irreversible_step_rechecks_waits() {
         is_through(&garden, "two");
         fix(&mut garden);
         fake_runner.run(&mut garden, PASSES, None);
-        // The rollout is over where nobody is left that it is about.
+        // The rollout is over if no selected object is left.
         if what != "it failed" {
             is_through(&garden, "one");
         }
     }
 }
 
-/// Its Secret leads to another cluster by now, which has classes of these names as well.
+/// The shoot's Secret now leads to another cluster with classes of the same names.
 #[test]
 fn redirected_object_waits_first() {
     let (mut garden, mut fake_runner) = before_the_classes_go();
@@ -411,7 +411,7 @@ fn irreversible_object_is_not_pending() {
         planned.object_states
     );
     assert!(!garden.says("one", NEEDS));
-    // Whoever goes forward again ends what was begun.
+    // A new forward rollout finishes the started work.
     garden.shoots.get_mut("one").unwrap().is_away = false;
     garden.rollout["metadata"]["uid"] = json!("rollout-2");
     garden.rollout["spec"]["direction"] = json!("Forward");

@@ -1,5 +1,5 @@
-//! A hand-over that is a fact, with the example that people read: shoots, their clusters, the Deployments of their
-//! control planes, and a server of mutations that may be behind.
+//! A hand-over with a fact, based on the documented example: shoots, their clusters, the Deployments of their control
+//! planes, and a mutation server that may be behind.
 
 mod bad;
 mod fake_runner;

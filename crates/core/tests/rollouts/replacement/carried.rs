@@ -1,4 +1,5 @@
-//! What somebody changes of the labels and annotations of one of two objects, one of which goes: the other one has it.
+//! If a client changes labels or annotations of one of two objects while the other one is deleted, the remaining object
+//! gets the change.
 
 use pointsman_core::rollout::{ObjectCall, ObjectWrite, RolloutPhase};
 use serde_json::{Value, json};
@@ -7,7 +8,7 @@ use super::fake_namespace::taken;
 use super::returns::turns;
 use super::trials::{Ordeal, drives, fixture, said};
 
-/// Somebody sets a label, or takes it off.
+/// A client sets or removes a label.
 fn labels(fixture: &mut Ordeal, plural: &str, name: &str, value: Option<&str>) {
     let now = fixture.fake_namespace.now;
     fixture.fake_namespace.change(plural, "h-0", |one| {
@@ -36,7 +37,7 @@ fn label(fixture: &Ordeal, plural: &str, name: &str) -> Value {
         .map_or_else(|| panic!("{}", said(fixture)), |one| one["metadata"]["labels"][name].clone())
 }
 
-/// A oldapp with two labels.
+/// An oldapp with two labels.
 fn labelled() -> Ordeal {
     let mut fixture = fixture(1);
     labels(&mut fixture, "oldapps", "team", Some("blue"));
@@ -49,7 +50,7 @@ fn goes(fixture: &mut Ordeal) {
     assert_eq!(fixture.status().phase, RolloutPhase::Complete, "{}", said(fixture));
 }
 
-/// Has it go back after the end. Somebody does something once the oldapp is there again, and before the newapp goes.
+/// Undoes the rollout after its end. Calls `act` after the oldapp is recreated and before the newapp is deleted.
 fn is_undo(fixture: &mut Ordeal, act: impl Fn(&mut Ordeal)) {
     let mut was = false;
     turns(fixture, "Undo", 400, |fixture, asked: &ObjectWrite| {
@@ -98,7 +99,7 @@ fn source_edit_reaches_finished_target() {
     assert_eq!(metadata["annotations"]["example.com/note"], "a");
 }
 
-/// What the newapp is made of was looked at before.
+/// The source of the newapp was read before the edit.
 #[test]
 fn source_edit_reaches_new_target() {
     let (mut fixture, mut was) = (labelled(), false);
@@ -147,8 +148,8 @@ fn later_of_two_edits_wins() {
     }
 }
 
-/// Nobody knows any more what both had: what only the newapp has comes along, and nothing of the oldapp is written
-/// over.
+/// Without a record of the shared values, the rollout copies values that only the newapp has, and overwrites nothing on
+/// the oldapp.
 #[test]
 fn unknown_ownership_overwrites_nothing() {
     let (mut fixture, mut was) = (labelled(), false);
@@ -168,13 +169,13 @@ fn unknown_ownership_overwrites_nothing() {
     assert_eq!(oldapp["metadata"]["labels"], json!({"team": "blue", "new": "yes", "old": "yes"}));
 }
 
-/// Whether a label of a newapp is changed by a write.
+/// True if a write changes a label of a newapp.
 fn carries(asked: &ObjectWrite) -> bool {
     let ObjectCall::Patch(patch) = &asked.call else { return false };
     asked.plural == "newapps" && patch.to_string().contains("/metadata/labels/team")
 }
 
-/// What is carried is nobody's change of the one that stays, however late it gets there.
+/// A late copied value does not count as another client's change of the remaining object.
 #[test]
 fn edit_during_copy_is_copied() {
     for last in [Some("green"), None] {
@@ -200,7 +201,7 @@ fn edit_during_copy_is_copied() {
     }
 }
 
-/// Where nothing was changed, nothing is written.
+/// Without changes, the rollout writes nothing.
 #[test]
 fn unedited_objects_copy_nothing() {
     let mut fixture = labelled();

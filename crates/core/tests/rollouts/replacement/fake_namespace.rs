@@ -1,4 +1,4 @@
-//! A namespace of a cluster, as far as these workflows can tell, and the controllers of Kubernetes in it.
+//! A namespace with the objects and Kubernetes controllers that these workflows use.
 
 use std::collections::BTreeMap;
 
@@ -7,19 +7,19 @@ use serde_json::{Value, json};
 
 use crate::database::apply;
 
-/// Everything that there is, by plural and name.
+/// All objects, by plural and name.
 pub(super) struct FakeNamespace {
     pub(super) things: BTreeMap<(String, String), Value>,
     pub(super) now: u64,
-    /// The garbage collector hears late what belongs to whom.
+    /// The garbage collector receives ownership changes late.
     pub(super) lags: bool,
-    /// What each object was made with, by uid.
+    /// The content that each object was created with, by uid.
     firsts: BTreeMap<String, Value>,
     version: u64,
     made: u64,
 }
 
-/// Why an API server says no.
+/// Why the API server rejects a request.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum No {
     Stale,
@@ -28,7 +28,7 @@ pub(super) enum No {
 }
 
 impl FakeNamespace {
-    /// So many oldapps, each with its Deployment, whose Pods are ready, and its Service.
+    /// Creates this many oldapps, each with a Service and a Deployment whose Pods are ready.
     pub(super) fn settled(oldapps: usize) -> Self {
         let now = 1_795_000_000 - 3_600;
         let mut fake_namespace =
@@ -54,12 +54,12 @@ impl FakeNamespace {
         fake_namespace
     }
 
-    /// The spec that an object was made with.
+    /// The spec that an object was created with.
     pub(super) fn first(&self, uid: &str) -> &Value {
         &self.firsts[uid]
     }
 
-    /// What it counts writes by.
+    /// The write counter.
     pub(super) fn version(&self) -> u64 {
         self.version
     }
@@ -76,7 +76,7 @@ impl FakeNamespace {
         self.things.iter().filter(move |((of, _), _)| of == plural).map(|(_, value)| value)
     }
 
-    /// Whatever belongs to a uid, with its plural.
+    /// All dependents of a uid, each with its plural.
     pub(super) fn belonging(&self, uid: &str) -> Vec<(String, Value)> {
         let is_its = |value: &Value| owners(value).iter().any(|owner| owner["uid"] == uid);
         let all = self.things.iter().filter(|(_, value)| is_its(value));
@@ -137,7 +137,7 @@ impl FakeNamespace {
         Ok(())
     }
 
-    /// Deletes what is meant. With `Orphan` it is there until the garbage collector has looked.
+    /// Deletes an object. With `Orphan` the object remains until the garbage collector has run.
     pub(super) fn delete(
         &mut self,
         plural: &str,
@@ -160,7 +160,7 @@ impl FakeNamespace {
         Ok(())
     }
 
-    /// A oldapp goes, what belonged to it belongs to nobody, and somebody makes another one of its name.
+    /// Deletes an oldapp, orphans its dependents, and creates another oldapp of the same name.
     pub(super) fn replaces_oldapp(&mut self, name: &str) {
         let Some(oldapp) = self.things.remove(&("oldapps".to_owned(), name.to_owned())) else { return };
         let uid = &oldapp["metadata"]["uid"];
@@ -176,7 +176,7 @@ impl FakeNamespace {
         self.create("oldapps", other).unwrap();
     }
 
-    /// An autoscaler scales a Deployment, or does no more.
+    /// Toggles an autoscaler that scales a Deployment.
     pub(super) fn scales(&mut self, name: &str) {
         let key = ("horizontalpodautoscalers".to_owned(), name.to_owned());
         if self.things.remove(&key).is_none() {
@@ -186,12 +186,12 @@ impl FakeNamespace {
         }
     }
 
-    /// Somebody writes something.
+    /// A client changes an object.
     pub(super) fn change(&mut self, plural: &str, name: &str, change: impl FnOnce(&mut Value)) {
         if let Some(object) = self.get(plural, name) {
             let mut changed = object.clone();
             change(&mut changed);
-            // What writes nothing changes no resourceVersion.
+            // A no-op write keeps the resourceVersion.
             if changed != *object {
                 self.put((plural.to_owned(), name.to_owned()), changed);
             }
@@ -204,19 +204,18 @@ impl FakeNamespace {
         self.things.insert(key, object);
     }
 
-    /// The Pods of a ReplicaSet get ready.
+    /// The Pods of a ReplicaSet become ready.
     pub(super) fn ready(&mut self, set: &str) {
         self.change("replicasets", set, |set| set["status"] = json!({"ready": PODS}));
     }
 
-    /// How many Pods of an installation are ready.
+    /// Number of ready Pods of an installation.
     pub(super) fn serving(&self, name: &str) -> u64 {
         let of = self.all("replicasets").filter(|set| set["spec"]["of"] == name);
         of.map(|set| set["status"]["ready"].as_u64().unwrap_or_default()).sum()
     }
 
-    /// Whatever is being deleted goes, and what belonged to it belongs to nobody. Deployments take what fits, or make
-    /// it.
+    /// Removes terminating objects and orphans their dependents. Deployments adopt a matching ReplicaSet or create one.
     pub(super) fn controllers(&mut self) {
         let going: Vec<((String, String), String)> = self
             .things
@@ -244,7 +243,7 @@ impl FakeNamespace {
         }
     }
 
-    /// Whether the garbage collector knows to whom an object belongs.
+    /// True if the garbage collector has received the owner of an object.
     fn has_heard(&self, object: &Value) -> bool {
         let metadata = &object["metadata"];
         let taken = metadata["managedFields"].as_array().into_iter().flatten().map(|entry| &entry["time"]);
@@ -252,7 +251,7 @@ impl FakeNamespace {
         !self.lags || since.is_none_or(|since| self.now - since >= HEARD)
     }
 
-    /// ReplicaSets that belong to what is there no more go, with their Pods.
+    /// Deletes ReplicaSets without an existing owner, with their Pods.
     fn collects(&mut self) {
         let uids: Vec<Value> = self.things.values().map(|object| object["metadata"]["uid"].clone()).collect();
         for name in self.names("replicasets") {
@@ -303,7 +302,7 @@ impl FakeNamespace {
     }
 }
 
-/// Somebody has written a label or annotation, as API servers say it.
+/// A client writes a label or annotation; `managedFields` records the write as an API server does.
 pub(super) fn taken(metadata: &mut Value, (place, name): (&str, &str), (manager, now): (&str, u64)) {
     let entry = json!({"manager": manager, "time": rfc3339(now), "fieldsV1": {"f:metadata": {format!("f:{place}"): {format!("f:{name}"): {}}}}});
     let entries = metadata["managedFields"].as_array().cloned().unwrap_or_default().into_iter();
@@ -315,10 +314,10 @@ fn named(object: &Value) -> String {
     object["metadata"]["name"].as_str().unwrap().to_owned()
 }
 
-/// Seconds after which the garbage collector has heard of everything.
+/// Seconds until the garbage collector has received every change.
 const HEARD: u64 = 10;
 
-/// As the old operator makes it.
+/// A Deployment as the old operator creates it.
 pub(super) fn old_deployment(name: &str, oldapp: &Value) -> Value {
     let labels = json!({"oldapp": name});
     json!({
@@ -348,5 +347,5 @@ pub(super) fn name(at: usize) -> String {
     format!("h-{at}")
 }
 
-/// Pods of an installation.
+/// Number of Pods of an installation.
 pub(super) const PODS: u64 = 2;

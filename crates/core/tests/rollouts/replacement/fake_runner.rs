@@ -1,4 +1,4 @@
-//! Whoever runs the rollout, call by call.
+//! A runner of the rollout, call by call.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -14,16 +14,16 @@ use serde_json::{Value, json};
 
 use super::fake_namespace::{FakeNamespace, owners};
 
-/// A fake_namespace, its StagedRollout, and what time it is.
+/// A fake namespace, its StagedRollout, and a clock.
 pub(super) struct Fixture {
     pub(super) fake_namespace: FakeNamespace,
     pub(super) kind: &'static Kind,
     pub(super) rollout: Value,
     pub(super) version: u64,
     pub(super) refuses: bool,
-    /// What a rollout is not to go on without is not there.
+    /// A required condition of the rollout fails.
     pub(super) shut: bool,
-    /// Nobody may list newapps.
+    /// Listing newapps is forbidden.
     pub(super) blind: bool,
     lease: Option<(usize, u64)>,
 }
@@ -37,19 +37,19 @@ pub(super) struct FakeRunner {
     started: u64,
     last: u64,
     pub(super) deaf: bool,
-    /// It has listed the fleet, and its last plan wants no other list: it watches.
+    /// The fleet is listed, and the last plan needs no other list: the runner watches.
     is_listed: bool,
-    /// What the StagedRollout says, and the definition: what comes of both is the same as long as these are.
+    /// The StagedRollout, the definition, and the compiled rollout, reused while both inputs are unchanged.
     read: Option<(Value, &'static Kind, Rollout)>,
 }
 
-/// What it has just done.
+/// The runner's last call.
 pub(super) enum RunnerCall {
     Nothing,
     Planned(Box<RolloutPlan>),
     Status(Box<RolloutStatus>),
     Marked(String),
-    /// It is about to do this to another object.
+    /// The runner is about to write another object.
     Writes(Box<ObjectWrite>),
 }
 
@@ -144,7 +144,7 @@ impl FakeRunner {
         Self { started: now, last: now, ..Self::default() }
     }
 
-    /// The next call, with the Lease alone. What is written to other objects is for who watches to do.
+    /// Makes the next call, if the runner holds the Lease. The caller performs writes to other objects.
     pub(super) fn step(&mut self, at: usize, fixture: &mut Fixture) -> RunnerCall {
         let frozen = fixture.fake_namespace.now - self.last > 10;
         self.last = fixture.fake_namespace.now;
@@ -167,7 +167,7 @@ impl FakeRunner {
         }
     }
 
-    /// Whether it has looked, and makes this object next.
+    /// True if the runner has finished its lookups and creates this object next.
     pub(super) fn is_about_to_make(&self, plural: &str, name: &str) -> bool {
         self.writes.iter().any(|write| match write {
             RolloutWrite::Object(one) => one.call.makes() && (one.plural.as_str(), one.name.as_str()) == (plural, name),
@@ -175,7 +175,7 @@ impl FakeRunner {
         })
     }
 
-    /// It heard that a write was done.
+    /// The runner receives the success of a write.
     pub(super) fn answered(&mut self, uid: &str) {
         self.runner_cache.allowed(uid);
         if std::mem::take(&mut self.deaf) {
@@ -183,12 +183,12 @@ impl FakeRunner {
         }
     }
 
-    /// It heard that a webhook says no.
+    /// The runner receives a rejection by a webhook.
     pub(super) fn refused(&mut self, uid: &str, fixture: &Fixture) {
         self.runner_cache.refused(uid, "no", self.moment(fixture));
     }
 
-    /// It heard that it is too early for that.
+    /// The runner receives that the write is too early.
     pub(super) fn not_yet(&mut self, uid: &str, fixture: &Fixture) {
         self.runner_cache.not_yet(uid, "not yet", self.moment(fixture));
     }
@@ -246,7 +246,7 @@ impl FakeRunner {
     }
 }
 
-/// Whether anybody controls an object.
+/// True if an object has a controller owner.
 pub(super) fn is_controlled(object: &Value) -> bool {
     owners(object).iter().any(|owner| owner["controller"] == true)
 }

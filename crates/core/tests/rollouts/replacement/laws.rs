@@ -1,4 +1,4 @@
-//! Runs a history and watches its properties over it.
+//! Runs a history and checks its properties throughout.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,24 +10,24 @@ use super::fake_runner::{FakeRunner, Fixture, RunnerCall};
 use super::object_calls::{makes_no_way, must_not_go, write};
 use super::scenario::{HOUSE, Happening, REWORDED, Scenario, Stranger};
 
-/// A property that does not hold.
+/// A violated property.
 pub(super) struct Wrong {
     pub(super) property: &'static str,
     pub(super) what: String,
     pub(super) log: Vec<String>,
 }
 
-/// A history that is being run.
+/// A running history.
 pub(super) struct HistoryRun<'a> {
     plot: &'a Scenario,
     fixture: Fixture,
     fake_runners: Vec<FakeRunner>,
     before: BTreeMap<String, [Value; 3]>,
-    /// Installations of which somebody else has changed something.
+    /// Installations that another client has changed.
     touched: BTreeSet<String>,
-    /// What somebody else has named them last.
+    /// The last name that another client gave them.
     names: BTreeMap<String, u64>,
-    /// OldApps as they were on their way, one for each mark that they had.
+    /// Backups of oldapps during the rollout, one per rollout annotation.
     backups: BTreeMap<String, Vec<Value>>,
     met: BTreeSet<&'static str>,
     log: Vec<String>,
@@ -66,7 +66,7 @@ impl<'a> HistoryRun<'a> {
         Some(Wrong { property, what, log: std::mem::take(&mut self.log) })
     }
 
-    /// The phase that it ended in, and what was met.
+    /// The final phase, and the situations that occurred.
     pub(super) fn ends(&self) -> Vec<String> {
         let phase = format!("{:?}", self.fixture.status().phase);
         self.met.iter().map(|met| (*met).to_owned()).chain([phase]).collect()
@@ -154,18 +154,18 @@ impl<'a> HistoryRun<'a> {
         }
     }
 
-    /// Somebody who has nothing to do with the rollout does something.
+    /// A client outside the rollout changes something.
     fn meddles(&mut self, stranger: Stranger, at: usize) {
         let (name, now) = (name(at), self.fixture.fake_namespace.now);
         let fake_namespace = &mut self.fixture.fake_namespace;
         let has = |plural: &str| fake_namespace.get(plural, &name).is_some();
         let (has_oldapp, has_newapp) = (has("oldapps"), has("newapps"));
-        // What is named after it is deleted has lost its name.
+        // A name set after the deletion is lost.
         let stays = |plural: &str| {
             fake_namespace.get(plural, &name).is_some_and(|one| one["metadata"]["deletionTimestamp"].is_null())
         };
         let (oldapp_stays, newapp_stays) = (stays("oldapps"), stays("newapps"));
-        // No API server refuses to make one object since another one is not there any more.
+        // No API server rejects a create because another object was deleted.
         let is_about_to_be = self.fake_runners.iter().any(|fake_runner| fake_runner.is_about_to_make("newapps", &name));
         let is_harmless = matches!(stranger, Stranger::NamesOldApp | Stranger::NamesNewApp | Stranger::Copies);
         match stranger {
@@ -202,7 +202,7 @@ impl<'a> HistoryRun<'a> {
         }
         if matches!(stranger, Stranger::NamesOldApp | Stranger::NamesNewApp) {
             self.names.insert(name.clone(), now);
-            // Of two names the later one counts, and API servers tell seconds.
+            // The later of two names counts, and API servers record seconds.
             self.fixture.fake_namespace.now += 1;
         }
         self.met.insert("stranger");
@@ -222,7 +222,7 @@ impl<'a> HistoryRun<'a> {
         }
     }
 
-    /// What was copied from a newapp was never a oldapp.
+    /// A copy of a newapp never becomes an oldapp.
     fn copies_stay_copies(&mut self) {
         if let Some(oldapp) = self.fixture.fake_namespace.names("oldapps").iter().find(|name| name.starts_with("g-")) {
             self.is_wrong("a copy of a newapp was never a oldapp", oldapp.clone());
@@ -234,7 +234,7 @@ impl<'a> HistoryRun<'a> {
         self.fixture.set("direction", json!(direction));
     }
 
-    /// The old operator makes a Deployment that is missing.
+    /// The old operator recreates a missing Deployment.
     fn rebuilds(&mut self, name: &str) {
         let fake_namespace = &mut self.fixture.fake_namespace;
         let (Some(oldapp), None) =
@@ -246,7 +246,7 @@ impl<'a> HistoryRun<'a> {
         fake_namespace.create("deployments", old_deployment(name, &oldapp)).unwrap();
     }
 
-    /// Something that nobody declared belongs to a oldapp, or does no more.
+    /// Toggles an undeclared dependent of an oldapp.
     fn claims(&mut self, name: &str) {
         let fake_namespace = &mut self.fixture.fake_namespace;
         let key = ("configmaps".to_owned(), name.to_owned());
@@ -289,7 +289,7 @@ impl<'a> HistoryRun<'a> {
                 self.log.push(format!("{now} fake_runner {at} marks {name}: {marked}"));
             }
             RunnerCall::Writes(asked) => {
-                // What is asked about before is not deleted where the answer is no.
+                // The preceding check rejects this deletion.
                 if makes_no_way(&self.fixture, &asked).is_none()
                     && let Some(why) = must_not_go(&self.fixture, &asked)
                 {
@@ -312,7 +312,7 @@ impl<'a> HistoryRun<'a> {
         }
     }
 
-    /// Whatever was deleted for another one is followed by that one, before anything else is written.
+    /// An object deleted for its replacement is followed by the replacement before any other write.
     fn closes_gaps(&mut self, plan: &RolloutPlan) {
         let (status, fake_namespace) = (self.fixture.status(), &self.fixture.fake_namespace);
         let first = plan.writes.iter().map_while(|write| match write {
@@ -338,7 +338,7 @@ impl<'a> HistoryRun<'a> {
         }
     }
 
-    /// No installation ever has fewer Pods than it wants.
+    /// No installation ever has fewer Pods than desired.
     fn serves(&mut self) {
         for at in 0..self.plot.oldapps {
             let serving = self.fixture.fake_namespace.serving(&name(at));
@@ -348,7 +348,7 @@ impl<'a> HistoryRun<'a> {
         }
     }
 
-    /// The old operator acts on a oldapp that is not to move, and the new one on a newapp.
+    /// The old operator never acts on an oldapp that must not move while the new operator acts on its newapp.
     fn acts_alone(&mut self) {
         for at in 0..self.plot.oldapps {
             let [oldapp, newapp] =
@@ -359,7 +359,7 @@ impl<'a> HistoryRun<'a> {
         }
     }
 
-    /// Nobody disturbs any more: the rollout comes to an end, or says what it waits for.
+    /// All interference ends: the rollout ends, or reports what it waits for.
     fn quiet(&mut self) {
         (self.fixture.refuses, self.fixture.shut, self.fixture.fake_namespace.lags) = (false, false, false);
         self.fixture.kind = &HOUSE;
@@ -376,7 +376,7 @@ impl<'a> HistoryRun<'a> {
             if version != changed.1 {
                 changed = (round, version);
             } else if round - changed.0 > STILL && matches!(phase, RolloutPhase::Paused | RolloutPhase::Waiting) {
-                // Nothing comes of it any more, however often somebody says that it is to go on.
+                // Further resumes change nothing.
                 break;
             }
             if phase == RolloutPhase::Paused && round % 40 == 39 {
@@ -397,7 +397,7 @@ impl<'a> HistoryRun<'a> {
             }
         }
         let status = self.fixture.status();
-        // What somebody else has put in the place of a Deployment is for a person.
+        // An operator must resolve a Deployment that another client has replaced.
         let is_held = ((status.phase == RolloutPhase::Paused || was_paused) && !self.touched.is_empty())
             || (status.phase == RolloutPhase::Waiting && self.waits_for_others_alone());
         if !self.fixture.status().is_over() && status.phase != RolloutPhase::Refused && !is_held {
@@ -416,8 +416,7 @@ impl<'a> HistoryRun<'a> {
         }
     }
 
-    /// Whether a rollout has nothing under way, and each object that it waits for is one of which somebody else has
-    /// changed something.
+    /// True if a rollout has nothing in flight and waits only for objects that another client has changed.
     fn waits_for_others_alone(&self) -> bool {
         let status = self.fixture.status();
         let is_touched = |object: &str| self.touched.contains(object.trim_start_matches("n/"));
@@ -426,7 +425,7 @@ impl<'a> HistoryRun<'a> {
             && status.blocked.iter().all(|one| is_touched(&one.object) && !one.message.is_empty())
     }
 
-    /// What somebody has named one of two last, whichever of them is there has.
+    /// The remaining object has the last name that another client set on either object.
     fn is_named(&mut self, name: &str) {
         let Some(named) = self.names.get(name).map(u64::to_string) else { return };
         let fake_namespace = &self.fixture.fake_namespace;
@@ -445,7 +444,7 @@ impl<'a> HistoryRun<'a> {
         }
     }
 
-    /// A oldapp is what it was, or is a newapp: nothing is in between.
+    /// An oldapp is unchanged or is a newapp: no state in between.
     fn is_one_or_the_other(&mut self, name: &str, phase: RolloutPhase) {
         let fake_namespace = &self.fixture.fake_namespace;
         let saved = fake_namespace.all("controllerrevisions");
@@ -473,8 +472,8 @@ impl<'a> HistoryRun<'a> {
     }
 }
 
-/// The new operator: a newapp is stable once its Deployment is its own, and rolled out. The old one says the same of a
-/// oldapp that says nothing yet.
+/// The new operator: a newapp is stable when its Deployment is owned and rolled out. The old operator does the same for
+/// an oldapp without a status.
 pub(super) fn operator(fake_namespace: &mut FakeNamespace) {
     for name in fake_namespace.names("oldapps") {
         let [oldapp, deployment] = ["oldapps", "deployments"].map(|plural| fake_namespace.get(plural, &name).cloned());
@@ -492,7 +491,7 @@ pub(super) fn operator(fake_namespace: &mut FakeNamespace) {
     }
 }
 
-/// Somebody names an object.
+/// A client names an object.
 pub(super) fn names(object: &mut Value, now: u64) {
     let metadata = &mut object["metadata"];
     metadata["labels"]["team"] = json!(now.to_string());
@@ -501,10 +500,10 @@ pub(super) fn names(object: &mut Value, now: u64) {
     taken(metadata, ("annotations", "note"), ("somebody", now));
 }
 
-/// Seconds without any write, and with somebody saying several times that it is to go on, after which a rollout rests.
+/// Seconds without any write, despite several resumes, after which a rollout counts as idle.
 const STILL: u64 = 150;
 
-/// Our annotations of what was made.
+/// The annotations of pointsman on created objects.
 const OURS: [&str; 6] = [
     "pointsman.dev/created-from",
     "pointsman.dev/created-from-generation",
@@ -514,14 +513,14 @@ const OURS: [&str; 6] = [
     "pointsman.dev/source-resource-version",
 ];
 
-/// What an installation is, but for what differs from one Deployment to the next.
+/// The content of an installation, without values that differ between Deployments.
 pub(super) fn told(fake_namespace: &FakeNamespace, name: &str) -> [Value; 3] {
     let oldapp = fake_namespace.get("oldapps", name).cloned().unwrap_or_default();
     let deployment = fake_namespace.get("deployments", name).cloned().unwrap_or_default();
     let service = fake_namespace.get("services", name).cloned().unwrap_or_default();
     let metadata = |object: &Value| {
         let mut metadata = object["metadata"].clone();
-        // What somebody else has named it.
+        // The name set by another client.
         for (place, name) in [("labels", "team"), ("annotations", "note")] {
             let members = metadata[place].as_object_mut();
             members.into_iter().for_each(|members| drop(members.remove(name)));
@@ -530,7 +529,7 @@ pub(super) fn told(fake_namespace: &FakeNamespace, name: &str) -> [Value; 3] {
             }
         }
         let mut owners = metadata["ownerReferences"].clone();
-        // One that is made anew has another uid.
+        // A recreated object has another uid.
         let all = owners.as_array_mut().into_iter().flatten();
         all.filter(|one| one["uid"] == oldapp["metadata"]["uid"]).for_each(|one| one["uid"] = json!("its"));
         json!([metadata["labels"], metadata["annotations"], owners])

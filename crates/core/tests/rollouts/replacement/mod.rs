@@ -1,6 +1,6 @@
-//! Kinds that become others, simulated: a Deployment that is made anew, ownership that is handed over, objects that are
-//! deleted; controllers that take their time, kills and lost answers between any two calls, edits by others, and turns
-//! of the rollout. What breaks prints its seed, and the smallest history that breaks the same way.
+//! Simulation of kinds that are replaced by others: recreated Deployments, transferred ownership, deleted objects; slow
+//! controllers, kills and lost responses between any two calls, edits by other clients, and changes of direction. A
+//! failure prints its seed and the smallest history that fails in the same way.
 
 mod carried;
 mod fake_namespace;

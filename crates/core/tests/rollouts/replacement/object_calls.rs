@@ -1,4 +1,4 @@
-//! What a runner does to other objects, and whether it may.
+//! A runner's writes to other objects, and their preconditions.
 
 use pointsman_core::rollout::{
     ObjectCall, ObjectWrite, Propagation, Replacement, ReplacementObject, not_left_behind, rfc3339,
@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::fake_namespace::{FakeNamespace, No};
 use super::fake_runner::{Fixture, is_controlled};
 
-/// Does what is asked for, as an API server does.
+/// Performs a write as an API server does.
 pub(super) fn write(fixture: &mut Fixture, write: &ObjectWrite) -> Result<(), No> {
     if let Some(no) = makes_no_way(fixture, write) {
         return Err(no);
@@ -17,7 +17,7 @@ pub(super) fn write(fixture: &mut Fixture, write: &ObjectWrite) -> Result<(), No
     write_as_asked(fixture, write)
 }
 
-/// The same, of whoever has asked about it before.
+/// Same as [`write`], for a caller that has already checked the preconditions.
 pub(super) fn write_as_asked(fixture: &mut Fixture, write: &ObjectWrite) -> Result<(), No> {
     let fake_namespace = &mut fixture.fake_namespace;
     match &write.call {
@@ -36,7 +36,7 @@ pub(super) fn write_as_asked(fixture: &mut Fixture, write: &ObjectWrite) -> Resu
     }
 }
 
-/// What another object is deleted for says so before.
+/// The object for which another object is deleted must still be declared.
 fn stays(fixture: &mut Fixture, write: &ObjectWrite) -> Result<(), No> {
     let ObjectCall::Delete { resource_version, replacement: Some(replacement), .. } = &write.call else {
         return Ok(());
@@ -48,7 +48,7 @@ fn stays(fixture: &mut Fixture, write: &ObjectWrite) -> Result<(), No> {
     fixture.fake_namespace.patch(&one.plural, &one.name, &patch)
 }
 
-/// Why an object is not deleted for another one, about which is asked before.
+/// Why an object must not be deleted for its replacement, by the preceding check.
 pub(super) fn makes_no_way(fixture: &Fixture, write: &ObjectWrite) -> Option<No> {
     let ObjectCall::Delete { uid, replacement, .. } = &write.call else { return None };
     match replacement.as_deref()? {
@@ -60,7 +60,7 @@ pub(super) fn makes_no_way(fixture: &Fixture, write: &ObjectWrite) -> Option<No>
     }
 }
 
-/// Whether what belongs to an object would be left behind, as whoever deletes it finds out.
+/// True if a deletion would orphan dependents, by the check before it.
 fn is_left(fake_namespace: &FakeNamespace, uid: &str, next: &ReplacementObject) -> bool {
     let wanted: Vec<(&str, &str)> = next.labels.split(',').filter_map(|one| one.split_once('=')).collect();
     let has = |one: &&Value| wanted.iter().all(|(label, value)| one["metadata"]["labels"][label] == *value);
@@ -68,7 +68,7 @@ fn is_left(fake_namespace: &FakeNamespace, uid: &str, next: &ReplacementObject) 
     not_left_behind(&owned, uid, &rfc3339(fake_namespace.now)).is_none()
 }
 
-/// Why something must not be deleted.
+/// Why an object must not be deleted.
 pub(super) fn must_not_go(fixture: &Fixture, write: &ObjectWrite) -> Option<String> {
     let ObjectCall::Delete { uid, resource_version, propagation, replacement } = &write.call else { return None };
     let object = fixture.fake_namespace.get(&write.plural, &write.name)?;
@@ -83,7 +83,7 @@ pub(super) fn must_not_go(fixture: &Fixture, write: &ObjectWrite) -> Option<Stri
         "newapps" => {
             let of = &object["metadata"]["annotations"]["pointsman.dev/created-from"];
             let oldapp = fixture.fake_namespace.get("oldapps", &write.name);
-            // One that was made of the oldapp since is as that was then.
+            // A newapp that was created from the recreated oldapp has its content of that time.
             let uid = object["metadata"]["uid"].as_str().unwrap();
             let is_again = |oldapp: &&Value| {
                 let mark = oldapp["metadata"]["annotations"]["pointsman.dev/rollout"].as_str().unwrap_or_default();
@@ -112,14 +112,14 @@ pub(super) fn must_not_go(fixture: &Fixture, write: &ObjectWrite) -> Option<Stri
     why.map(|why| format!("{} {}: {why}", write.plural, write.name))
 }
 
-/// Whether an object says what neither the other one says, which was made of it, nor that one was made with.
+/// True if an object differs both from the object that was created from it and from that object's original content.
 fn is_changed_since(fixture: &Fixture, object: &Value, other: &Value) -> bool {
     let made = fixture.fake_namespace.first(other["metadata"]["uid"].as_str().unwrap());
     [&other["spec"]["roof"], &made["roof"]].iter().all(|roof| **roof != object["spec"]["roof"])
 }
 
-/// Whether a oldapp was made anew of this newapp, and nobody has changed it since: what it says the newapp has said
-/// before.
+/// True if an oldapp was recreated from this newapp and is unchanged since: its content equals earlier content of the
+/// newapp.
 fn is_as_made_again(fixture: &Fixture, oldapp: &Value, newapp: &Value) -> bool {
     let mark = oldapp["metadata"]["annotations"]["pointsman.dev/rollout"].as_str().unwrap_or_default();
     let uid = newapp["metadata"]["uid"].as_str().unwrap();
@@ -147,14 +147,15 @@ fn oldapp(fixture: &Fixture, object: &Value, orphans: bool) -> Option<&'static s
     (!accepts).then_some("nobody has accepted that")
 }
 
-/// Why a Deployment must not make way for another one, if it is saved whole, and somebody has asked for that one.
+/// Why a Deployment must not be deleted for its replacement: it must be saved completely, and the replacement must be
+/// requested.
 fn deployment(fixture: &Fixture, of: &str, object: &Value, successor: Option<&Value>) -> Option<&'static str> {
     let saved = fixture.fake_namespace.all("controllerrevisions");
     let saved = saved.filter(|saved| saved["metadata"]["labels"]["pointsman.dev/workflow"] == of);
     let selector = |object: &Value| object["spec"]["selector"].clone();
     let has_all = |saved: &Value| {
         let [old, new] = [&saved["data"]["old"], &saved["data"]["new"]];
-        // What somebody changed since is saved as well.
+        // Later changes by other clients are saved as well.
         let is_whole = ["labels", "ownerReferences"].iter().all(|it| old["metadata"][it] == object["metadata"][it]);
         if selector(old) == selector(object) { is_whole } else { selector(new) == selector(object) }
     };

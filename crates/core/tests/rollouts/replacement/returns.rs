@@ -1,4 +1,4 @@
-//! Objects that have become others, and a rollout that goes back after its end.
+//! Replaced objects, and a rollout that is undone after its end.
 
 use pointsman_core::rollout::{Direction, ObjectCall, ObjectWrite, RolloutPhase, step_descriptions};
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::scenario::FOR_GOOD;
 use super::trials::{Ordeal, deletes, drives, fixture, said};
 
-/// So many oldapps, which have become newapps.
+/// Oldapps that were replaced by newapps.
 pub(super) fn ended(oldapps: usize) -> Ordeal {
     let mut fixture = fixture(oldapps);
     drives(&mut fixture, 300, |_, _| {});
@@ -14,7 +14,7 @@ pub(super) fn ended(oldapps: usize) -> Ordeal {
     fixture
 }
 
-/// Turns the rollout, and runs it until it is over, or paused, or so many seconds have passed.
+/// Changes the direction and runs until the rollout is over or paused, or until these seconds have passed.
 pub(super) fn turns(
     fixture: &mut Ordeal,
     direction: &str,
@@ -123,7 +123,7 @@ fn gitops_managed_source_is_not_recreated() {
     assert_eq!(fixture.status().phase, RolloutPhase::Aborted, "{}", said(&fixture));
 }
 
-/// By now it may own what nobody has handed over to it.
+/// The newapp may now own dependents that the rollout did not transfer.
 #[test]
 fn target_with_dependents_stays() {
     let mut fixture = ended(1);
@@ -145,7 +145,7 @@ fn target_with_dependents_stays() {
     assert_eq!(fixture.status().phase, RolloutPhase::Aborted, "{}", said(&fixture));
 }
 
-/// The object was made of what the other one said then.
+/// The newapp was created from the oldapp's earlier content.
 #[test]
 fn edited_target_stays() {
     let mut fixture = ended(1);
@@ -196,7 +196,7 @@ fn unreadable_targets_block_completion() {
     assert_eq!(fixture.status().converted_counts.get("all"), Some(&0), "{}", said(&fixture));
 }
 
-/// Where nobody says what its Deployment was, an object that is gone stays what it has become.
+/// If the workflow does not record the old Deployment, a deleted object stays replaced.
 #[test]
 fn irreversible_workflow_stays_finished() {
     let mut fixture = fixture(1);

@@ -1,4 +1,4 @@
-//! What happens in a history: how many there are, and who does what when.
+//! The events of a history: the number of objects, and the actions of each component.
 
 use std::sync::LazyLock;
 
@@ -6,73 +6,73 @@ use pointsman_core::definition::Kind;
 use pointsman_core::laws::Random;
 use serde_json::{Value, json};
 
-/// What happens.
+/// An event.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Happening {
-    /// A runner does its next call.
+    /// A runner makes its next call.
     Call(usize),
-    /// It is killed, and started again.
+    /// The runner is killed and restarted.
     Dies(usize),
-    /// The answer to its next write is lost.
+    /// The response to the runner's next write is lost.
     Deaf(usize),
     Passes(u64),
-    /// Controllers of Kubernetes look: Deployments, and what is being deleted.
+    /// Kubernetes controllers run: Deployments and deletions.
     Controllers,
-    /// Pods of one ReplicaSet get ready.
+    /// The Pods of one ReplicaSet become ready.
     Ready(usize),
-    /// The new operator looks.
+    /// The new operator runs.
     Operator,
-    /// Somebody changes a Deployment.
+    /// A client changes a Deployment.
     Edit(usize),
-    /// The old operator does not leave it alone: it makes a Deployment that is missing.
+    /// The old operator ignores the pause and recreates a missing Deployment.
     Rebuilds(usize),
-    /// Somebody changes a oldapp.
+    /// A client changes an oldapp.
     Alters(usize),
-    /// Somebody deletes a oldapp, and leaves what belongs to it.
+    /// A client deletes an oldapp and orphans its dependents.
     Abandons(usize),
-    /// Something that nobody declared belongs to an object, or does no more.
+    /// Toggles an undeclared dependent of an object.
     Claims(usize),
-    /// The next create is refused by a webhook; or no more.
+    /// A webhook starts or stops rejecting creates.
     Refuses(bool),
-    /// Something is not there that a rollout is not to go on without; or is again.
+    /// A required condition of the rollout starts or stops failing.
     Shuts(bool),
     Resume,
-    /// Somebody says that the rollout is to pause; or is not to any more.
+    /// An operator pauses or unpauses the rollout.
     Pauses(bool),
-    /// The definition says its workflow in other words; or in those of before again.
+    /// The definition's workflow is reworded, or restored.
     Redefines(bool),
-    /// The garbage collector hears late what belongs to whom; or at once again.
+    /// The garbage collector starts or stops to lag behind ownership changes.
     Lags(bool),
-    /// Somebody who has nothing to do with the rollout.
+    /// A client outside the rollout acts.
     Stranger(Stranger, usize),
-    /// Nobody disturbs until it is over. Then all of it is to go the other way.
+    /// No interference until the rollout is over. Then the whole rollout changes direction.
     Ends,
     Forward,
     Back,
     Stop,
 }
 
-/// What somebody does to one installation.
+/// Another client's action on one installation.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Stranger {
     /// Sets a label and an annotation of the oldapp.
     NamesOldApp,
-    /// The same of the newapp.
+    /// Sets a label and an annotation of the newapp.
     NamesNewApp,
-    /// Changes what the newapp says.
+    /// Changes the spec of the newapp.
     Paints,
-    /// Takes one of our annotations off the newapp.
+    /// Removes one pointsman annotation from the newapp.
     Strips(usize),
-    /// Deletes the newapp, and leaves what belongs to it.
+    /// Deletes the newapp and orphans its dependents.
     Razes,
-    /// Deletes the oldapp, and makes another one of its name. Not beside a newapp: two controllers would act then,
-    /// whatever a rollout does.
+    /// Deletes the oldapp and creates another one of the same name. Never next to a newapp: two controllers would act
+    /// then, regardless of the rollout.
     Replaces,
-    /// Puts a oldapp back from one of the backups that were made on its way.
+    /// Restores an oldapp from a backup made during the rollout.
     Restores(usize),
     /// Copies the newapp under another name.
     Copies,
-    /// Has an autoscaler scale the Deployment, or takes it away.
+    /// Adds an autoscaler for the Deployment, or removes the autoscaler.
     Scales,
 }
 
@@ -161,7 +161,7 @@ impl Scenario {
         }
     }
 
-    /// The same, as small as it still breaks something.
+    /// The smallest variant of the history that still fails.
     pub(super) fn shrunk(mut self, breaks: impl Fn(&Self) -> bool) -> Self {
         let mut size = self.script.len().div_ceil(2);
         while size > 0 {
@@ -189,14 +189,14 @@ impl Scenario {
     }
 }
 
-/// OldApps become newapps.
+/// Replaces oldapps by newapps.
 pub(super) static HOUSE: LazyLock<Kind> = LazyLock::new(|| newapp(DEFINITION));
 
-/// OldApps become newapps, and nobody says what they selected their Pods by.
+/// Replaces oldapps by newapps without recording the Pod selectors of the oldapps.
 pub(super) static FOR_GOOD: LazyLock<Kind> =
     LazyLock::new(|| newapp(&DEFINITION.replace(r#", was: {oldapp: "{name}"}"#, "")));
 
-/// The same in other words.
+/// The same workflow, reworded.
 pub(super) static REWORDED: LazyLock<Kind> = LazyLock::new(|| {
     newapp(&DEFINITION.replace(
         "on: target, until: {field: status.state, is: stable}",

@@ -1,4 +1,4 @@
-//! What others do to objects that go back after the end of their rollout.
+//! Interference of other clients with objects that are undone after the end of their rollout.
 
 use pointsman_core::rollout::{ObjectCall, RolloutPhase};
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::returns::{ended, spec, turns};
 use super::trials::{Ordeal, deletes, drives, drives_all, fixture, said};
 
-/// The old operator acts on the oldapp, and the new one on the newapp.
+/// True if the old operator acts on the oldapp and the new one on the newapp.
 fn both_act(fixture: &Ordeal) -> bool {
     let is_newapp = fixture.fake_namespace.get("newapps", "h-0").is_some();
     is_newapp && fixture.fake_namespace.get("oldapps", "h-0").is_some_and(|oldapp| oldapp["spec"]["move"] != true)
@@ -18,7 +18,7 @@ fn takes_off(fixture: &mut Ordeal, annotation: &str) {
     });
 }
 
-/// What is under way, and why it does not go on.
+/// Checks which object is in flight and why it waits.
 #[track_caller]
 fn waits_for(fixture: &Ordeal, why: &str) {
     assert!(!both_act(fixture), "{}", said(fixture));
@@ -58,7 +58,7 @@ fn restored_backup_stays_switched_off() {
     assert!(!both_act(&fixture), "{}", said(&fixture));
 }
 
-/// As it was at each write before it was made into another one; from the first on it says so, and not before.
+/// Backups from each write before the replacement: every backup after the first write is switched off, no earlier one.
 #[test]
 fn older_backup_stays_switched_off() {
     let (mut first, mut backups) = (fixture(1), Vec::new());
@@ -83,7 +83,7 @@ fn older_backup_stays_switched_off() {
         }
         turns(&mut fixture, "Undo", 300, |fixture, _| assert!(!both_act(fixture), "{backup:#}: {}", said(fixture)));
         waits_for(&fixture, why);
-        // Once one of them is out of the way, it goes on.
+        // The rollout continues when one of the two objects is removed.
         fixture.fake_namespace.things.remove(&("newapps".to_owned(), "h-0".to_owned()));
         fixture.resume();
         turns(&mut fixture, "Undo", 300, |_, _| {});
@@ -105,7 +105,7 @@ fn copied_target_is_no_target() {
     assert_eq!(left, [vec!["h-0".to_owned()], vec!["g-9".to_owned()]]);
 }
 
-/// The object itself knows what the other one was when it was made of it.
+/// The newapp records the oldapp's content at its creation.
 #[test]
 fn edit_without_record_is_noticed() {
     let mut fixture = ended(1);
@@ -138,7 +138,7 @@ fn new_obstacle_stops_the_delete() {
     assert!(said(&fixture).contains("horizontalpodautoscalers"), "{}", said(&fixture));
 }
 
-/// Both are there then, and the new operator alone acts.
+/// Both objects exist then, and only the new operator acts.
 #[test]
 fn obstacle_stops_the_revert_early() {
     let scaler = json!({
@@ -169,7 +169,7 @@ fn obstacle_stops_the_revert_early() {
     }
 }
 
-/// It is let go, and is one that can be made anew a moment later.
+/// The undo drops the deleted object and recreates it a moment later.
 #[test]
 fn deleted_recreation_is_recreated() {
     let (mut fixture, mut times) = (ended(2), 0);

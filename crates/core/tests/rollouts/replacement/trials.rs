@@ -1,4 +1,4 @@
-//! One thing that is in the way of an object that becomes another one, at a time.
+//! Single obstacles for an object that is being replaced.
 
 use std::ops::{Deref, DerefMut};
 
@@ -11,19 +11,19 @@ use super::laws::operator;
 use super::object_calls::{makes_no_way, must_not_go, write};
 use super::scenario::{HOUSE, Scenario};
 
-/// A fixture in which one thing is in the way.
+/// A fixture with one obstacle.
 pub(super) struct Ordeal {
     pub(super) fixture: Fixture,
-    /// Whoever runs the rollout, all the time.
+    /// The only runner of the rollout.
     pub(super) fake_runner: FakeRunner,
     oldapps: usize,
-    /// No Pods get ready.
+    /// No Pods become ready.
     is_stuck: bool,
-    /// Whoever runs the rollout goes on while it is paused.
+    /// The runner continues while the rollout is paused.
     goes_on: bool,
-    /// The next write goes off, and gets nowhere for now.
+    /// The next write is sent but delayed.
     pub(super) is_late: bool,
-    /// Somebody has a Service belong to these again, time after time.
+    /// Another client repeatedly makes these the owners of a Service.
     rival: Option<Value>,
 }
 
@@ -41,7 +41,7 @@ impl DerefMut for Ordeal {
     }
 }
 
-/// So many oldapps, which may all go at once.
+/// Creates this many oldapps, which may all be in flight at once.
 pub(super) fn fixture(oldapps: usize) -> Ordeal {
     let plot = Scenario {
         oldapps,
@@ -63,7 +63,7 @@ pub(super) fn fixture(oldapps: usize) -> Ordeal {
     }
 }
 
-/// Runs it until it is over, or paused, or so many seconds have passed. Somebody may do something before each write to
+/// Runs until the rollout is over or paused, or until these seconds have passed. Calls `before` before each write to
 /// another object.
 pub(super) fn drives(fixture: &mut Ordeal, seconds: u64, mut before: impl FnMut(&mut Ordeal, &ObjectWrite)) {
     drives_all(fixture, seconds, |fixture, write| {
@@ -73,7 +73,7 @@ pub(super) fn drives(fixture: &mut Ordeal, seconds: u64, mut before: impl FnMut(
     });
 }
 
-/// The same, where somebody may also do something after each write of one of its own objects.
+/// Same as [`drives`], but also calls `at` after each write to a selected object.
 pub(super) fn drives_all(fixture: &mut Ordeal, seconds: u64, mut at: impl FnMut(&mut Ordeal, Option<&ObjectWrite>)) {
     for _ in 0..seconds {
         for _ in 0..4 {
@@ -108,7 +108,7 @@ pub(super) fn drives_all(fixture: &mut Ordeal, seconds: u64, mut at: impl FnMut(
     }
 }
 
-/// A second of everybody else.
+/// Runs all other components for one second.
 pub(super) fn passes(fixture: &mut Ordeal) {
     fixture.fake_namespace.controllers();
     if !fixture.is_stuck {
@@ -129,7 +129,7 @@ pub(super) fn deployment(fixture: &Ordeal) -> &Value {
     fixture.fake_namespace.get("deployments", &name(0)).unwrap_or(&Value::Null)
 }
 
-/// What is said of an object that is not moved, or of the whole rollout.
+/// The message about a skipped object, or about the whole rollout.
 pub(super) fn said(fixture: &Ordeal) -> String {
     let status = fixture.status();
     let unmoved: Vec<String> = status.blocked.iter().map(|one| format!("{}: {}", one.state, one.message)).collect();
@@ -160,7 +160,7 @@ fn refused_replacement_deletes_nothing() {
     assert_eq!(fixture.status().phase, RolloutPhase::Complete, "{}", said(&fixture));
 }
 
-/// Whoever goes back deletes the new one only where the old one may come again.
+/// An undo deletes the new object only if the old object can be recreated.
 #[test]
 fn refused_revert_deletes_nothing() {
     let mut fixture = fixture(1);
@@ -178,7 +178,7 @@ fn refused_revert_deletes_nothing() {
     assert_eq!(deployment(&fixture)["spec"]["selector"]["matchLabels"]["oldapp"], "h-0");
 }
 
-/// One of the two that somebody deletes as the other one is about to go: nothing would be left of either.
+/// A client deletes one of the two objects just before the other is deleted: neither would remain.
 fn razed(plural: &str, other: &str, turns: bool) -> Ordeal {
     meddled(plural, turns, |fixture| {
         fixture.fake_namespace.change(other, "h-0", |one| one["metadata"]["deletionTimestamp"] = json!("now"));
@@ -186,7 +186,7 @@ fn razed(plural: &str, other: &str, turns: bool) -> Ordeal {
     })
 }
 
-/// Somebody does something as one of the two is about to go.
+/// Calls `happens` just before one of the two objects is deleted.
 fn meddled(plural: &str, turns: bool, mut happens: impl FnMut(&mut Ordeal)) -> Ordeal {
     let mut fixture = fixture(1);
     let mut was = false;
@@ -209,7 +209,7 @@ fn missing_target_stops_the_delete() {
     assert!(fixture.fake_namespace.get("oldapps", "h-0").is_some(), "{}", said(&fixture));
     let told = "step old-oldapp: not done within 90s: newapps.example.com n/h-0, which was created from this object, does not exist";
     assert!(said(&fixture).contains(told), "{}", said(&fixture));
-    // What says no longer that it was made of the other one would be taken for somebody else's.
+    // An object without the created-from annotation would be mistaken for another client's object.
     let fixture = meddled("oldapps", false, |fixture| {
         fixture
             .fake_namespace
@@ -225,7 +225,8 @@ fn missing_source_stops_the_revert() {
     assert!(left.is_some(), "{}", said(&fixture));
 }
 
-/// Runs it until a Deployment is deleted for another one, does something then, and returns who is there afterwards.
+/// Runs until a Deployment is deleted for its replacement, calls `happens`, and returns the fixture after the rest of
+/// the run.
 fn gap(happens: impl Fn(&mut Ordeal)) -> Ordeal {
     let mut fixture = fixture(1);
     fixture.goes_on = true;
@@ -297,7 +298,7 @@ fn gitops_managed_deployment_blocks_start() {
     assert_eq!(fixture.status().phase, RolloutPhase::Complete, "{}", said(&fixture));
 }
 
-/// What changed between the look ahead and the deletion is seen.
+/// The runner detects a change between the preflight check and the deletion.
 #[test]
 fn late_obstacle_precedes_deletion() {
     let mut fixture = fixture(1);
@@ -334,7 +335,7 @@ fn namespace_quota_is_shared() {
     assert_eq!(fixture.status().phase, RolloutPhase::Complete, "{}", said(&fixture));
 }
 
-/// Whatever no generation counts is saved as well, where somebody changes it between the save and the deletion.
+/// Changes that do not affect the generation are also saved, if they occur between save and deletion.
 #[test]
 fn edit_after_save_saves_again() {
     let mut fixture = fixture(1);
@@ -357,7 +358,7 @@ fn edit_after_save_saves_again() {
     );
 }
 
-/// The Pods that serve go last: if those of the new Deployment are there now, not when they were waited for.
+/// The serving Pods are deleted last, if the Pods of the new Deployment are ready now, not only during an earlier wait.
 #[test]
 fn pods_wait_for_available_successors() {
     let mut fixture = fixture(1);
@@ -397,7 +398,7 @@ fn busy_writer_is_named_in_time() {
     assert!(said(&fixture).contains(why), "{}", said(&fixture));
 }
 
-/// Whoever sets their own reference again after each write.
+/// A client sets its own reference again after each write.
 #[test]
 fn reverting_writer_is_named_in_time() {
     let mut fixture = fixture(1);
@@ -433,7 +434,7 @@ fn stuck_finalizer_is_named() {
     assert_eq!(fixture.status().phase, RolloutPhase::Complete, "{}", said(&fixture));
 }
 
-/// What goes would take along what was handed over to it.
+/// The deletion of the owner would cascade to transferred dependents.
 #[test]
 fn manual_delete_returns_dependents() {
     let mut fixture = fixture(1);
@@ -452,7 +453,7 @@ fn manual_delete_returns_dependents() {
     assert_eq!(fixture.fake_namespace.belonging(newapp), [], "{}", said(&fixture));
 }
 
-/// All that there is of a Deployment stays, and is named.
+/// The saved data of a Deployment stays and is reported.
 #[test]
 fn manual_delete_names_saved_data() {
     let mut fixture = fixture(1);

@@ -1,5 +1,4 @@
-//! Somebody says something else between any two writes of a way: that the rollout is to pause, to stop, to turn; or
-//! says its workflow in other words, or kills whoever runs it.
+//! Between any two writes, an operator pauses, aborts, or turns the rollout, rewords its workflow, or kills the runner.
 
 use pointsman_core::rollout::{Direction, ObjectWrite, RolloutPhase};
 use serde_json::{Value, json};
@@ -12,11 +11,11 @@ use super::returns::ended;
 use super::scenario::{HOUSE, REWORDED};
 use super::trials::{Ordeal, deletes, drives_all, fixture, said};
 
-/// Where a rollout goes, and from where.
+/// Direction and starting point of a rollout.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Way {
     Forth,
-    /// From the middle: once its newapp is there.
+    /// From the middle: after its newapp is created.
     Back,
     BackAfterTheEnd,
 }
@@ -24,13 +23,13 @@ enum Way {
 const WAYS: [Way; 3] = [Way::Forth, Way::Back, Way::BackAfterTheEnd];
 
 impl Way {
-    /// It takes more writes than that: from the middle on it is half the way.
+    /// A lower bound of the number of writes; from the middle about half as many.
     fn writes(self) -> usize {
         if self == Self::Back { 10 } else { 15 }
     }
 }
 
-/// A oldapp at the beginning of a way.
+/// An oldapp at the start of a direction.
 fn begins(way: Way) -> Ordeal {
     let mut fixture = if way == Way::BackAfterTheEnd { ended(1) } else { fixture(1) };
     fixture.set("waves", json!([{"name": "all", "maxInFlight": 1}]));
@@ -56,7 +55,7 @@ fn drives_until(fixture: &mut Ordeal, holds: impl Fn(&Ordeal) -> bool) {
     panic!("{}", said(fixture));
 }
 
-/// Whether it has gone where it was to go.
+/// True if the rollout has reached its target.
 fn is_through(fixture: &Ordeal, way: Way) -> bool {
     let status = fixture.status();
     let (phase, direction) = if way == Way::Forth {
@@ -67,7 +66,7 @@ fn is_through(fixture: &Ordeal, way: Way) -> bool {
     (status.phase, status.direction) == (phase, direction)
 }
 
-/// Each oldapp is what it was, or all of it is a newapp.
+/// Each oldapp is unchanged, or completely replaced by a newapp.
 #[track_caller]
 fn is_one_or_the_other(fixture: &Ordeal, before: &[[Value; 3]], what: &str) {
     for (at, before) in before.iter().enumerate() {
@@ -85,12 +84,12 @@ fn is_one_or_the_other(fixture: &Ordeal, before: &[[Value; 3]], what: &str) {
     assert_eq!(saved, Vec::<String>::new(), "{what}: {}", said(fixture));
 }
 
-/// It ends where it was to go, with nothing in between.
+/// The rollout ends at its target, with no state in between.
 #[track_caller]
 fn comes_through(fixture: &mut Ordeal, way: Way, before: &[[Value; 3]], what: &str) {
     drives_until(fixture, |fixture| is_through(fixture, way));
     is_one_or_the_other(fixture, before, what);
-    // What has gone just as the rollout turned is no exception.
+    // Objects deleted exactly at the change of direction are no exception.
     let left = fixture.fake_namespace.names(if way == Way::Forth { "oldapps" } else { "newapps" });
     assert_eq!(left, Vec::<String>::new(), "{what}: {}", said(fixture));
 }
@@ -100,7 +99,7 @@ fn at_home(oldapps: usize) -> Vec<[Value; 3]> {
     (0..oldapps).map(|at| told(&fixture.fake_namespace, &name(at))).collect()
 }
 
-/// Somebody does something at each write of each way, or at every so many, in a fixture of its own each time.
+/// Calls `act` at each write of each direction, or at every `every`th write, each time in a new fixture.
 fn at_each_write(every: usize, act: impl Fn(&mut Ordeal), then: impl Fn(Ordeal, Way, &str)) {
     for way in WAYS {
         let mut last = 0;
@@ -128,7 +127,7 @@ fn at_each_write(every: usize, act: impl Fn(&mut Ordeal), then: impl Fn(Ordeal, 
     }
 }
 
-/// From so many histories on, each write has its turn.
+/// Number of histories from which on every write is tested.
 const THOROUGH: u64 = 10_000;
 
 #[test]
@@ -216,8 +215,8 @@ fn another_runner_finishes_the_work() {
     );
 }
 
-/// The first write of a sort, which comes late: whoever has asked for it was frozen in the call, somebody else has
-/// taken over, and the rollout goes another way.
+/// Returns the first write that `is_it` accepts, as a late write: its runner froze during the call, another runner took
+/// over, and the rollout changes direction.
 fn cut_off(fixture: &mut Ordeal, turn: &str, is_it: impl Fn(&Ordeal, &ObjectWrite) -> bool) -> ObjectWrite {
     let mut late = None;
     for _ in 0..400 {
@@ -239,14 +238,14 @@ fn makes(write: &ObjectWrite, plural: &str) -> bool {
     write.plural == plural && write.call.makes()
 }
 
-/// Nothing is asked for meanwhile.
+/// The runner requests nothing in the meantime.
 #[track_caller]
 fn waits(fixture: &mut Ordeal, seconds: usize, what: &str) {
     (0..seconds).for_each(|_| drives_all(fixture, 1, |_, asked| assert!(asked.is_none(), "{what}: {asked:?}")));
     assert!(!fixture.status().is_over(), "{what}: {}", said(fixture));
 }
 
-/// What was asked for to be deleted is deleted only after the turn, or is not.
+/// A late deletion arrives only after the change of direction, and is rejected as stale.
 #[test]
 fn late_delete_after_undo_is_harmless() {
     let before = at_home(1);
@@ -262,7 +261,7 @@ fn late_delete_after_undo_is_harmless() {
     }
 }
 
-/// Whenever it comes that was asked for, the rollout is not over yet, and takes it as its own.
+/// Whenever the requested create arrives, the rollout is still open and adopts the object.
 #[test]
 fn late_create_makes_no_duplicate() {
     let before = at_home(1);
@@ -273,7 +272,7 @@ fn late_create_makes_no_duplicate() {
         (Way::BackAfterTheEnd, "oldapps", "Abort"),
     ];
     for (way, plural, turn) in turns {
-        // It counts from the turn, and not from when the object was taken.
+        // The time counts from the change of direction, not from the time the object was selected.
         for (refused, after) in [(0, 0), (0, 20), (0, 59), (100, 59)] {
             let (mut fixture, what) = (begins(way), format!("{way:?}, {turn}, {refused} s and {after} s"));
             fixture.refuses = refused > 0;
@@ -292,7 +291,7 @@ fn late_create_makes_no_duplicate() {
     }
 }
 
-/// Nothing comes: the rollout ends all the same, once that is sure.
+/// The create never arrives: the rollout ends as soon as this is certain.
 #[test]
 fn lost_create_waits_one_timeout() {
     let before = at_home(1);
@@ -309,13 +308,13 @@ fn lost_create_waits_one_timeout() {
     assert!((65..300).contains(&(fixture.fake_namespace.now - began)), "{}", fixture.fake_namespace.now);
 }
 
-/// Somebody is killed right after it has made the old one anew, and the rollout goes forward again: the new one still
-/// says that it was made of the one before.
+/// The runner is killed directly after recreating the old object, and the rollout moves forward again. The new object's
+/// annotation still names the previous old object.
 #[test]
 fn unrecorded_recreation_moves_forward() {
     let before = at_home(1);
     let mut fixture = begins(Way::BackAfterTheEnd);
-    // The write behind it.
+    // The next write.
     cut_off(&mut fixture, "Forward", |fixture, _| !fixture.fake_namespace.names("oldapps").is_empty());
     comes_through(&mut fixture, Way::Forth, &before, "forward");
 }
@@ -334,7 +333,7 @@ fn object_round_trips_three_times() {
     }
 }
 
-/// The Deployment that was put back has its ReplicaSet for a moment only when it goes once more.
+/// The restored Deployment owns its ReplicaSet only briefly before the Deployment is deleted again.
 #[test]
 fn slow_garbage_collector_keeps_pods() {
     let mut fixture = begins(Way::Back);

@@ -1,4 +1,4 @@
-//! A history of workflows: how they look, and what happens.
+//! A history of workflows: the initial state and the events.
 
 use pointsman_core::laws::Random;
 
@@ -7,44 +7,44 @@ use crate::script::TEXTS;
 /// A step of a workflow.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Drawn {
-    /// A field that is not there yet.
+    /// Sets an absent field.
     Lock,
-    /// Fields of which one is below others that are not there, and a label.
+    /// Sets a label, and fields with absent parents.
     Deep,
-    /// A field that is there.
+    /// Sets an existing field.
     Unset,
-    /// What a Job brings, or whoever does it by hand.
+    /// Waits for the result of a Job or of manual work.
     Wait,
     Job,
-    /// The same, which is done where the object says so.
+    /// A Job that is done if the object has a certain state.
     Until,
-    /// One that cannot be undone.
+    /// A step without undo.
     Irreversible,
 }
 
-/// What happens.
+/// An event.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Event {
-    /// A runner does its next call.
+    /// A runner makes its next call.
     Step(usize),
-    /// It is killed, and started again.
+    /// A runner is killed and restarted.
     Kill(usize),
-    /// The answer to its next write is lost.
+    /// The response to a runner's next write is lost.
     Lost(usize),
     Tick(u64),
-    /// One of the Jobs that run ends, well or not.
+    /// A running Job succeeds or fails.
     Ends(usize, bool),
-    /// One of the Jobs that were seen is deleted.
+    /// An observed Job is deleted.
     Drop(usize),
-    /// Somebody does by hand what a Job is for.
+    /// An operator does the work of a Job manually.
     ByHand(usize),
-    /// A webhook refuses to have an object written; or none.
+    /// A webhook rejects writes of an object, or of none.
     Deny(Option<usize>),
     Delete(usize),
     Create,
-    /// Somebody changes the label by which a wave selects objects.
+    /// A client changes the label by which a wave selects objects.
     Relabel(usize),
-    /// Somebody writes one of [`TEXTS`] where rollouts note what they have done.
+    /// A client writes one of [`TEXTS`] into the rollout annotation.
     Notes(usize, usize),
     Resume,
     Pause,
@@ -53,17 +53,17 @@ pub(super) enum Event {
     Stop,
 }
 
-/// How the fleet and the StagedRollout look, and what happens.
+/// The initial fleet and StagedRollout, and the events.
 #[derive(Clone, Debug)]
 pub(super) struct Draft {
     pub(super) objects: usize,
     pub(super) canaries: usize,
     pub(super) max_in_flight: usize,
     pub(super) on_failure: &'static str,
-    /// What the first workflow does, and the second one, which may be empty: then there is none.
+    /// The steps of the first workflow, and of an optional second one (empty: none).
     pub(super) steps: Vec<Drawn>,
     pub(super) more: Vec<Drawn>,
-    /// A wave without objects in between: it runs a Job, which may be undone or not.
+    /// A wave without objects in between that runs a Job; true if the Job can be undone.
     pub(super) run: Option<bool>,
     pub(super) runners: usize,
     pub(super) script: Vec<Event>,
@@ -94,7 +94,7 @@ impl Draft {
         draft.noted(&mut Random::new(seed ^ NOTED))
     }
 
-    /// The same with somebody who writes where rollouts do: the rest of a history stays what it was.
+    /// Adds a client that overwrites rollout annotations; the rest of the history is unchanged.
     fn noted(mut self, random: &mut Random) -> Self {
         let count = if random.percent(75) { 0 } else { 1 + random.below(3) };
         for _ in 0..count {
@@ -129,7 +129,7 @@ impl Draft {
         }
     }
 
-    /// The same, as small as it still breaks something.
+    /// The smallest variant of the history that still fails.
     pub(super) fn shrunk(mut self, breaks: impl Fn(&Self) -> bool) -> Self {
         let mut size = self.script.len().div_ceil(2);
         while size > 0 {
@@ -160,17 +160,17 @@ impl Draft {
     }
 }
 
-/// What those who write where rollouts do are drawn by.
+/// Random seed of overwritten rollout annotations.
 const NOTED: u64 = 0x407e;
 
-/// Some steps, the last of which may be one that cannot be undone. What is waited for is brought by a Job before.
+/// Draws steps; the last step may be irreversible. A Job precedes each wait for its result.
 fn steps(random: &mut Random, least: usize) -> Vec<Drawn> {
     let mut steps: Vec<Drawn> = Vec::new();
     for _ in 0..least + random.below(4) {
         let step =
             *random.pick(&[Drawn::Lock, Drawn::Deep, Drawn::Unset, Drawn::Wait, Drawn::Job, Drawn::Until]).unwrap();
         let brings = steps.iter().any(|step| matches!(step, Drawn::Job | Drawn::Until));
-        // One of each: a field that was set before is there.
+        // At most one of each: a field that was set before exists.
         if !steps.contains(&step) && (step != Drawn::Wait || brings) {
             steps.push(step);
         }
@@ -181,7 +181,7 @@ fn steps(random: &mut Random, least: usize) -> Vec<Drawn> {
     steps
 }
 
-/// Steps of a second workflow, which write other fields than the first one.
+/// Draws steps of a second workflow, which write other fields than the first workflow.
 fn steps_after(random: &mut Random, first: &[Drawn]) -> Vec<Drawn> {
     let mut steps = steps(random, 1);
     steps.retain(|step| !first.contains(step) || matches!(step, Drawn::Job));

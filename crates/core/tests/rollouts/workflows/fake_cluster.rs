@@ -1,4 +1,4 @@
-//! A cluster as far as workflows can tell: objects, Jobs, a StagedRollout, and whoever runs it, call by call.
+//! A cluster reduced to the parts that workflows use: objects, Jobs, a StagedRollout, and its runner, call by call.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -14,11 +14,11 @@ use serde_json::{Value, json};
 
 use crate::database::apply;
 
-/// A Job, and how it stands.
+/// A Job and its state.
 #[derive(Clone, Debug)]
 pub(super) struct SimJob {
     pub(super) body: Value,
-    /// Whether it has ended, and well.
+    /// `Some(true)` if succeeded, `Some(false)` if failed.
     pub(super) end: Option<bool>,
 }
 
@@ -27,9 +27,9 @@ pub(super) struct FakeCluster {
     pub(super) kind: Kind,
     pub(super) objects: BTreeMap<String, Value>,
     pub(super) jobs: BTreeMap<String, SimJob>,
-    /// Jobs that were deleted, as they were.
+    /// Deleted Jobs in their last state.
     pub(super) gone: Vec<SimJob>,
-    /// Every Job that was ever made, and how often.
+    /// Every Job ever created, with the number of creations.
     pub(super) made: BTreeMap<String, usize>,
     pub(super) rollout: Value,
     pub(super) version: u64,
@@ -38,7 +38,7 @@ pub(super) struct FakeCluster {
     pub(super) created: usize,
     pub(super) log: Vec<String>,
     lease: Option<(usize, u64)>,
-    /// What the StagedRollout says, and what comes of it, which takes longer than a step of a history.
+    /// The StagedRollout and its compiled form; compiling takes longer than a step of a history.
     read: RefCell<Option<(Value, Rc<Rollout>)>>,
 }
 
@@ -53,14 +53,14 @@ pub(super) struct FakeRunner {
     pub(super) lost: bool,
 }
 
-/// What a fake_runner has just done.
+/// The runner's last call.
 pub(super) enum Call {
     Nothing,
     Planned(Box<RolloutPlan>),
     Status(Box<RolloutStatus>),
-    /// An object as it was, and its name.
+    /// The object before the patch, and its name.
     Patched(Box<Value>, String),
-    /// A Job was asked for; whether it was made.
+    /// A requested Job, and whether it was created.
     Job(Box<JobWrite>, bool),
 }
 
@@ -130,12 +130,12 @@ impl FakeCluster {
         self.set("paused", json!(false));
     }
 
-    /// The titles of Jobs that run.
+    /// Titles of running Jobs.
     pub(super) fn running(&self) -> Vec<String> {
         self.jobs.iter().filter(|(_, job)| job.end.is_none()).map(|(title, _)| title.clone()).collect()
     }
 
-    /// A Job ends, and what it is for is done if that is well.
+    /// Ends a Job. A successful Job takes effect on its object.
     pub(super) fn ends(&mut self, title: &str, well: bool) {
         let Some(job) = self.jobs.get_mut(title) else { return };
         job.end = Some(well);
@@ -148,7 +148,7 @@ impl FakeCluster {
         }
     }
 
-    /// The answers to what a plan has to know.
+    /// Answers the lookups of a plan.
     fn answers(&self, rollout: &Rollout, status: &RolloutStatus, fleet: &[FleetObject]) -> LookupResults {
         let mut answers = LookupResults::default();
         for lookup in step_lookups(rollout, status, fleet) {
@@ -199,7 +199,7 @@ impl FakeRunner {
         Self { started: now, last: now, ..Self::default() }
     }
 
-    /// The next call, with the Lease alone.
+    /// Makes the next call, if the runner holds the Lease.
     pub(super) fn step(&mut self, at: usize, fake_cluster: &mut FakeCluster) -> Call {
         let frozen = fake_cluster.now - self.last > 10;
         self.last = fake_cluster.now;
@@ -242,7 +242,7 @@ impl FakeRunner {
         }
     }
 
-    /// What was planned behind a write whose answer is lost is of yesterday.
+    /// Writes planned after a write with a lost response are stale.
     fn answered(&mut self) {
         if std::mem::take(&mut self.lost) {
             self.writes.clear();
@@ -284,7 +284,7 @@ impl FakeRunner {
     }
 }
 
-/// The titles of Jobs that a status says were seen.
+/// Titles of Jobs that a status lists as observed.
 pub(super) fn seen_jobs(status: &RolloutStatus) -> BTreeSet<String> {
     status.in_flight.iter().filter_map(|one| Some(one.job.as_ref()?.name.clone())).collect()
 }

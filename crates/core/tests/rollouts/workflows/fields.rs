@@ -1,4 +1,4 @@
-//! Definitions of workflows: what is refused, with its line; and what a step writes.
+//! Definitions of workflows: refused definitions, each with its line; and the writes of a step.
 
 use pointsman_core::definition::{BadDefinition, Kind};
 use serde_json::{Value, json};
@@ -25,7 +25,7 @@ fn refused(cases: &[(Value, &str)]) {
     }
 }
 
-/// A Deployment that is made anew, and what it was before.
+/// A step that recreates a Deployment, with its previous selector.
 fn recreated(was: &Value) -> Value {
     let selector = json!({"a": "{name}"});
     json!([{"recreate": {"resource": "deployments.apps", "name": "{name}", "selector": selector, "was": was}}])

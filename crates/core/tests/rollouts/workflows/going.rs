@@ -1,4 +1,4 @@
-//! Objects that somebody deletes in the middle of their workflow, and that a finalizer keeps.
+//! Objects that a client deletes during their workflow and that a finalizer keeps.
 
 use pointsman_core::rollout::{
     ClockReading, FleetObject, PlanInput, Rollout, RolloutPhase, RolloutPlan, RolloutStatus, RolloutWrite, plan,
@@ -23,9 +23,9 @@ fn planned(rollout: &Rollout, status: &RolloutStatus, fleet: &[Value], after: u6
     plan(rollout, status, &fleet, PlanInput { consistent: true, ..PlanInput::default() }, now)
 }
 
-/// The first ship is under way, by a write that is still to come.
+/// The first ship is in flight, with its write still pending.
 fn begun(rollout: &Rollout, fleet: &[Value]) -> RolloutPlan {
-    // It says that it has begun before anything else.
+    // The first plan writes only the status, which reserves the object.
     let told = planned(rollout, &RolloutStatus::default(), fleet, 0).status;
     let first = planned(rollout, &told, fleet, 0);
     assert_eq!((uids(&first.status), moves(&first).len()), (vec!["u-a"], 1), "{:?}", first.status);
@@ -44,7 +44,7 @@ fn uids(status: &RolloutStatus) -> Vec<&str> {
     status.in_flight.iter().map(|one| one.uid.as_str()).collect()
 }
 
-/// It is half-way until it is gone: nothing more is done to it, and no other one goes in its place.
+/// The object is in flight until its deletion: no further step runs, and no other object takes its slot.
 #[test]
 fn terminating_object_keeps_its_slot() {
     let lock = json!({"name": "lock", "set": {"fields": {"spec.lock": "{to}"}}});
@@ -71,7 +71,7 @@ fn terminating_object_keeps_its_slot() {
     assert_eq!(uids(&after), ["u-b"]);
 }
 
-/// Nothing of it is done yet.
+/// No step of the object is done yet.
 #[test]
 fn terminating_pending_object_frees_slot() {
     let lock = json!({"name": "lock", "set": {"fields": {"spec.lock": "{to}"}}});

@@ -1,4 +1,4 @@
-//! Runs a history of workflows and watches their properties over it.
+//! Runs a history of workflows and checks their properties throughout.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,28 +11,27 @@ use super::stations;
 use crate::database::{ANNOTATION, is_mark};
 use crate::script::TEXTS;
 
-/// A property that does not hold.
+/// A violated property.
 pub(super) struct Broken {
     pub(super) property: &'static str,
     pub(super) what: String,
     pub(super) log: Vec<String>,
 }
 
-/// A history that is being run.
+/// A running history.
 pub(super) struct Voyage<'a> {
     draft: &'a Draft,
     fake_cluster: FakeCluster,
     pilots: Vec<FakeRunner>,
-    /// Objects as they were before anything happened to them.
+    /// Objects before any event.
     before: BTreeMap<String, Value>,
-    /// The rollout was told to go another way, or may do so by itself.
+    /// The rollout changed direction, or may do so automatically.
     turned: bool,
-    /// Objects whose Jobs somebody did by hand, whose labels somebody changed, and that were left when the rollout
-    /// stopped.
+    /// Objects with manually done Jobs, objects with changed labels, and objects left when the rollout was aborted.
     by_hand: BTreeSet<String>,
     relabelled: BTreeSet<String>,
     left: BTreeSet<String>,
-    /// Objects on which somebody wrote what they liked, in the place of what the rollout knows of them.
+    /// Objects whose rollout annotation another client has overwritten.
     noted: BTreeSet<String>,
     met: BTreeSet<&'static str>,
     broken: Option<(&'static str, String)>,
@@ -73,7 +72,7 @@ impl<'a> Voyage<'a> {
         Some(Broken { property, what, log: std::mem::take(&mut self.fake_cluster.log) })
     }
 
-    /// The phase that it ended in, and what was met.
+    /// The final phase, and the situations that occurred.
     pub(super) fn ends(&self) -> Vec<String> {
         let phase = format!("{:?}", self.fake_cluster.status().phase);
         self.met.iter().map(|met| (*met).to_owned()).chain([phase]).collect()
@@ -101,7 +100,8 @@ impl<'a> Voyage<'a> {
                 }
             }
             Event::Drop(at) => {
-                // Between its creation and the next look nobody knows that it was there.
+                // Only observed Jobs are deleted: a Job deleted before its first observation is unknown to every
+                // runner.
                 let seen = seen_jobs(&fake_cluster.status());
                 if let Some(title) = seen.iter().nth(at % seen.len().max(1)) {
                     fake_cluster.gone.extend(fake_cluster.jobs.remove(title));
@@ -130,7 +130,7 @@ impl<'a> Voyage<'a> {
         }
     }
 
-    /// An object is a canary, or is none any more.
+    /// Toggles the canary label of an object.
     fn relabel(&mut self, name: &str) {
         let Some(object) = self.fake_cluster.objects.get_mut(name) else { return };
         let is_canary = !object["metadata"]["labels"]["rollout"].is_null();
@@ -153,11 +153,11 @@ impl<'a> Voyage<'a> {
         let Some(object) = self.fake_cluster.objects.get_mut(name) else { return };
         object["metadata"]["annotations"][ANNOTATION] = json!(text);
         self.noted.insert(name.to_owned());
-        // With which wave it goes nobody knows from then on.
+        // From now on the wave of the object is unknown.
         self.relabelled.insert(name.to_owned());
     }
 
-    /// Whoever reads what is said takes texts off that no rollout has written.
+    /// A client follows the messages and removes annotation texts that no rollout has written.
     fn takes_texts_off(&mut self) {
         for name in &self.noted {
             let Some(object) = self.fake_cluster.objects.get_mut(name) else { continue };
@@ -214,12 +214,12 @@ impl<'a> Voyage<'a> {
         self.keeps_the_budget();
     }
 
-    /// What happens to the objects of a wave.
+    /// The steps for the objects of a wave.
     fn drawn(&self, wave: &str) -> &'a [Drawn] {
         if wave == "again" { &self.draft.more } else { &self.draft.steps }
     }
 
-    /// The waves that an object goes with: the one that it has begun with, whatever its labels say since.
+    /// The waves of an object: a started wave is kept even if the labels change later.
     fn waves(&self, object: &Value, steps: &[&BTreeMap<String, usize>]) -> Vec<&'static str> {
         let has_begun = |wave: &&str| steps.iter().any(|steps| steps.contains_key(*wave));
         let is_canary = self.draft.canaries > 0 && !object["metadata"]["labels"]["rollout"].is_null();
@@ -236,7 +236,7 @@ impl<'a> Voyage<'a> {
         let running: Vec<String> = self.fake_cluster.running();
         let about = |title: &String| node(&self.fake_cluster.jobs[title].body);
         let busy: BTreeSet<String> = running.iter().filter_map(about).collect();
-        // Who is deleted keeps its place until its Job has ended.
+        // A deleted object keeps its slot until its Job has ended.
         let half =
             self.fake_cluster.objects.iter().filter(|(_, object)| self.is_half_way(object)).map(|(name, _)| name);
         let under_way: BTreeSet<&String> = busy.iter().chain(half).filter(|name| !self.left.contains(*name)).collect();
@@ -244,7 +244,7 @@ impl<'a> Voyage<'a> {
             let what = format!("{under_way:?} are under way");
             self.breaks("the budget is never passed", what);
         }
-        // Who takes off what is noted of a Job that is gone as well has it run again.
+        // If a client removes the record of a deleted Job, the Job runs again.
         let twice = self.fake_cluster.made.iter().find(|(_, times)| **times > 1 && self.noted.is_empty());
         if let Some((title, times)) = twice {
             let what = format!("{title} was run {times} times");
@@ -252,7 +252,7 @@ impl<'a> Voyage<'a> {
         }
     }
 
-    /// A write of an object is one step of one wave, done or undone, and that at its time.
+    /// A write of an object applies or reverts exactly one step of one wave, at the right time.
     fn goes_one_step(&mut self, before: &Value, name: &str) {
         let now = self.fake_cluster.objects[name].clone();
         let (was, is) = (steps_of(before), steps_of(&now));
@@ -271,7 +271,7 @@ impl<'a> Voyage<'a> {
         for other in others {
             let is_before = *other != "again";
             let is_wrong = if is_before { done(&is, other) < self.drawn(other).len() } else { done(&is, other) > 0 };
-            // Who writes a mark of their own over one takes away what it said of the legs before.
+            // A client that overwrites the annotation removes the record of earlier waves.
             if is_wrong && !self.noted.contains(name) {
                 return self.breaks("legs are gone one after the other", format!("{name}: {is:?}"));
             }
@@ -282,7 +282,7 @@ impl<'a> Voyage<'a> {
         }
     }
 
-    /// What a step waits for was so when it was done; nobody goes past a Job that runs.
+    /// The condition of a step holds when the step is done, and no step bypasses a running Job.
     fn is_at_its_time(&mut self, name: &str, wave: &str, step: usize, forward: bool) {
         let drawn = self.drawn(wave)[step];
         let object = &self.fake_cluster.objects[name];
@@ -320,7 +320,7 @@ impl<'a> Voyage<'a> {
         self.met.extend((drawn == Drawn::Until && forward && none).then_some("by hand"));
     }
 
-    /// Waves go one after the other, and what is between them is run before.
+    /// Waves run in sequence, after the Jobs between them.
     fn is_the_turn_of(&mut self, name: &str, wave: &str) {
         let from_the_beginning = |at: usize| format!("b-{at}");
         let others = (0..self.draft.objects).map(from_the_beginning);
@@ -350,7 +350,7 @@ impl<'a> Voyage<'a> {
         }
     }
 
-    /// A Job is made for the step that comes next, and beside no other one of its object.
+    /// A Job is created for the next step, and only while no other Job of its object runs.
     fn is_due(&mut self, job: &JobWrite) {
         let told = told(&job.body);
         let Some(name) = node(&job.body) else { return };
@@ -385,9 +385,9 @@ impl<'a> Voyage<'a> {
         }
     }
 
-    /// At an end nothing is half done, and what is complete is.
+    /// At the end no object is in flight and no Job runs.
     fn is_settled(&mut self, status: &RolloutStatus) {
-        // What could not be taken back when the rollout was stopped is named, until somebody who has read it resumes.
+        // Objects that an abort could not revert are reported, until an operator resumes.
         if status.direction == Direction::Abort {
             self.left.extend(status.failures.iter().filter_map(|one| Some(one.object.strip_prefix("n/")?.to_owned())));
         }
@@ -404,7 +404,7 @@ impl<'a> Voyage<'a> {
         }
     }
 
-    /// Nothing is left behind by a rollout that is complete, by what is seen when that is decided.
+    /// A complete rollout leaves no pending object in the state at its decision.
     fn is_complete(&mut self) {
         let is_left = |object: &Value| {
             let steps = steps_of(object);
@@ -416,7 +416,7 @@ impl<'a> Voyage<'a> {
         }
     }
 
-    /// Nothing goes wrong any more: it comes to its end.
+    /// All errors stop: the rollout ends.
     fn quiet(&mut self) {
         self.fake_cluster.log.push("quiet".to_owned());
         self.fake_cluster.denied = None;
@@ -448,7 +448,7 @@ impl<'a> Voyage<'a> {
                     self.takes_texts_off();
                 }
                 (helped, still) = (helped + 1, 0);
-                // Nobody resumes a rollout that is to stop: it ends by itself.
+                // An aborting rollout needs no resume: it ends by itself.
                 if status.direction == Direction::Abort {
                     self.fake_cluster.set("paused", json!(false));
                 } else {
@@ -462,7 +462,7 @@ impl<'a> Voyage<'a> {
         self.breaks("a rollout ends or says what it waits for", "it goes on for ever".to_owned());
     }
 
-    /// What was taken back is what it was before, but for what cannot be undone.
+    /// A reverted object equals its initial state, except for irreversible steps.
     fn is_home(&mut self, status: &RolloutStatus) {
         if status.direction != Direction::Undo || status.phase != RolloutPhase::Aborted {
             return;
@@ -486,13 +486,13 @@ impl<'a> Voyage<'a> {
     }
 }
 
-/// How many steps of which wave are done, as the object says it.
+/// Number of completed steps per wave, by the object's annotation.
 fn steps_of(object: &Value) -> BTreeMap<String, usize> {
     let Some(mark) = mark_of(&object["metadata"]["annotations"][ANNOTATION]) else { return BTreeMap::new() };
     serde_json::from_value(mark.get("step").cloned().unwrap_or_else(|| json!({}))).unwrap()
 }
 
-/// What a rollout has noted, whichever rollout; nothing where somebody else has written what stands there.
+/// The annotation of any rollout; `None` if another client wrote the text.
 fn mark_of(text: &Value) -> Option<Value> {
     serde_json::from_str(text.as_str()?).ok().filter(is_mark)
 }

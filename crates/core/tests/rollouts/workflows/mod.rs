@@ -1,5 +1,5 @@
-//! Workflows of several steps, simulated: Jobs that fail, are lost, or end late, kills between any two calls, resume,
-//! back and abort. What breaks prints its seed, and the smallest history that breaks the same way.
+//! Simulation of workflows with several steps: failed, lost and late Jobs, kills between any two calls, resume, undo
+//! and abort. A failure prints its seed and the smallest history that fails in the same way.
 
 mod draw;
 mod fake_cluster;
@@ -31,7 +31,7 @@ fn histories_of_workflows_keep_every_property() {
         }
     }
     println!("{count} histories of workflows: {ends:?}");
-    // Every way to end is taken, and every kind of trouble is met.
+    // Every end state and every kind of error occurs.
     for end in ["Complete", "Aborted", "Failed", "JobFailed", "undone", "home", "by hand"] {
         assert!(count < 400 || ends.contains_key(end), "{end}: {ends:?}");
     }

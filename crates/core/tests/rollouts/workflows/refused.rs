@@ -1,4 +1,4 @@
-//! StagedRollouts of workflows that must not begin, each with what to do.
+//! StagedRollouts with workflows that must not start, each with a hint.
 
 use pointsman_core::definition::Kind;
 use pointsman_core::rollout::{

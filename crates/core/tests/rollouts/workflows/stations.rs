@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::draw::{Draft, Drawn};
 
-/// Ships, whose workflows are those that were drawn.
+/// A kind of ships with the drawn workflows.
 pub(super) fn kind(draft: &Draft) -> Kind {
     let mut workflows = json!({"first": steps(&draft.steps, "first", "{from}")});
     if !draft.more.is_empty() {
@@ -19,8 +19,7 @@ pub(super) fn kind(draft: &Draft) -> Kind {
     Kind::from_crd(&definition, CRD).unwrap_or_else(|error| panic!("{error}\n{workflows:#}"))
 }
 
-/// Whoever undoes a Job puts back the level that was there before it: the one with which the workflow begins, or that
-/// of the Job before.
+/// The undo of a Job restores the previous level: the initial level of the workflow, or the level of the previous Job.
 fn steps(drawn: &[Drawn], workflow: &str, mut was: &'static str) -> Value {
     let mut steps = Vec::new();
     for step in drawn {
@@ -31,7 +30,7 @@ fn steps(drawn: &[Drawn], workflow: &str, mut was: &'static str) -> Value {
 }
 
 impl Drawn {
-    /// Whether a Job of it changes the level.
+    /// True if its Job changes the level.
     fn raises(self) -> bool {
         matches!(self, Self::Job | Self::Until | Self::Irreversible)
     }

@@ -1,4 +1,4 @@
-//! What a rollout that somebody stops leaves where it is, and when.
+//! The state in which an aborted rollout leaves its objects, and the time of its end.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,31 +13,31 @@ use super::refused::rolled;
 use crate::database::apply;
 use crate::patches::NOW;
 
-/// An object that is locked, and for which a Job is run.
+/// An object that is locked, and for which a Job runs.
 struct Pier {
     direction: &'static str,
-    /// The step has no way back.
+    /// The step is irreversible.
     is_for_good: bool,
-    /// Another wave comes before its own.
+    /// Another wave precedes the wave of the Job.
     is_second: bool,
-    /// What the Job did is undone where the object says so.
+    /// The undo of the Job is complete if the object has a certain state.
     says_undone: bool,
-    /// Another Job is run before that.
+    /// Another Job runs before this one.
     is_towed: bool,
-    /// It is locked before the Job runs.
+    /// A lock step runs before the Job.
     has_lock: bool,
     ship: Option<Value>,
-    /// By their names, in the order in which they were made.
+    /// Jobs by name, in the order of their creation.
     jobs: Vec<(String, Value)>,
     status: RolloutStatus,
     runner_cache: RunnerCache,
-    /// Nobody may read Jobs.
+    /// Reading Jobs is forbidden.
     shut: bool,
-    /// A webhook refuses every write of the object.
+    /// A webhook rejects every write of the object.
     denied: bool,
-    /// No Job can be made.
+    /// Creating Jobs fails.
     jobless: bool,
-    /// The last one that was to be made then.
+    /// The last rejected Job.
     late: Option<(String, Value)>,
 }
 
@@ -80,7 +80,7 @@ impl Pier {
         };
         let wait = json!({"name": "wait", "wait": {"until": {"field": "status.level", "is": "{to}"}}});
         let accept = if self.is_for_good { json!(["lift"]) } else { json!([]) };
-        // What is left and named is not what a fleet waits for.
+        // Objects that are left and reported do not block a fleet.
         let mut spec =
             json!({"timeout": "10m", "direction": self.direction, "acceptedRisks": accept, "maxUnhealthy": 0});
         if self.is_second {
@@ -107,7 +107,7 @@ impl Pier {
         answers
     }
 
-    /// What the StagedRollout says once nothing more is written, so many seconds after the beginning.
+    /// Runs until no writes are planned, at this many seconds after the start. Returns the planned status.
     fn settles(&mut self, after: u64) -> RolloutStatus {
         let rollout = self.compiled();
         for _ in 0..20 {
@@ -143,7 +143,7 @@ impl Pier {
         panic!("it goes on for ever: {:?}", self.status);
     }
 
-    /// Its Job hangs, somebody stops the rollout, and it has waited for that twice.
+    /// The Job hangs, an operator aborts the rollout, and the rollout waits for the Job twice.
     fn hangs(is_for_good: bool) -> Self {
         let mut pier = Self { is_for_good, ..Self::new() };
         pier.settles(0);
@@ -155,7 +155,7 @@ impl Pier {
         pier
     }
 
-    /// Its Job has failed, somebody turns the rollout, and the Job that undoes it runs.
+    /// The Job has failed, an operator changes the direction, and the Job that reverts the step runs.
     fn failed(direction: &'static str) -> Self {
         let mut pier = Self::new();
         pier.settles(0);
@@ -167,8 +167,8 @@ impl Pier {
         pier
     }
 
-    /// Somebody takes its mark off while its Job runs, and the rollout goes back: it has ended, and names that. With
-    /// the object as it was before. The Job runs after so many seconds.
+    /// A client removes the annotation during the Job, `after` seconds from the start, and the rollout is undone: the
+    /// rollout ends and reports the object. Returns the object before the rollout as well.
     fn loses_its_mark(mut self, after: u64) -> (Self, Value) {
         self.settles(0);
         self.settles(after);
@@ -193,21 +193,21 @@ impl Pier {
     }
 }
 
-/// That it waits for its Job.
+/// Checks that the rollout waits for the Job.
 #[track_caller]
 fn waits(status: &RolloutStatus, why: &str) {
     assert_eq!((status.phase, status.reason.as_deref()), (RolloutPhase::Waiting, Some("Job")), "{status:?}");
     assert!(status.message.contains(why), "{}", status.message);
 }
 
-/// That it has ended, and what it says.
+/// Checks that the rollout has ended, and its message.
 #[track_caller]
 fn stopped(status: &RolloutStatus, told: &str) {
     assert_eq!((status.phase, status.reason.as_deref()), (RolloutPhase::Aborted, Some("Stopped")), "{status:?}");
     assert_eq!(status.message, format!("stopped: 0 objects at v2, {told}"));
 }
 
-/// Its Job hangs, on the way there and on the way back: what it still does is nothing that a rollout leaves behind.
+/// The Job hangs, forward and on undo: a rollout does not end while its Job has effects.
 #[test]
 fn abort_waits_for_running_job() {
     let before = Pier::new().ship.unwrap();
@@ -228,7 +228,7 @@ fn abort_waits_for_running_job() {
     assert_eq!(ship["metadata"]["annotations"].as_object().map_or(0, serde_json::Map::len), 0, "{ship}");
 }
 
-/// The Job that undoes its step hangs: so it is with that one.
+/// The Job that reverts the step hangs: the rollout waits for this Job as well.
 #[test]
 fn abort_waits_for_reverting_job() {
     let mut pier = Pier::failed("Abort");
@@ -241,8 +241,8 @@ fn abort_waits_for_reverting_job() {
     stopped(&pier.settles(2_200), "and 1 at their earlier version");
 }
 
-/// Whoever made its Job was killed before that was noted, and somebody has taken the mark off: what that Job does is
-/// waited for, and named.
+/// The runner was killed before recording a created Job, and a client has removed the annotation: the rollout waits for
+/// the Job and reports the object.
 #[test]
 fn unrecorded_job_is_waited_for() {
     for direction in ["Abort", "Undo"] {
@@ -261,7 +261,7 @@ fn unrecorded_job_is_waited_for() {
     }
 }
 
-/// What it does cannot be taken back: it is left once its Job has ended, and the last words name it.
+/// The Job is irreversible: the object stays once the Job has ended, and the last message names the object.
 #[test]
 fn irreversible_job_ends_before_abort() {
     let left = "and 0 at their earlier version; changed in part and not undone: n/a";
@@ -279,7 +279,7 @@ fn irreversible_job_ends_before_abort() {
     }
 }
 
-/// A Job fails, and is undone, while the rollout stops: its object is what it was before.
+/// A Job fails and is reverted during an abort: the object equals its initial state.
 #[test]
 fn reverted_failure_is_pending_again() {
     let mut pier = Pier::failed("Abort");
@@ -288,8 +288,8 @@ fn reverted_failure_is_pending_again() {
     stopped(&pier.settles(90), "and 1 at their earlier version");
 }
 
-/// Somebody deletes it, takes its mark off, or writes over it, while its Job runs: that is what the rollout waits for,
-/// whichever way it was to go, and no other object takes its place.
+/// While the Job runs, a client deletes the object, or removes or overwrites the annotation. The rollout waits for the
+/// Job in every direction, and no other object takes the slot.
 #[test]
 fn job_without_mark_is_waited_for() {
     for (direction, mark) in
@@ -312,11 +312,11 @@ fn job_without_mark_is_waited_for() {
         pier.settles(20);
         let after = pier.settles(90);
         assert!(after.is_over() && pier.jobs.len() == 1, "{direction} {mark:?}: {after:?}");
-        // Nobody knows any more what is to be undone: it is named.
+        // The steps to revert are unknown: the object is reported.
         assert!(after.message.contains("n/a"), "{}", after.message);
         assert!(!after.message.contains("1 at their earlier version"), "{}", after.message);
     }
-    // At its first step, nothing is noted on it yet, and its Job is known.
+    // At the first step the object has no annotation yet, and the Job is known.
     let mut pier = Pier { has_lock: false, ..Pier::new() };
     pier.settles(0);
     pier.ship.as_mut().unwrap()["metadata"]["annotations"] = json!({"pointsman.dev/rollout": "mine"});
@@ -332,8 +332,8 @@ fn job_without_mark_is_waited_for() {
     stopped(&pier.settles(1_420), "and 0 at their earlier version");
 }
 
-/// Its Job is gone, or has failed, and somebody has resumed the rollout and then turns it: what that Job has done is
-/// undone, or done to its end, though no other one was made since.
+/// The Job is deleted or failed, and an operator resumes the rollout and then turns it. The Job's effects are reverted
+/// or completed, although no other Job was created since.
 #[test]
 fn earlier_attempt_is_reverted() {
     for (direction, is_gone) in [("Undo", true), ("Undo", false), ("Abort", true)] {
@@ -350,15 +350,15 @@ fn earlier_attempt_is_reverted() {
         pier.direction = direction;
         let goes = pier.settles(10);
         assert!(!goes.is_over(), "{direction} {is_gone}: {goes:?}");
-        // Who stops makes no other one before it is sure that none comes that was asked for.
+        // An abort creates no Job before it is certain that no requested Job will arrive.
         let goes = if direction == "Abort" { pier.settles(80) } else { goes };
         assert!(!goes.is_over() && pier.jobs.len() == made + 1, "{direction} {is_gone}: {goes:?}");
         assert_eq!(goes.in_flight[0].back, direction == "Undo", "{goes:?}");
     }
 }
 
-/// What was written over is put back while the Job runs: it is the Job of that step again, whichever way the rollout
-/// goes by then, and nothing is done before it has ended.
+/// The overwritten annotation is restored while the Job runs: the Job belongs to its step again, in every direction,
+/// and nothing happens before the Job ends.
 #[test]
 fn restored_mark_finds_its_job() {
     for way in [["Abort", "Abort"], ["Undo", "Undo"], ["Abort", "Forward"], ["Undo", "Forward"]] {
@@ -377,7 +377,7 @@ fn restored_mark_finds_its_job() {
         pier.settles(30);
         assert_eq!(pier.jobs.len(), if way[1] == "Undo" { 2 } else { 1 }, "{way:?}: {:?}", pier.status);
     }
-    // It begins anew, and no second Job runs beside the first.
+    // The object starts again, and no second Job runs at the same time.
     let mut pier = Pier::new();
     pier.settles(0);
     pier.unmark();
@@ -388,7 +388,7 @@ fn restored_mark_finds_its_job() {
     assert_eq!((pier.jobs.len(), pier.status.in_flight.len()), (1, 1), "{:?}", pier.status);
 }
 
-/// That it has ended on the way back, and names the object and its Job.
+/// Checks that the undo has ended and names the object and its Job.
 #[track_caller]
 fn names_job(pier: &Pier, job: usize) {
     let told = &pier.status;
@@ -396,7 +396,7 @@ fn names_job(pier: &Pier, job: usize) {
     assert!(told.message.contains("n/a") && told.message.contains(&pier.jobs[job].0), "{}", told.message);
 }
 
-/// What was written over is put back after the rollout has ended, which named it: it goes on from there.
+/// The overwritten annotation is restored after the end of the rollout, which named the object: the rollout continues.
 #[test]
 fn late_restored_mark_finds_job() {
     let mut pier = Pier::new();
@@ -420,10 +420,10 @@ fn late_restored_mark_finds_job() {
     };
     pier.ship = marked.clone();
     goes_home(&mut pier, 30);
-    // Somebody has looked, and puts it back then: whoever wants that looked at says so.
+    // An operator confirms first and restores the annotation later: another resume rechecks the object.
     (pier.ship, pier.status) = (left, status);
     pier.jobs.truncate(1);
-    // Neither what stands in the place of its mark, nor how it is, holds up a rollout that is over.
+    // A finished rollout is blocked neither by a foreign annotation nor by the object's health.
     pier.ship.as_mut().unwrap()["status"]["conditions"][0]["status"] = json!("False");
     pier.status.resume(ClockReading { wall: NOW.wall + 150, ..NOW });
     assert!(pier.settles(155).is_over() && !pier.status.leaves_objects(), "{:?}", pier.status);
@@ -433,8 +433,8 @@ fn late_restored_mark_finds_job() {
     goes_home(&mut pier, 170);
 }
 
-/// Somebody changes a field that is put back later, while a Job is to be undone: told of it, they resume the rollout,
-/// which leaves that field.
+/// A client edits a field that is restored later, while a Job must be reverted. After the message the client resumes
+/// the rollout, which keeps that field.
 #[test]
 fn manual_edit_pauses_undo_once() {
     let mut pier = Pier::new();
@@ -447,7 +447,7 @@ fn manual_edit_pauses_undo_once() {
     assert_eq!((held.reason.as_deref(), pier.jobs.len()), (Some("Held"), 1), "{held:?}");
     pier.status.resume(ClockReading { wall: NOW.wall + 15, ..NOW });
     pier.settles(20);
-    // Nor does one that fails have them be told of it once more.
+    // A failing Job does not repeat that message.
     pier.ends(1, "Failed");
     assert_eq!(pier.settles(22).reason.as_deref(), Some("JobFailed"));
     pier.status.resume(ClockReading { wall: NOW.wall + 24, ..NOW });
@@ -460,8 +460,8 @@ fn manual_edit_pauses_undo_once() {
     assert_eq!(pier.ship.unwrap()["spec"]["lock"], "mine");
 }
 
-/// What was written over is put back after the end, and taken off once more before its Job is undone: no Job can be
-/// made, or somebody has changed one of its fields. It is named again.
+/// The overwritten annotation is restored after the end, and removed again before the Job is reverted: creating Jobs
+/// fails, or a client has changed a field. The object is reported again.
 #[test]
 fn flapping_mark_hides_no_job() {
     for is_changed in [true, false] {
@@ -485,8 +485,8 @@ fn flapping_mark_hides_no_job() {
     }
 }
 
-/// An older mark says that the first of two waves has moved it, and nothing of the second one, whose Job is lost: it is
-/// none of the first one's, whose steps have the same numbers.
+/// An older annotation records the first of two waves as done and nothing of the second one, whose Job is lost. The Job
+/// does not belong to the first wave, although the step numbers are equal.
 #[test]
 fn lost_job_belongs_to_wave() {
     let mut pier = Pier { is_second: true, ..Pier::new() };
@@ -501,7 +501,7 @@ fn lost_job_belongs_to_wave() {
     pier.settles(80);
     pier.ends(0, "Complete");
     pier.settles(90);
-    // It is looked at once more before the first wave is undone.
+    // The Job is checked again before the first wave is reverted.
     pier.denied = true;
     pier.settles(200);
     pier.denied = false;
@@ -513,7 +513,7 @@ fn lost_job_belongs_to_wave() {
     assert!(pier.ship.as_ref().unwrap()["spec"].get("flag").is_none(), "{:?}", pier.ship);
 }
 
-/// Somebody puts the mark of another object on it, which is through, while its Job runs.
+/// While the Job runs, a client copies the annotation of a finished object to this object.
 #[test]
 fn premature_mark_skips_nothing() {
     for direction in ["Forward", "Undo"] {
@@ -538,7 +538,7 @@ fn premature_mark_skips_nothing() {
     }
 }
 
-/// A runner was frozen as it made the Job, and another one turns the rollout: the Job comes after that.
+/// A runner froze while creating the Job, and another runner changes the direction: the Job arrives afterwards.
 #[test]
 fn late_job_is_reverted() {
     for direction in ["Undo", "Abort"] {
@@ -569,7 +569,7 @@ fn late_job_is_reverted() {
     }
 }
 
-/// Nothing comes, and it ends all the same, with nothing undone that was not done.
+/// The Job never arrives: the rollout ends, and reverts nothing that was not done.
 #[test]
 fn lost_job_is_not_reverted() {
     let mut pier = Pier { jobless: true, ..Pier::new() };
@@ -583,14 +583,14 @@ fn lost_job_is_not_reverted() {
     assert!(pier.ship.as_ref().unwrap()["spec"].get("lock").is_none(), "{:?}", pier.ship);
 }
 
-/// The first step of its second wave is a Job. Without its mark nobody knows that it has gone the first wave.
+/// The first step of the second wave is a Job. Without the annotation, the completed first wave is unknown.
 #[test]
 fn later_wave_hides_nothing() {
     let second = Pier { is_second: true, has_lock: false, ..Pier::new() };
     let (mut pier, marked) = second.loses_its_mark(70);
     assert_eq!(pier.ship.as_ref().unwrap()["spec"]["flag"], true);
     assert!(pier.status.message.contains("nor its earlier progress"), "{}", pier.status.message);
-    // What is put back says of the first wave, which is undone, and nothing of that Job.
+    // The restored annotation records the first wave, which is reverted, and nothing of the Job.
     pier.ship = Some(marked);
     pier.settles(200);
     pier.settles(300);
@@ -599,7 +599,7 @@ fn later_wave_hides_nothing() {
     assert_eq!(pier.jobs.len(), 1, "{:?}", pier.status);
 }
 
-/// Its mark is there again, and what its Job did is undone without another one.
+/// The annotation is restored, and the Job's effect is already undone without another Job.
 #[test]
 fn manually_reverted_is_not_reported() {
     let (mut pier, mut marked) = Pier { says_undone: true, ..Pier::new() }.loses_its_mark(0);
@@ -611,8 +611,8 @@ fn manually_reverted_is_not_reported() {
     assert!(pier.jobs.len() == 1 && pier.ship.as_ref().unwrap()["spec"].get("lock").is_none(), "{:?}", pier.ship);
 }
 
-/// Somebody puts an older mark back while its Job runs, which says that this was not begun with: it is taken back by
-/// that mark, and what the Job has done is named, however often the rollout is run, until somebody has looked.
+/// While the Job runs, a client restores an older annotation without this step. The rollout reverts the steps of that
+/// annotation, and every run reports the Job's effect until an operator confirms.
 #[test]
 fn an_older_mark_hides_no_job() {
     let mut pier = Pier { is_towed: true, ..Pier::new() };
@@ -640,19 +640,19 @@ fn an_older_mark_hides_no_job() {
     assert!(looked.is_over() && !looked.leaves_objects(), "{looked:?}");
 }
 
-/// Somebody resumes a rollout on its way back, since another object had paused it: what its Job has done is named all
-/// the same.
+/// Another object paused the undo, and an operator resumes: the Job's effect is still reported.
 #[test]
 fn resume_does_not_confirm_end() {
     let (mut pier, _) = Pier::new().loses_its_mark(0);
-    // The other one is under way still.
+    // The other object is still in flight.
     (pier.status.phase, pier.status.reason) = (RolloutPhase::Paused, None);
     pier.status.resume(ClockReading { wall: NOW.wall + 95, ..NOW });
     pier.settles(100);
     names_job(&pier, 0);
 }
 
-/// Nobody may write the object, so that nothing says what its Job has done: it is not let go before that is noted.
+/// Writes of the object are rejected, so the Job's effect is not recorded: the object stays in flight until the record
+/// is written.
 #[test]
 fn unrecorded_object_stays() {
     for how in ["Complete", "Failed"] {
@@ -672,8 +672,8 @@ fn unrecorded_object_stays() {
     }
 }
 
-/// Somebody takes the mark off while the Job runs that undoes the step: what that has undone nobody knows. Put back by
-/// then, it is gone on with, by whoever runs the rollout again.
+/// While the Job that reverts the step runs, a client removes the annotation: the reverted state is unknown. When the
+/// annotation is restored, the next run continues.
 #[test]
 fn unreverted_objects_are_reported() {
     let mut pier = Pier::failed("Undo");
@@ -684,7 +684,7 @@ fn unreverted_objects_are_reported() {
     pier.settles(30);
     let left = pier.settles(100);
     assert!(left.is_over() && left.leaves_objects() && left.message.contains("n/a"), "{left:?}");
-    // Somebody says that they have looked: it has not ended a second time.
+    // An operator confirms: the rollout does not end a second time.
     let status = pier.status.clone();
     pier.status.resume(ClockReading { wall: NOW.wall + 105, ..NOW });
     let looked = pier.settles(108);

@@ -1,4 +1,4 @@
-//! What somebody does who can reach the port and means no good. All on the loopback address, bounded in number.
+//! Attacks of a client that reaches the port. All on the loopback address, bounded in number.
 
 use std::iter;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -17,65 +17,65 @@ use super::client::{Dial, get};
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Attack {
-    /// Connections to the webhooks that say nothing, not even for TLS.
+    /// Connections to the webhooks that send nothing, not even TLS.
     Silent,
-    /// The same on the port of the probes.
+    /// Silent connections to the port of the probes.
     SilentAdmin,
-    /// The same, from as many addresses.
+    /// Silent connections from as many addresses.
     SilentAddresses,
-    /// TLS, and nothing more.
+    /// TLS handshakes without a request.
     IdleTls,
-    /// TLS, and half a head.
+    /// TLS and half a head.
     HalfHeads,
-    /// TLS, and a head that drips in byte by byte.
+    /// TLS and a head that arrives byte by byte.
     DrippingHeads,
-    /// Most of a large body, and then nothing more.
+    /// Most of a large body, then silence.
     HalfBodies,
-    /// A body that drips in byte by byte.
+    /// A body that arrives byte by byte.
     DrippingBodies,
-    /// Large bodies on several streams of many connections in HTTP/2, as fast as they are taken.
+    /// Large bodies on several streams of many HTTP/2 connections, as fast as the server accepts.
     Http2Bodies,
-    /// One request on each of many connections, from several addresses, and then nothing more.
+    /// One request on each of many connections, from several addresses, then silence.
     Asked,
-    /// One request after the other on each of many connections, from several addresses.
+    /// Consecutive requests on each of many connections, from several addresses.
     Busy,
-    /// HTTP/2 streams whose body never begins.
+    /// HTTP/2 streams whose body never starts.
     Announced,
-    /// The same, with a path as long as a head may be.
+    /// Announced streams with a path of the maximum head size.
     LongPaths,
-    /// The same, as many as a connection may have, on one connection after the other.
+    /// Announced streams, the maximum per connection, on one connection after another.
     Crowds,
-    /// Answers that are never read, in HTTP/2.
+    /// Unread responses over HTTP/2.
     Unread,
-    /// Answers that are never read, in HTTP/1.1, where the next request is sent all the same.
+    /// Unread responses over HTTP/1.1, followed by further requests.
     UnreadHttp1,
-    /// Handshakes, one after the other.
+    /// Consecutive handshakes.
     Handshakes,
-    /// HTTP/2 streams that are reset as soon as they are opened (CVE-2023-44487).
+    /// HTTP/2 streams that are reset directly after opening (CVE-2023-44487).
     RapidReset,
-    /// A head in HTTP/2 that never ends (CVE-2024-27316).
+    /// An endless HTTP/2 head (CVE-2024-27316).
     Continuation,
-    /// Heads in HTTP/2 of two thousand fields, which cost a byte each to send.
+    /// HTTP/2 heads of two thousand fields, which cost one byte each to send.
     Heads,
-    /// Pings that have to be answered.
+    /// Pings that require a response.
     Pings,
-    /// Settings that have to be acknowledged.
+    /// Settings that require an acknowledgement.
     Settings,
-    /// What is no HTTP.
+    /// Data that is not HTTP.
     Malformed,
-    /// Reviews of nothing but empty objects.
+    /// Reviews that contain only empty objects.
     EmptyObjects,
-    /// Reviews of millions of numbers in place of objects.
+    /// Reviews of millions of numbers instead of objects.
     Zeros,
     /// Reviews that fail with a message that would repeat a long version for each object.
     LongVersions,
-    /// Reviews of as many objects as fit.
+    /// Reviews with the maximum number of objects.
     Lists,
-    /// Reviews that fail and are written down, while nobody reads the log.
+    /// Reviews that fail and are logged, while the log is not read.
     Failing,
-    /// Reviews that are none, and are refused one by one.
+    /// Invalid reviews, each refused.
     Refused,
-    /// Metrics, over and over.
+    /// Repeated reads of the metrics.
     Scrapes,
 }
 
@@ -113,7 +113,7 @@ impl Attack {
         Self::Scrapes,
     ];
 
-    /// Begins it, on a thread of its own, and keeps it up until the result is dropped.
+    /// Starts the attack on a thread of its own. The attack runs until the result is dropped.
     pub(crate) fn begin(self, addr: SocketAddr, admin: SocketAddr, dial: &Dial) -> oneshot::Sender<()> {
         let (running, end) = oneshot::channel();
         let dial = dial.clone();
@@ -129,7 +129,7 @@ impl Attack {
                     };
                     attackers.spawn(self.attack(addr, admin, dial));
                 }
-                // It is dropped, and so are they.
+                // The sender is dropped, which ends all attack tasks.
                 let _ = end.await;
             });
         });
@@ -160,7 +160,7 @@ impl Attack {
         }
     }
 
-    /// What goes wrong here is the attacker's business.
+    /// Runs the attack; its errors are ignored.
     async fn attack(self, addr: SocketAddr, admin: SocketAddr, dial: Dial) {
         let _ = match self {
             Self::Silent => hold(TcpStream::connect(addr).await).await,
@@ -216,7 +216,7 @@ async fn hold<T>(held: std::io::Result<T>) -> Option<()> {
     std::future::pending().await
 }
 
-/// Once more as soon as it is over, for ever.
+/// Repeats the attack forever, each time it ends.
 pub(super) async fn again<T, F: Future<Output = T>>(attack: impl Fn() -> F) -> Option<()> {
     loop {
         attack().await;
@@ -260,7 +260,7 @@ async fn bodies(dial: &Dial) -> Option<()> {
     Some(())
 }
 
-/// Posts the same on one connection, a thousand times.
+/// Posts the same body a thousand times on one connection.
 async fn post(dial: &Dial, body: Vec<u8>) -> Option<()> {
     let mut client = dial.connect().await.ok()?;
     for _ in 0..1000 {
@@ -269,7 +269,7 @@ async fn post(dial: &Dial, body: Vec<u8>) -> Option<()> {
     Some(())
 }
 
-/// Posts a small review now and then.
+/// Posts a small review after each pause.
 async fn ask(dial: &Dial, pause: Duration) -> Option<()> {
     let mut client = dial.connect().await.ok()?;
     loop {
@@ -278,25 +278,25 @@ async fn ask(dial: &Dial, pause: Duration) -> Option<()> {
     }
 }
 
-/// A connection that says nothing, until it is closed.
+/// A silent connection, until the server closes the connection.
 async fn silent(dial: &Dial) -> Option<()> {
     let mut socket = dial.socket().await.ok()?;
     socket.read_u8().await.ok().map(drop)
 }
 
-/// An address for each of thousands.
+/// A distinct address for each of thousands of clients.
 fn stranger(number: usize) -> Ipv4Addr {
     let [.., high, low] = number.to_be_bytes();
     Ipv4Addr::new(127, 1, high, low)
 }
 
-/// One of eight addresses that nobody else has.
+/// One of eight addresses that no other client uses.
 fn neighbour(number: usize) -> Ipv4Addr {
     let [.., last] = number.to_be_bytes();
     Ipv4Addr::new(127, 0, 0, 2 + last % 8)
 }
 
-/// Writes on, byte by byte.
+/// Writes byte by byte.
 async fn drip(dial: &Dial, head: &str) -> Option<()> {
     let mut tls = dial.handshake().await.ok()?;
     tls.write_all(head.as_bytes()).await.ok()?;
@@ -307,7 +307,7 @@ async fn drip(dial: &Dial, head: &str) -> Option<()> {
     }
 }
 
-/// Asks and asks, and never reads.
+/// Sends requests endlessly and never reads.
 async fn pipeline(dial: &Dial) -> Option<()> {
     let mut tls = dial.handshake().await.ok()?;
     let body = " ".repeat(50_000);
@@ -320,7 +320,7 @@ async fn pipeline(dial: &Dial) -> Option<()> {
     }
 }
 
-/// A review of so many objects, all the same.
+/// A review with this many equal objects.
 pub(super) fn review(desired: &str, object: &str, times: usize) -> Vec<u8> {
     let objects = vec![object; times].join(",");
     format!(
@@ -357,7 +357,7 @@ const MALFORMED: [&str; 8] = [
     "POST /convert HTTP/1.1\r\n Folded: yes\r\n: no name\r\n\0: \0\r\n\r\n",
 ];
 
-/// A connection of HTTP/2 on which frames may be sent (RFC 9113, 3.4).
+/// An HTTP/2 connection after its preface (RFC 9113, 3.4).
 pub(super) async fn opened(dial: &Dial) -> Option<TlsStream<TcpStream>> {
     let mut tls = dial.clone().http2().handshake().await.ok()?;
     tls.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").await.ok()?;
@@ -365,7 +365,7 @@ pub(super) async fn opened(dial: &Dial) -> Option<TlsStream<TcpStream>> {
     Some(tls)
 }
 
-/// Sends frames for as long as the server takes them, and reads what it says.
+/// Sends frames while the server accepts them, and reads the responses.
 async fn flood(dial: &Dial, frames: impl Iterator<Item = Vec<u8>>) -> Option<()> {
     let (mut read, mut write) = tokio::io::split(opened(dial).await?);
     let mut reading = JoinSet::new();
@@ -385,7 +385,7 @@ async fn flood(dial: &Dial, frames: impl Iterator<Item = Vec<u8>>) -> Option<()>
     Some(())
 }
 
-/// Begins 250 streams with one write, and goes a second later.
+/// Opens 250 streams with one write, and disconnects a second later.
 async fn crowd(dial: &Dial) -> Option<()> {
     const END_HEADERS: u8 = 4;
     let head = [HEADERS, b"\x0f\x10\x10application/json"].concat();
@@ -397,7 +397,7 @@ async fn crowd(dial: &Dial) -> Option<()> {
     Some(())
 }
 
-/// A frame of HTTP/2 (RFC 9113, 4.1).
+/// An HTTP/2 frame (RFC 9113, 4.1).
 pub(super) fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
     let mut frame = vec![length[1], length[2], length[3], kind, flags];
@@ -406,7 +406,7 @@ pub(super) fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8>
     frame
 }
 
-/// A stream that is opened and reset.
+/// The frames that open and reset a stream.
 fn reset(stream: u32) -> Vec<u8> {
     const END_HEADERS: u8 = 4;
     let mut frames = frame(1, END_HEADERS, stream & 0x7fff_ffff, HEADERS);
@@ -414,7 +414,7 @@ fn reset(stream: u32) -> Vec<u8> {
     frames
 }
 
-/// A request without a body, with `a: b` as often as fits into 64 KiB: once in full, and from then on by its index.
+/// A request without a body, with as many `a: b` as fit into 64 KiB: first in full, then by index.
 fn head(stream: u32) -> Vec<u8> {
     const END_STREAM_AND_HEADERS: u8 = 5;
     let field: &[u8] = if stream == 1 { b"\x40\x01a\x01b" } else { b"\xbe" };

@@ -1,4 +1,4 @@
-//! Callers that behave beside an attack: a kept connection and fresh ones that ask for one small object at a time, as
+//! Well-behaved callers during an attack: a kept connection and fresh ones that convert one small object at a time, as
 //! kube-apiservers do.
 
 use std::time::{Duration, Instant};
@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 use super::client::{Answer, Client};
 use super::victim::Victim;
 
-/// A review of one object of so many KB.
+/// A review of one object of this many KB.
 fn review(kilobytes: usize) -> Vec<u8> {
     review_of_note(&"x".repeat(kilobytes * 1000))
 }
 
-/// A review of one object with this in an annotation.
+/// A review of one object with this text in an annotation.
 pub(crate) fn review_of_note(note: &str) -> Vec<u8> {
     format!(
         "{{\"apiVersion\":\"apiextensions.k8s.io/v1\",\"kind\":\"ConversionReview\",\"request\":\
@@ -22,17 +22,17 @@ pub(crate) fn review_of_note(note: &str) -> Vec<u8> {
     .into_bytes()
 }
 
-/// One call. client-go would ask again where the answer is 503: that would hide a refusal.
+/// One call. client-go would retry after a 503, which would hide a refusal.
 pub(crate) async fn call(client: &mut Client) -> hyper::Result<Answer> {
     client.post("/convert", review(20)).await
 }
 
-/// A call on a connection of its own. One that is closed before anything was sent on it is dialled again, as Go does.
+/// A call on a new connection. A connection that closes before the request is dialled again, as Go does.
 pub(crate) async fn fresh_call(victim: &Victim) -> bool {
     fresh_call_of(victim, 20).await
 }
 
-/// The same, of one object of so many KB.
+/// Same as [`fresh_call`], with one object of this many KB.
 async fn fresh_call_of(victim: &Victim, kilobytes: usize) -> bool {
     for _ in 0..3 {
         if let Ok(mut client) = victim.dial().connect().await
@@ -44,7 +44,7 @@ async fn fresh_call_of(victim: &Victim, kilobytes: usize) -> bool {
     false
 }
 
-/// A kubelet's probe, which may miss twice.
+/// A kubelet's probe, which may fail twice.
 async fn probe(victim: &Victim) -> bool {
     for _ in 0..3 {
         if victim.is_live().await {
@@ -54,7 +54,7 @@ async fn probe(victim: &Victim) -> bool {
     false
 }
 
-/// How long calls took, and how many failed.
+/// Durations of calls, and the number of failures.
 #[derive(Default)]
 pub(crate) struct Calls {
     pub(crate) took: Vec<Duration>,
@@ -67,7 +67,7 @@ impl Calls {
         self.failed += usize::from(!succeeded);
     }
 
-    /// So many of a hundred were faster.
+    /// The duration that this percentage of calls stays below.
     pub(crate) fn percentile(&self, percent: usize) -> Duration {
         let mut sorted = self.took.clone();
         sorted.sort_unstable();
@@ -75,21 +75,21 @@ impl Calls {
     }
 }
 
-/// What came of an attack.
+/// The results of an attack.
 #[derive(Default)]
 pub(crate) struct Outcome {
     pub(crate) kept: Calls,
     pub(crate) fresh: Calls,
-    /// Now and then a fresh one with an object as large as a share of a connection cannot hold.
+    /// Occasional fresh calls with an object above the share of a connection.
     pub(crate) large: Calls,
     pub(crate) probes: Calls,
-    /// Calls of a server beside it that nobody attacks: what the machine does to everybody.
+    /// Calls to a second server without attack: the effect of the machine on all servers.
     pub(crate) bystander: Calls,
 }
 
 impl Outcome {
-    /// Calls both for a while and so many times at least, one call at a time. `large_every`: a large call after so many
-    /// fresh ones; none with 0.
+    /// Calls both servers for a time and at least a given number of times, one call at a time. `large_every`: a large
+    /// call after this many fresh calls; 0 for none.
     pub(crate) async fn of(
         (victim, bystander): (&Victim, &Victim),
         mut kept: Client,
@@ -128,7 +128,7 @@ impl Outcome {
             let slow = calls.percentile(100) > Duration::from_secs(most) + noise;
             (slow || calls.failed > 0).then_some(name)
         });
-        // A large object takes memory that all clients share: beside lists, about one of thirty is refused.
+        // A large object needs memory shared by all clients: during list attacks about one in thirty is refused.
         wrong.chain((self.large.failed * 2 > self.large.took.len()).then_some("large")).collect()
     }
 }

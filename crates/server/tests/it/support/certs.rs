@@ -27,7 +27,7 @@ impl Authority {
         self.issue_until(2099)
     }
 
-    /// The same, valid until the first day of `year`.
+    /// A server certificate, valid until the first day of `year`.
     pub(crate) fn issue_until(&self, year: i32) -> Pair {
         self.sign(ExtendedKeyUsagePurpose::ServerAuth, year)
     }
@@ -44,7 +44,7 @@ impl Authority {
         })
     }
 
-    /// Whatever `change` makes of a certificate for the server.
+    /// A server certificate with the changes of `change`.
     pub(crate) fn issue_as(&self, change: impl FnOnce(&mut CertificateParams)) -> Pair {
         let mut params = CertificateParams::new(["localhost", "127.0.0.1"].map(str::to_owned)).unwrap();
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];

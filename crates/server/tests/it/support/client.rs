@@ -1,4 +1,4 @@
-//! A client as an API server is one: one connection, HTTP/1.1 or HTTP/2 over TLS, nothing repeated.
+//! A client that behaves like an API server: one connection, HTTP/1.1 or HTTP/2 over TLS, no retries.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -25,14 +25,14 @@ use tokio_rustls::client::TlsStream;
 
 use super::certs::{Authority, Pair};
 
-/// How to connect.
+/// Connection settings.
 #[derive(Clone)]
 pub(crate) struct Dial {
     addr: SocketAddr,
     trust: Vec<CertificateDer<'static>>,
     alpn: Vec<&'static str>,
     pair: Option<Pair>,
-    /// What is shown behind the certificate of the pair.
+    /// Certificates sent after the certificate of the pair.
     chain: Vec<CertificateDer<'static>>,
     versions: Vec<&'static SupportedProtocolVersion>,
     window: Option<u32>,
@@ -51,19 +51,19 @@ impl Dial {
         self
     }
 
-    /// With so many bytes of an answer that the server may send before it is asked for more, in HTTP/2.
+    /// Sets the HTTP/2 window: response bytes that the server may send before an update.
     pub(crate) fn window(mut self, bytes: u32) -> Self {
         self.window = Some(bytes);
         self
     }
 
-    /// From this address, of which the loopback interface has many.
+    /// Connects from this address; the loopback interface has many.
     pub(crate) fn from(mut self, address: Ipv4Addr) -> Self {
         self.from = Some(address);
         self
     }
 
-    /// With these authorities instead of the one: a `caBundle`.
+    /// Trusts these authorities instead of the default one: a `caBundle`.
     pub(crate) fn trusting(mut self, bundle: &[CertificateDer<'static>]) -> Self {
         self.trust = bundle.to_vec();
         self
@@ -79,19 +79,19 @@ impl Dial {
         self
     }
 
-    /// With a client certificate.
+    /// Adds a client certificate.
     pub(crate) fn with(mut self, pair: Pair) -> Self {
         self.pair = Some(pair);
         self
     }
 
-    /// The same, with more certificates behind it.
+    /// Adds more certificates after the client certificate.
     pub(crate) fn chained(mut self, chain: Vec<CertificateDer<'static>>) -> Self {
         self.chain = chain;
         self
     }
 
-    /// A socket and no more.
+    /// Opens only a socket.
     pub(crate) async fn socket(&self) -> io::Result<TcpStream> {
         let socket = TcpSocket::new_v4()?;
         if let Some(from) = self.from {
@@ -102,7 +102,7 @@ impl Dial {
         Ok(stream)
     }
 
-    /// A handshake and no more.
+    /// Performs only a handshake.
     pub(crate) async fn handshake(&self) -> io::Result<TlsStream<TcpStream>> {
         let mut roots = RootCertStore::empty();
         for authority in &self.trust {
@@ -156,7 +156,7 @@ enum Sender {
 /// A connection.
 pub(crate) struct Client {
     sender: Sender,
-    /// The leaf the server showed.
+    /// The server's leaf certificate.
     pub(crate) served: CertificateDer<'static>,
 }
 
@@ -166,19 +166,19 @@ impl Client {
         self.send(self.request(Method::POST, path, body)).await
     }
 
-    /// Posts a JSON body without saying how long it is.
+    /// Posts a JSON body without a content length.
     pub(crate) async fn post_chunked(&mut self, path: &str, body: &[u8]) -> hyper::Result<Answer> {
         let chunks = Chunks(body.chunks(10_000).map(Bytes::copy_from_slice).collect()).boxed();
         self.send(self.request(Method::POST, path, Bytes::new()).map(|_| chunks)).await
     }
 
-    /// Announces a body of which nothing ever comes.
+    /// Announces a body and sends none of its bytes.
     pub(crate) async fn announce(&mut self, path: &str, length: u64) -> hyper::Result<Answer> {
         let body = Announced(length).boxed();
         self.send(self.request(Method::POST, path, Bytes::new()).map(|_| body)).await
     }
 
-    /// A JSON request, to be changed before it is sent.
+    /// A JSON request, which a test may change before sending.
     pub(crate) fn request(
         &self,
         method: Method,
@@ -217,7 +217,7 @@ impl Client {
     }
 }
 
-/// A body in pieces, of a length that nobody is told.
+/// A body in pieces, without an announced length.
 struct Chunks(VecDeque<Bytes>);
 
 impl Body for Chunks {
@@ -229,7 +229,7 @@ impl Body for Chunks {
     }
 }
 
-/// A body of so many bytes, none of which comes.
+/// An announced body of this many bytes, none of which is sent.
 struct Announced(u64);
 
 impl Body for Announced {
@@ -245,7 +245,7 @@ impl Body for Announced {
     }
 }
 
-/// An answer, read whole.
+/// A response with its whole body.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -263,8 +263,8 @@ impl Answer {
         String::from_utf8(self.body.to_vec()).unwrap()
     }
 
-    /// Checks that this is a refusal that an API server shows to its user, and returns its message: a `v1 Status`
-    /// Failure of the same code (client-go rest/request.go).
+    /// Checks that the response is a refusal that an API server shows to its user, and returns its message: a `v1
+    /// Status` Failure of the same code (client-go rest/request.go).
     pub(crate) fn refused(&self, code: u16) -> String {
         assert_eq!(self.status, code, "{}", self.text());
         assert_eq!(self.header("content-type"), Some("application/json"));

@@ -1,4 +1,4 @@
-//! A collector of spans, as far as a test needs one.
+//! A minimal collector of spans.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex};
@@ -13,23 +13,23 @@ use tokio::net::{TcpListener, TcpStream};
 use super::eventually;
 use pointsman_server::Collector;
 
-/// What it answers.
+/// The collector's responses.
 #[derive(Clone, Copy)]
 pub(crate) enum Behaviour {
     Takes,
-    /// Refuses so many spans of each call, and takes the others.
+    /// Rejects this many spans of each call, and accepts the others.
     RefusesSome(u8),
-    /// Says 503.
+    /// Responds with 503.
     Busy,
-    /// Says something that is no HTTP.
+    /// Responds with data that is not HTTP.
     Babbles,
-    /// Says 200, with a body that is none.
+    /// Responds with 200 and an invalid body.
     Garbles,
-    /// Accepts and reads, and says nothing.
+    /// Accepts and reads, and never responds.
     Hangs,
 }
 
-/// A collector that is asked in this process.
+/// A collector in this process.
 pub(crate) struct FakeCollector {
     pub(crate) addr: SocketAddr,
     taken: Arc<Mutex<Vec<ExportTraceServiceRequest>>>,
@@ -50,24 +50,24 @@ impl FakeCollector {
         Self { addr, taken }
     }
 
-    /// Its address, for a server.
+    /// The collector's address, for a server.
     pub(crate) fn address(&self) -> Option<Collector> {
         Some(format!("http://{}", self.addr).parse().unwrap())
     }
 
-    /// Everything that came, in its order.
+    /// All received spans, in order.
     pub(crate) fn spans(&self) -> Vec<Span> {
         let taken = self.taken.lock().unwrap();
         let scopes = taken.iter().flat_map(|request| &request.resource_spans).flat_map(|of| &of.scope_spans);
         scopes.flat_map(|scope| scope.spans.clone()).collect()
     }
 
-    /// Waits for so many.
+    /// Waits for this many spans.
     pub(crate) async fn received(&self, count: usize) -> Vec<Span> {
         eventually("the spans arrive", || async { Some(self.spans()).filter(|spans| spans.len() >= count) }).await
     }
 
-    /// Who sent, as `key=value`.
+    /// The resource of the sender, as `key=value`.
     pub(crate) fn resource(&self) -> Vec<String> {
         let taken = self.taken.lock().unwrap();
         let resource = taken[0].resource_spans[0].resource.as_ref().unwrap();
@@ -113,7 +113,7 @@ async fn read(stream: &mut TcpStream) -> (String, Vec<u8>) {
     }
 }
 
-/// The value of an attribute, as text; empty where there is none.
+/// The value of an attribute as text; empty if absent.
 pub(crate) fn attribute(span: &Span, key: &str) -> String {
     let pair = span.attributes.iter().find(|pair| pair.key == key);
     text(pair.and_then(|pair| pair.value.as_ref()?.value.as_ref()))

@@ -1,4 +1,4 @@
-//! A decision that takes as long as the test wants.
+//! A decision whose duration the test controls.
 
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
@@ -14,9 +14,10 @@ struct State {
     entered: usize,
 }
 
-/// Holds every decision on a body that begins with `wait`, until it is opened or dropped; others are echoed at once.
+/// Holds every decision on a body that starts with `wait`, until the gate is opened or dropped; other bodies are echoed
+/// at once.
 ///
-/// Bodies above 32 KiB only: smaller ones are decided on the thread that the test itself may need.
+/// Only bodies above 32 KiB: smaller ones are decided on the thread that the test itself may need.
 pub(crate) struct Gate(Arc<(Mutex<State>, Condvar)>);
 
 impl Gate {
@@ -28,7 +29,7 @@ impl Gate {
                 let (state, opened) = &*inside;
                 let mut state = state.lock().unwrap();
                 state.entered += 1;
-                // Bounded, so that a test whose only thread ended up here fails and does not hang.
+                // Bounded, so that a test whose only thread is blocked here fails instead of hanging.
                 let closed = |state: &mut State| !state.open;
                 let (state, waited) = opened.wait_timeout_while(state, LONGEST, closed).unwrap();
                 drop(state);
@@ -39,12 +40,12 @@ impl Gate {
         (Self(shared), decide)
     }
 
-    /// Waits until `count` decisions have begun.
+    /// Waits until `count` decisions have started.
     pub(crate) async fn entered(&self, count: usize) {
         eventually("a decision began", || async { (self.entries() >= count).then_some(()) }).await;
     }
 
-    /// How many decisions have begun.
+    /// Number of started decisions.
     pub(crate) fn entries(&self) -> usize {
         self.0.0.lock().unwrap().entered
     }

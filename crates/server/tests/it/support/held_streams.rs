@@ -1,5 +1,5 @@
-//! Attacks that hold what a server gives to requests: connections, streams, bodies that are begun and answers that are
-//! not read, in any number, for any time. Named ones, and any by a seed.
+//! Attacks that hold a server's request resources: connections, streams, partial bodies and unread responses, in any
+//! number and for any time. Named attacks, and random ones by seed.
 
 use std::net::Ipv4Addr;
 use std::thread;
@@ -19,63 +19,63 @@ use super::callers::review_of_note;
 use super::client::Dial;
 use super::windows::Windows;
 
-/// What is held, by how many, and how it ends.
+/// The held resources, their number, and the end of a stream.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HeldStreams {
     pub(crate) connections: usize,
-    /// Of each connection; 0 stands for HTTP/1.1, with one request.
+    /// Streams per connection; 0 stands for HTTP/1.1, with one request.
     pub(crate) streams: u32,
-    /// Bytes of each body.
+    /// Announced bytes of each body.
     pub(crate) announced: u32,
-    /// Of these, how many are sent.
+    /// Sent bytes of each body.
     pub(crate) sent: u32,
     pub(crate) hold: Duration,
     pub(crate) end: End,
     pub(crate) body: Body,
     pub(crate) answers: Answers,
-    /// Fields `a: b` in each head, which cost a byte each to send.
+    /// Fields `a: b` in each head, which cost one byte each to send.
     pub(crate) fields: usize,
-    /// Whether the first head never ends.
+    /// True if the first head never ends.
     pub(crate) is_open: bool,
-    /// Frames that are sent between the others: their kind, flags and length.
+    /// Frames sent between the others: kind, flags and length.
     pub(crate) noise: Option<(u8, u8, usize)>,
-    /// From the address of the callers that behave, or from another one.
+    /// The address of the well-behaved callers, or another one.
     pub(crate) address: Ipv4Addr,
 }
 
-/// How a stream ends.
+/// The end of a stream.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum End {
-    /// It is reset, and others begin.
+    /// The stream is reset, and others start.
     Reset,
-    /// Its connection is closed, and another one begins.
+    /// The connection is closed, and another one starts.
     Closed,
     /// Never: nothing more is sent.
     Never,
 }
 
-/// What bodies are.
+/// The contents of bodies.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Body {
-    /// No reviews.
+    /// Not a review.
     Blank,
-    /// A review of one object, which is answered with as much.
+    /// A review of one object, with a response of the same size.
     Object,
-    /// A review of as many objects as fit, which takes many times its length to decide.
+    /// A review with the maximum number of objects, whose decision takes many times its length.
     List,
 }
 
-/// What is done with answers.
+/// The handling of responses.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Answers {
     Read,
-    /// Never asked for: the windows of HTTP/2 for them are shut. Over HTTP/1.1 they are not read.
+    /// Never accepted: their HTTP/2 windows are closed. Over HTTP/1.1 they are not read.
     Shut,
-    /// Nothing that the server sends is read.
+    /// Nothing from the server is read.
     Deaf,
 }
 
-/// The next number (splitmix64), half of it.
+/// The next random number (splitmix64), its upper half.
 fn drawn(state: &mut u64) -> u32 {
     *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
     let mut z = *state;
@@ -84,13 +84,13 @@ fn drawn(state: &mut u64) -> u32 {
     (z >> 32) as u32
 }
 
-/// Where callers that behave come from.
+/// Address of well-behaved callers.
 pub(crate) const CALLERS: Ipv4Addr = Ipv4Addr::LOCALHOST;
 /// Another address of this machine.
 pub(crate) const STRANGER: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 9);
 
 impl HeldStreams {
-    /// One byte of each body, held for as long as a server might wait for the others.
+    /// One byte of each body, held as long as a server might wait for the rest.
     pub(crate) fn one_byte(connections: usize, address: Ipv4Addr) -> Self {
         let (announced, sent, hold) = (4096, 1, Duration::from_millis(1900));
         let (end, body, answers) = (End::Reset, Body::Blank, Answers::Read);
@@ -98,55 +98,55 @@ impl HeldStreams {
         Self { connections, streams, announced, sent, hold, end, body, answers, fields, is_open, noise, address }
     }
 
-    /// Bodies but their last byte, over HTTP/1.1.
+    /// Bodies without their last byte, over HTTP/1.1.
     pub(crate) fn last_byte(address: Ipv4Addr) -> Self {
         let (announced, sent, end) = (250_000, 249_999, End::Closed);
         Self { streams: 0, announced, sent, end, ..Self::one_byte(200, address) }
     }
 
-    /// Answers to reviews of 60 KB that nobody reads.
+    /// Unread responses to reviews of 60 KB.
     pub(crate) fn unread(address: Ipv4Addr) -> Self {
         let (announced, sent, end) = (60_000, 60_000, End::Closed);
         let (body, answers) = (Body::Object, Answers::Shut);
         Self { streams: 20, announced, sent, end, body, answers, ..Self::one_byte(100, address) }
     }
 
-    /// As many answers that nobody reads as fit.
+    /// The maximum number of unread responses.
     pub(crate) fn all_unread(address: Ipv4Addr) -> Self {
         Self { connections: 320, streams: 8, hold: Duration::from_secs(5), ..Self::unread(address) }
     }
 
-    /// More bodies than fit, each on its way for as long as it is let.
+    /// More bodies than fit, each in transit as long as the server allows.
     pub(crate) fn all_bodies(address: Ipv4Addr) -> Self {
         let (announced, sent) = (1 << 20, (1 << 20) - 1);
         Self { connections: 320, announced, sent, hold: Duration::from_secs(5), ..Self::last_byte(address) }
     }
 
-    /// The same over HTTP/2, in small pieces: thousands wait for each byte that is free.
+    /// Bodies over HTTP/2 in small pieces: thousands wait for each free byte.
     pub(crate) fn all_pieces(address: Ipv4Addr) -> Self {
         let (streams, announced, sent) = (8, 60_000, 59_999);
         Self { streams, announced, sent, ..Self::all_bodies(address) }
     }
 
-    /// More lists than can be decided at one time, one after the other.
+    /// Consecutive lists, more than the server can decide at one time.
     pub(crate) fn lists(address: Ipv4Addr) -> Self {
         let (announced, body, hold) = (500_000, Body::List, Duration::ZERO);
         Self { streams: 0, announced, sent: announced, body, hold, ..Self::one_byte(150, address) }
     }
 
-    /// Heads that never end, of more fields than a head may have.
+    /// Endless heads with more fields than the limit.
     pub(crate) fn open_heads(address: Ipv4Addr) -> Self {
         let (streams, fields, is_open, hold) = (1, 1800, true, Duration::from_secs(5));
         Self { streams, fields, is_open, hold, ..Self::one_byte(320, address) }
     }
 
-    /// Resets without end, of which a server might write down each.
+    /// Endless resets, each of which a server might log.
     pub(crate) fn resets(address: Ipv4Addr) -> Self {
         let (hold, noise) = (Duration::ZERO, Some((3, 0, 4)));
         Self { hold, noise, ..Self::one_byte(24, address) }
     }
 
-    /// Any, by a seed.
+    /// A random attack, by seed.
     pub(crate) fn random(seed: u64) -> Self {
         let mut state = seed;
         let mut pick = |from: &[u32]| from[usize::try_from(drawn(&mut state)).unwrap() % from.len()];
@@ -162,7 +162,7 @@ impl HeldStreams {
             Some((0xfa, 0, 16_000)),
         ];
         Self {
-            // What one of the machine's cores can make in a second or two is bounded.
+            // Bounded by the work of one core in one or two seconds.
             connections: pick(&[1, 8, 24, 60, 150, 320]) as usize,
             streams: pick(&[0, 1, 8, 16, 60, 250]),
             announced,
@@ -178,7 +178,7 @@ impl HeldStreams {
         }
     }
 
-    /// Begins it, on a thread of its own, and keeps it up until the result is dropped.
+    /// Starts the attack on a thread of its own. The attack runs until the result is dropped.
     pub(crate) fn begin(self, dial: &Dial) -> oneshot::Sender<()> {
         let (running, end) = oneshot::channel();
         let dial = dial.clone().from(self.address);
@@ -190,14 +190,14 @@ impl HeldStreams {
                     let dial = dial.clone();
                     attackers.spawn(async move { again(|| self.attack(&dial)).await });
                 }
-                // It is dropped, and so are they.
+                // The sender is dropped, which ends all attack tasks.
                 let _ = end.await;
             });
         });
         running
     }
 
-    /// One connection, until it ends. What goes wrong here is the attacker's business.
+    /// Runs one connection until its end; its errors are ignored.
     async fn attack(self, dial: &Dial) -> Option<()> {
         match self.streams {
             0 => self.over_http1(dial).await,
@@ -272,12 +272,12 @@ impl HeldStreams {
         }
     }
 
-    /// The body of one stream, or what of it the server lets through within the time of an attack.
+    /// Sends the body of one stream, or the part that the server accepts within the time of an attack.
     async fn send(self, write: &mut Writing, windows: &Windows, id: u32, body: &[u8]) -> Option<()> {
         let mut left = body;
         while !left.is_empty() {
             let Ok(most) = timeout(self.hold, windows.take(id, left.len().min(16_000))).await else { break };
-            // The stream is over.
+            // The stream has ended.
             let Some(most) = most else { break };
             let (part, rest) = left.split_at(most);
             left = rest;
@@ -288,7 +288,7 @@ impl HeldStreams {
         Some(())
     }
 
-    /// What is sent of a body.
+    /// The sent part of a body.
     fn body(self) -> Vec<u8> {
         let announced = self.announced as usize;
         let object = review_of_note("");
@@ -299,27 +299,27 @@ impl HeldStreams {
             }
             Body::Blank | Body::List | Body::Object => Vec::new(),
         };
-        // White space is as good at the end of a review.
+        // White space may end a review.
         body.resize(announced, b' ');
         body.truncate(self.sent as usize);
         body
     }
 
-    /// The head of a stream, and what is between the heads.
+    /// The head of a stream, and the frames between the heads.
     fn begun(self, id: u32) -> Vec<u8> {
         const END_HEADERS: u8 = 4;
         let length = self.announced.to_string();
         let [.., digits] = length.len().to_be_bytes();
         let mut head = [HEADERS, b"\x0f\x10\x10application/json", b"\x0f\x0d", &[digits], length.as_bytes()].concat();
         if self.fields > 0 {
-            // Once in full, and from then on by its index.
+            // First in full, then by index.
             head.extend_from_slice(if id == 1 { b"\x40\x01a\x01b" } else { b"\xbe" });
             head.extend(b"\xbe".repeat(self.fields));
         }
         let ends = if self.is_open { 0 } else { END_HEADERS };
         let mut frames = frame(1, ends | u8::from(self.announced == 0), id, &head);
         if let Some((kind, flags, length)) = self.noise {
-            // Of the connection, but for priorities, resets and windows, which are of a stream.
+            // Frames of the connection; only priorities, resets and windows belong to a stream.
             let stream = if matches!(kind, 2 | 3 | 8) { id } else { 0 };
             let payload = if kind == 8 { vec![0, 0, 0, 1] } else { vec![0; length] };
             frames.extend(frame(kind, flags, stream, &payload));
@@ -337,7 +337,7 @@ impl HeldStreams {
 
 type Writing = WriteHalf<TlsStream<TcpStream>>;
 
-/// Reads what a server sends, and heeds what it says of windows.
+/// Reads the server's frames and applies window updates.
 async fn read_frames(mut read: ReadHalf<TlsStream<TcpStream>>, windows: Windows) -> Option<()> {
     loop {
         let mut head = [0; 9];

@@ -1,4 +1,4 @@
-//! A group of processes that the kernel kills rather than let it have more memory, as it does with a container.
+//! A process group with a memory limit that the kernel enforces by a kill, as for a container.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -6,15 +6,16 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-/// The group of one process. Only where this machine lets a test make one: a container's root may, a person may not.
+/// The control group of one process. Exists only if the machine permits it: usually for root in a container, not for a
+/// user.
 pub(crate) struct MemoryGroup {
     path: PathBuf,
-    /// The file that counts its kills.
+    /// The file with the number of kills.
     events: &'static str,
 }
 
 impl MemoryGroup {
-    /// Of version 2 of control groups, or 1 (Linux admin-guide/cgroup-v2.rst, cgroup-v1/memory.rst).
+    /// Control groups of version 2 or 1 (Linux admin-guide/cgroup-v2.rst, cgroup-v1/memory.rst).
     pub(crate) fn around(process: u32, mib: u64) -> Option<Self> {
         [("", "memory.max", "memory.events"), ("memory", "memory.limit_in_bytes", "memory.oom_control")]
             .into_iter()
@@ -27,12 +28,12 @@ impl MemoryGroup {
             })
     }
 
-    /// Only a file that is there: not every directory is one of the kernel's.
+    /// Writes only to an existing file: not every directory belongs to the kernel.
     fn set(&self, name: &str, value: u64) -> io::Result<()> {
         File::options().write(true).open(self.path.join(name))?.write_all(value.to_string().as_bytes())
     }
 
-    /// How often the kernel has killed.
+    /// Number of kills by the kernel.
     pub(crate) fn kills(&self) -> u64 {
         let events = fs::read_to_string(self.path.join(self.events)).unwrap();
         let kills = events.lines().find_map(|line| line.strip_prefix("oom_kill "));
@@ -41,7 +42,7 @@ impl MemoryGroup {
 }
 
 impl Drop for MemoryGroup {
-    /// Once the group is empty: processes that have ended leave it a moment later.
+    /// Removes the group when empty: ended processes leave the group a moment later.
     fn drop(&mut self) {
         for _ in 0..50 {
             if fs::remove_dir(&self.path).is_ok() {

@@ -1,4 +1,4 @@
-//! What the tests share. Nothing here sleeps to be sure: see [`eventually`].
+//! Helpers shared by the tests. No helper sleeps for a fixed time: see [`eventually`].
 
 pub(crate) mod attack;
 pub(crate) mod callers;
@@ -16,7 +16,7 @@ pub(crate) mod windows;
 
 use std::time::{Duration, Instant};
 
-/// Polls until `check` gives something, and fails naming `what` after ten seconds.
+/// Polls until `check` returns a value, and fails with `what` after ten seconds.
 pub(crate) async fn eventually<T, F>(what: &str, mut check: impl FnMut() -> F) -> T
 where
     F: Future<Output = Option<T>>,

@@ -1,4 +1,4 @@
-//! promtool, where there is one: what Prometheus makes of metrics and rules.
+//! promtool, if available: Prometheus evaluates metrics and rules.
 
 use std::fmt::Write;
 use std::fs;
@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-/// Metrics of a server at a moment.
+/// Metrics of a server at one time.
 #[derive(Clone)]
 pub(crate) struct Page {
     pub(crate) text: String,
@@ -16,7 +16,7 @@ pub(crate) struct Page {
     pub(crate) at: f64,
 }
 
-/// What one fault does to the metrics, and who has to be woken.
+/// The effect of one fault on the metrics, and the alert that must fire.
 #[derive(Clone)]
 pub(crate) struct Fault {
     pub(crate) alert: &'static str,
@@ -24,25 +24,25 @@ pub(crate) struct Fault {
     pub(crate) after: Page,
 }
 
-/// A promtool to run: that of `PROMTOOL`, that of tests/cluster/assets.sh where it was built, or the one of the path.
+/// A promtool to run: from `PROMTOOL`, from tests/cluster/assets.sh if built, or from the path.
 pub(crate) struct Promtool(PathBuf);
 
 impl Promtool {
-    /// None, and a line that says so, where there is none. With `CI` set there must be one.
+    /// Returns `None` and prints a line if no promtool is found. With `CI` set there must be one.
     pub(crate) fn find() -> Option<Self> {
         let named = std::env::var_os("PROMTOOL").map(PathBuf::from);
         let found = named.or_else(built).or_else(on_the_path).map(Self);
         if found.is_none() {
             const NONE: &str = "no promtool: tests/cluster/assets.sh promtool builds one";
             assert!(std::env::var_os("CI").is_none(), "{NONE}");
-            // Past the harness, which hides what is printed by a test that passes.
+            // Bypasses the harness, which hides the output of a passing test.
             let _ = writeln!(io::stderr(), "{NONE}; the rules are held against the metrics only");
         }
         found
     }
 
-    /// Checks that no alert fires in twenty minutes of the metrics before a fault, and that its own does in the forty
-    /// after it. What counts goes on counting as it did once.
+    /// Checks that no alert fires in the twenty minutes of metrics before a fault, and that the fault's alert fires in
+    /// the forty minutes after. Counters continue at their earlier rate.
     pub(crate) fn check(&self, rules: &Path, faults: &[Fault]) {
         let dir = tempfile::tempdir().unwrap();
         let tests: Vec<Value> = faults.iter().map(test).collect();
@@ -103,7 +103,7 @@ fn values(was: Option<&Sample>, is: Option<&Sample>, before: &Page, after: &Page
         Some(is) if is.follows_time(after, HANGING) => {
             write!(values, " {}+60x{last}", before.at.floor() + f64::from(BEFORE + 1) * 60.0)
         }
-        // It was looked at until then.
+        // The timestamp was updated until this time.
         Some(is) if is.is_a_look() => write!(values, " {}x{last}", before.at.floor() + f64::from(BEFORE) * 60.0),
         Some(is) => write!(values, " {}x{last}", is.value),
     }
@@ -114,7 +114,7 @@ fn values(was: Option<&Sample>, is: Option<&Sample>, before: &Page, after: &Page
 /// One sample of a page.
 struct Sample {
     name: String,
-    /// Each with a comma behind it.
+    /// Each label is followed by a comma.
     labels: String,
     value: f64,
     counts: bool,
@@ -129,8 +129,7 @@ impl Sample {
         self.name.ends_with("_last_look_timestamp_seconds") && self.value > 0.0
     }
 
-    /// Whether it says when something was done, and that is done again and again: the last time, less than so many
-    /// seconds ago.
+    /// True if the sample is the time of a repeated action, and the last one was less than this many seconds ago.
     fn follows_time(&self, page: &Page, seconds: f64) -> bool {
         self.is_a_look() && page.at - self.value < seconds
     }
@@ -170,10 +169,10 @@ fn on_the_path() -> Option<PathBuf> {
 const BEFORE: u32 = 19;
 const AFTER: u32 = 40;
 
-/// A look is at most so many seconds old while all is well: three of the intervals of production, which a server in a
-/// process of its own has. A machine that is busy may be late with one, and that is no fault.
+/// Maximum age in seconds of a reload timestamp while healthy: three of the production intervals, which a server in a
+/// separate process uses. A busy machine may delay one reload, which is no fault.
 const HEALTHY: f64 = 30.0;
 
-/// The same during a fault, for which a look that hangs is waited for longer. One that is late is taken for one that
-/// hangs, but what other alerts say by then is not asked.
+/// Maximum age in seconds during a fault; the test waits longer for a hanging reload. A late reload counts as a hanging
+/// one, but other alerts are not checked by then.
 const HANGING: f64 = 3.0;

@@ -1,4 +1,4 @@
-//! A server in this process, on ports of its own, with a mounted certificate.
+//! A server in this process, on its own ports, with a mounted certificate.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
@@ -11,12 +11,12 @@ use super::certs::{Authority, Pair};
 use super::client::{Answer, Client, Dial, get};
 use super::volume::Volume;
 
-/// A running server; dropped, it is gone.
+/// A running server; dropping it ends the server.
 pub(crate) struct TestServer {
     pub(crate) addr: SocketAddr,
     pub(crate) admin: SocketAddr,
     pub(crate) authority: Authority,
-    /// The pair it began with.
+    /// The initial pair.
     pub(crate) pair: Pair,
     pub(crate) volume: Volume,
     trigger: Trigger,
@@ -30,7 +30,7 @@ impl TestServer {
     }
 
     /// A server with the options changed by `tune`. Lame duck is 0 and certificates are read every 50 ms unless `tune`
-    /// says otherwise; all else is as in production.
+    /// changes this; all other options are as in production.
     pub(crate) async fn start(decide: RequestHandler, tune: impl FnOnce(&mut Options)) -> Self {
         let authority = Authority::new();
         let pair = authority.issue();
@@ -47,7 +47,7 @@ impl TestServer {
         Self { addr, admin, authority, pair, volume, trigger, task }
     }
 
-    /// How to reach it, over HTTP/1.1 unless changed.
+    /// Connects to the server, over HTTP/1.1 by default.
     pub(crate) fn dial(&self) -> Dial {
         Dial::new(self.addr, &self.authority)
     }
@@ -60,12 +60,12 @@ impl TestServer {
         self.dial().http2().connect().await.unwrap()
     }
 
-    /// The first signal, and the second.
+    /// Sends the first signal; a second call sends the second signal.
     pub(crate) fn stop(&self) {
         self.trigger.stop();
     }
 
-    /// How it ended; fails if it does not.
+    /// The server's result; fails if the server does not end.
     pub(crate) async fn ended(self) -> Result<(), ServeError> {
         tokio::time::timeout(Duration::from_secs(10), self.task).await.expect("the server goes on").unwrap()
     }
@@ -74,7 +74,7 @@ impl TestServer {
         get(self.admin, path).await.unwrap()
     }
 
-    /// The value of a series of ours, spelled as in `/metrics` behind our prefix; `None` where there is no such series.
+    /// The value of a series, named as in `/metrics` without the pointsman prefix; `None` if the series is absent.
     pub(crate) async fn metric(&self, series: &str) -> Option<f64> {
         let text = self.admin("/metrics").await.text();
         text.lines()

@@ -1,5 +1,5 @@
-//! A server in a process of its own, with the built-in kinds and what fits into 128 MiB: its memory is not ours. Where
-//! this machine lets a test do so, the kernel kills it rather than give it more.
+//! A server in a separate process with its own memory, with the built-in kinds and limits for 128 MiB. If the machine
+//! permits it, the kernel kills the server above that limit.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -25,29 +25,29 @@ pub(crate) fn limit_mib() -> u64 {
     number("POINTSMAN_ATTACK_MIB", 128)
 }
 
-/// The server; dropped, it is gone.
+/// The server; dropping it ends the process.
 pub(crate) struct Victim {
     pub(crate) addr: SocketAddr,
     pub(crate) admin: SocketAddr,
     authority: Authority,
     child: Child,
     dir: TempDir,
-    /// Where this machine lets a test make one. Dropped after the child has ended.
+    /// Exists if the machine permits control groups. Dropped after the child has ended.
     group: Option<MemoryGroup>,
 }
 
 impl Victim {
-    /// Starts this test binary once more, with `test` as the one that calls [`serve`].
+    /// Starts this test binary again, with `test` as the test that calls [`serve`].
     pub(crate) async fn start(test: &str) -> Self {
         Self::start_with(test, None).await
     }
 
-    /// The same, with no more than so many open files, if any.
+    /// Same as [`Self::start`], with an optional limit of open files.
     pub(crate) async fn start_with(test: &str, files: Option<u32>) -> Self {
         Self::launch(test, files, &[]).await
     }
 
-    /// The same, with a log that is written.
+    /// Same as [`Self::start`], with a written log.
     pub(crate) async fn start_with_log(test: &str) -> Self {
         Self::launch(test, None, &[(LOGS, "1")]).await
     }
@@ -83,17 +83,17 @@ impl Victim {
         Dial::new(self.addr, &self.authority)
     }
 
-    /// Whether the kernel has killed it for the memory that it took.
+    /// True if the kernel has killed the process for its memory.
     pub(crate) fn is_killed(&self) -> bool {
         self.group.as_ref().is_some_and(|group| group.kills() > 0)
     }
 
-    /// The most that was ever resident, in MiB.
+    /// Peak resident memory, in MiB.
     pub(crate) fn peak_mib(&self) -> u64 {
         self.mib("VmHWM:")
     }
 
-    /// What is resident, in MiB.
+    /// Resident memory, in MiB.
     pub(crate) fn resident_mib(&self) -> u64 {
         self.mib("VmRSS:")
     }
@@ -104,12 +104,12 @@ impl Victim {
         line.trim().trim_end_matches(" kB").parse::<u64>().unwrap().div_ceil(1024)
     }
 
-    /// Lines that it has logged.
+    /// Number of logged lines.
     pub(crate) fn log_lines(&self) -> usize {
         fs::read(self.dir.path().join(LOG)).unwrap_or_default().iter().filter(|byte| **byte == b'\n').count()
     }
 
-    /// Whether a kubelet's probe is answered.
+    /// True if a kubelet's probe succeeds.
     pub(crate) async fn is_live(&self) -> bool {
         get(self.admin, "/livez").await.is_ok_and(|answer| answer.status == 200)
     }
@@ -122,19 +122,19 @@ impl Drop for Victim {
     }
 }
 
-/// The environment that the image gives to what runs in it.
+/// The environment variables of the container image.
 fn of_the_image() -> Vec<(String, String)> {
     let file = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../Dockerfile")).unwrap();
     let set = file.lines().filter_map(|line| line.strip_prefix("ENV ")?.split_once('='));
     set.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
-/// Whether this process was started as a victim.
+/// True if this process was started as a victim.
 pub(crate) fn is_this_process() -> bool {
     std::env::var_os(DIR).is_some()
 }
 
-/// Whoever reads the log, and has stopped.
+/// A log reader that has stopped.
 pub(crate) struct Stuck;
 
 impl Write for Stuck {
@@ -149,7 +149,7 @@ impl Write for Stuck {
     }
 }
 
-/// Serves until it is killed. Nobody reads its log, unless it was started with one.
+/// Serves until the process is killed. The log is not read, unless started with a log.
 pub(crate) async fn serve() {
     let dir = PathBuf::from(std::env::var_os(DIR).unwrap());
     let queue = match std::env::var_os(LOGS) {
@@ -173,18 +173,18 @@ pub(crate) async fn serve() {
     let bound = Server::bind(options, decide).await.unwrap();
     let addresses = format!("{} {}", bound.local_addr().unwrap(), bound.admin_addr().unwrap());
     publish(&dir, &addresses);
-    // The first one: whoever holds the other end never says anything.
+    // No signal is ever sent: the sender stays silent.
     let (_trigger, shutdown) = Shutdown::channel();
     bound.run(shutdown).await.unwrap();
 }
 
-/// Whole or not at all.
+/// Publishes the addresses atomically.
 fn publish(dir: &Path, addresses: &str) {
     fs::write(dir.join("new"), addresses).unwrap();
     fs::rename(dir.join("new"), dir.join(ADDRESSES)).unwrap();
 }
 
-/// Set where a log is written.
+/// Set if a log is written.
 const LOGS: &str = "POINTSMAN_TEST_VICTIM_LOGS";
 const LOG: &str = "log";
 const DIR: &str = "POINTSMAN_TEST_VICTIM";

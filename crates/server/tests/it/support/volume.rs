@@ -1,4 +1,4 @@
-//! A directory as a kubelet mounts and updates it (Kubernetes pkg/volume/util/atomic_writer.go).
+//! A directory that is mounted and updated like by a kubelet (Kubernetes pkg/volume/util/atomic_writer.go).
 
 use std::fs;
 use std::io::{BufRead, BufReader, Lines};
@@ -38,8 +38,8 @@ impl Volume {
         CertPaths { cert: self.file("tls.crt"), key: self.file("tls.key") }
     }
 
-    /// Whoever opens the certificate from now on waits for the result to be dropped, or for the 45 seconds that Linux
-    /// gives its holder: a mount that hangs. What holds it up is a lease (fcntl(2), `F_SETLEASE`).
+    /// From now on, opening the certificate blocks until the result is dropped, or for the 45 seconds that Linux grants
+    /// the holder: a hanging mount. The blocker is a lease (fcntl(2), `F_SETLEASE`).
     pub(crate) fn hang(&self) -> Hang {
         let mut holder = Command::new("perl");
         holder.args(["-e", LEASE]).arg(self.file("tls.crt")).stdin(Stdio::null()).stdout(Stdio::piped());
@@ -49,12 +49,12 @@ impl Volume {
         Hang { holder, says: Some(says) }
     }
 
-    /// Another pair.
+    /// Swaps in another pair.
     pub(crate) fn swap(&mut self, pair: &Pair) {
         self.swap_files(&[("tls.crt", &pair.cert), ("tls.key", &pair.key)]);
     }
 
-    /// Other files: what is not named is gone.
+    /// Swaps in other files: unlisted files are deleted.
     pub(crate) fn swap_files(&mut self, files: &[(&str, &str)]) {
         self.generation += 1;
         let name = format!("..{}", self.generation);
@@ -76,14 +76,14 @@ impl Volume {
     }
 }
 
-/// A file that cannot be opened while this lives.
+/// A file that cannot be opened during the lifetime of this value.
 pub(crate) struct Hang {
     holder: Child,
     says: Option<Lines<BufReader<ChildStdout>>>,
 }
 
 impl Hang {
-    /// Until somebody tries to open it. Once.
+    /// Waits until a process tries to open the file. Works once.
     pub(crate) async fn asked(&mut self) {
         let mut says = self.says.take().unwrap();
         let said = spawn_blocking(move || says.next().unwrap().unwrap());
@@ -98,7 +98,7 @@ impl Drop for Hang {
     }
 }
 
-/// A lease is only given where nobody else has the file open, and is called for by SIGIO.
+/// A lease is granted only if no other process has the file open, and is recalled by SIGIO.
 const LEASE: &str = r#"
     $| = 1;
     $SIG{PIPE} = "IGNORE";

@@ -1,4 +1,4 @@
-//! How much a server lets a client of HTTP/2 send (RFC 9113, 5.2).
+//! HTTP/2 flow control: the bytes that a client may send (RFC 9113, 5.2).
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -17,9 +17,9 @@ struct Shared {
 
 struct Open {
     connection: i64,
-    /// Of a stream that nothing was said about.
+    /// Initial window of a stream.
     initial: i64,
-    /// What was said about a stream, or sent on it.
+    /// Windows of streams with updates or sent data.
     streams: HashMap<u32, i64>,
     /// Streams that the server has ended.
     ended: HashMap<u32, ()>,
@@ -32,8 +32,7 @@ impl Default for Open {
 }
 
 impl Windows {
-    /// Waits until something may be sent on a stream, and takes it: `most` bytes at most. None where the server has
-    /// ended the stream.
+    /// Waits for a window on a stream and consumes up to `most` bytes. `None` if the server has ended the stream.
     pub(crate) async fn take(&self, stream: u32, most: usize) -> Option<usize> {
         loop {
             let mut changed = std::pin::pin!(self.0.changed.notified());
@@ -45,7 +44,7 @@ impl Windows {
         }
     }
 
-    /// A frame of the server.
+    /// Processes a frame of the server.
     pub(crate) fn heed(&self, kind: u8, flags: u8, stream: u32, payload: &[u8]) {
         let mut open = self.0.windows.lock().unwrap();
         let number = |bytes: &[u8]| bytes.try_into().map_or(0, |bytes| i64::from(u32::from_be_bytes(bytes)));
@@ -67,7 +66,7 @@ impl Windows {
 }
 
 impl Open {
-    /// None where nothing may be sent; none of a stream that is over.
+    /// `None` if the window is closed; `Some(None)` if the stream has ended.
     fn take(&mut self, stream: u32, most: usize) -> Option<Option<usize>> {
         if self.ended.contains_key(&stream) {
             return Some(None);
