@@ -103,7 +103,7 @@ fn not_offered(ctx: &TestContext<'_>) {
     ctx.enable(old);
     ctx.create(old, &ctx.object(old, "a")).ok();
     let (code, _, errors) = ctx.migrate(&["--to", new, "--settle=1s", "--means=storage-version-migration"]);
-    assert!(code == 1 && errors.contains("offers no StorageVersionMigration"), "{errors}");
+    assert!(code == 1 && errors.contains("has no StorageVersionMigration"), "{errors}");
     assert!(errors.contains("--means=loop"), "{errors}");
     let (code, text, errors) = ctx.migrate(&["--to", new, "--settle=0s", "--means=auto"]);
     assert_eq!(code, 0, "{text}{errors}");
