@@ -77,7 +77,7 @@ fn going(ctx: &TestContext<'_>) {
     unserved["metadata"]["deletionTimestamp"] = json!("2026-11-20T10:36:38Z");
     unserved["metadata"]["finalizers"] = json!(["example.com/hold"]);
     let message = ctx.apply(new, "gone", &unserved, "applier").fails(422);
-    assert!(message.contains("is served; served are"), "{message}");
+    assert!(message.contains("is served; served versions:"), "{message}");
 }
 
 fn shadow_down(ctx: &TestContext<'_>) {
@@ -315,7 +315,7 @@ fn retired(ctx: &TestContext<'_>) {
         let answer = ctx.post(&format!("{}?dryRun=All", ctx.all(new)), &ctx.labelled(new, "late", Some(A)));
         (!answer.is_ok()).then(|| answer.fails(422))
     });
-    assert!(message.contains("no controller version \"2.16.0\" is served; served are 2.17.0"), "{message}");
+    assert!(message.contains("no controller version \"2.16.0\" is served; served versions: 2.17.0"), "{message}");
 }
 
 fn laid_over(ctx: &TestContext<'_>) {

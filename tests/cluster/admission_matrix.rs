@@ -113,7 +113,7 @@ fn down(ctx: &TestContext<'_>) {
     for label in [UNKNOWN, MALFORMED] {
         let message = ctx.create(new, &ctx.labelled(new, "new", Some(label))).fails(422);
         assert!(
-            message.contains(&format!("no controller version \"{label}\" is served; served are 2.16.0, 2.17.0")),
+            message.contains(&format!("no controller version \"{label}\" is served; served versions: 2.16.0, 2.17.0")),
             "{message}"
         );
     }

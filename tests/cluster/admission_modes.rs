@@ -46,7 +46,7 @@ fn modes(ctx: &TestContext<'_>) {
     ctx.eventually(|| {
         ctx.post(&dry, &ctx.labelled(new, "odd", Some("9.9.9"))).ok();
         let heard = audited(ctx, "odd", "validation_failure");
-        let refused = |text: &str| text.contains("9.9.9") && text.contains("is served; served are 2.16.0");
+        let refused = |text: &str| text.contains("9.9.9") && text.contains("is served; served versions: 2.16.0");
         heard.iter().any(|(_, text)| refused(text)).then_some(())
     });
 
@@ -98,7 +98,7 @@ fn warnings(ctx: &TestContext<'_>) {
     object["metadata"]["labels"][ctx.label_key()] = json!("9.9.9");
     let said = ctx.kubectl(&["apply"], &object);
     assert!(said.contains("Warning: Validation failed for ValidatingAdmissionPolicy"), "{said}");
-    assert!(said.contains("no server serves \"9.9.9\"; served are 2.16.0, 2.17.0"), "{said}");
+    assert!(said.contains("no server serves \"9.9.9\"; served versions: 2.16.0, 2.17.0"), "{said}");
 }
 
 fn elasticsearch(ctx: &TestContext<'_>) {

@@ -895,7 +895,7 @@ fn closed(ctx: &TestContext<'_>) {
     assert_eq!(code, 0, "{text}{errors}");
     let status = ctx.rollout_status();
     assert_eq!((&status["phase"], count(ctx, B)), (&json!("Waiting"), 0), "{status}");
-    assert!(status["message"].as_str().unwrap().contains("outside its windows"), "{status}");
+    assert!(status["message"].as_str().unwrap().contains("waiting for the next window"), "{status}");
     let _controllers = Controllers::start(ctx, |_, _| Some(true));
     ctx.starts_rollout(&json!({"windows": window(hour(23), hour(2))}));
     let (code, text, errors) = ctx.runs_rollout(&[]);
