@@ -366,7 +366,7 @@ fn refused(ctx: &TestContext<'_>) {
     assert_eq!(told, why.as_str(), "its owner is told");
     let (state, why) = unmoved(ctx, "secret");
     assert_eq!(state, "Waiting");
-    assert!(why.contains("/nowhere with the kubeconfig of the other cluster does not exist"), "{why}");
+    assert!(why.contains("/nowhere with the value of externalDatabase does not exist"), "{why}");
     for (name, was) in ["blue", "secret"].iter().zip(&all) {
         is_untouched(ctx, name, was);
     }
@@ -615,7 +615,7 @@ fn taken_over(ctx: &TestContext<'_>) {
     starts(ctx, &ctx.ns, &json!({}));
     let mut runs_on = ctx.rollouts_on("test");
     eventually("it is waited for", SOON, || {
-        ctx.does(&["status"]).contains("the garbage collector may observe the owner up to").then_some(())
+        ctx.does(&["status"]).contains("the garbage collector can see the change up to").then_some(())
     });
     let uid = || ctx.call_get(&format!("{}/{name}", ctx.deployments()))["metadata"]["uid"].clone();
     while began.elapsed() < Duration::from_secs(7) {
