@@ -1,4 +1,4 @@
-//! Who acts on a cluster without the rights for it, or does not get there at all.
+//! Commands without the required rights, or without access to the cluster.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -39,20 +39,21 @@ static ENGINES: [&Sample; 1] = [&ENGINE];
 
 const RBAC: &str = "/apis/rbac.authorization.k8s.io/v1";
 
-/// The role in docs/rights.md does, and without any verb of it something is refused, by a message that says which.
+/// The documented role in docs/rights.md suffices. Without any one verb a command fails with a message that names the
+/// right.
 fn rights(ctx: &TestContext<'_>) {
     let (old, new) = (ctx.sample.old, ctx.sample.new);
     ctx.conversion();
     let enables = |who: &Path| {
         ctx.call(Method::DELETE, &format!("{}/{}", crate::support::ctx::CRDS, ctx.crd_name()), None);
         ctx.eventually(|| (ctx.list(old).code == 404).then_some(()));
-        // Where there is no CRD, the definition says what is stored.
+        // Without a CRD, the definition determines the storage version.
         ctx.try_kubectl(&["delete"], &ctx.printed_policy(new));
         let (code, text, errors) = ctx.enables_at(who, &[]);
-        // What is there is patched.
+        // The second run patches the existing objects.
         if code == 0 { ctx.enables_at(who, &[]) } else { (code, text, errors) }
     };
-    // Nobody is behind this Service, so that it is asked for.
+    // This Service has no endpoints, so that the command reads them.
     let spec = json!({"ports": [{"port": 443}]});
     ctx.post(&format!("/api/v1/namespaces/{}/services", ctx.ns), &json!({"metadata": {"name": "empty"}, "spec": spec}))
         .ok();
@@ -73,7 +74,7 @@ fn rights(ctx: &TestContext<'_>) {
         if code != 0 {
             return (code, text, errors);
         }
-        // What is there is patched, and what somebody else has applied is looked at.
+        // The command patches existing objects and checks the fields of other field managers.
         let (code, _, errors) = ctx.migrate(&["--to", old, "--settle=0s"]);
         assert_eq!(code, 0, "{errors}");
         ctx.kubectl(&["apply", "--server-side", "--force-conflicts"], &ctx.printed_policy(new));
@@ -87,7 +88,7 @@ fn rights(ctx: &TestContext<'_>) {
     rotating(ctx);
 }
 
-/// The same for `rotate`.
+/// The same test for `rotate`.
 fn rotating(ctx: &TestContext<'_>) {
     register(ctx);
     let other = Authority::new();
@@ -98,7 +99,7 @@ fn rotating(ctx: &TestContext<'_>) {
     };
     let server = ctx.server();
     each_right(ctx, &["pointsman-rotate"], &|resource| resource != "endpointslices", &|who| rotates(who, &server));
-    // Nobody is behind this Service, so that it is asked for; nothing is left to convert.
+    // This Service has no endpoints, so that the command reads them; no object needs conversion.
     ctx.call(Method::DELETE, &ctx.all(ctx.sample.new), None).ok();
     ctx.change_crd(|crd| {
         let client = &mut crd["spec"]["conversion"]["webhook"]["clientConfig"]["service"];
@@ -114,7 +115,7 @@ fn rotating(ctx: &TestContext<'_>) {
     unregister(ctx);
 }
 
-/// The same for those who look, and for those who leave.
+/// The same test for read-only commands and for `disable`.
 fn looking(ctx: &TestContext<'_>) {
     let (old, new, name) = (ctx.sample.old, ctx.sample.new, ctx.crd_name());
     ctx.enable(new);
@@ -124,7 +125,7 @@ fn looking(ctx: &TestContext<'_>) {
     each_right(ctx, &["pointsman-plan"], &|_| true, &plans);
     let shows = |who: &Path| ctx.command(&["status", &name, &as_(who)]);
     each_right(ctx, &["pointsman-status"], &|resource| resource != "endpointslices", &shows);
-    // Others in this cluster have registered something, which is not well at every moment.
+    // Other scenarios in this cluster have registered webhooks, which are unhealthy at times.
     let examines = |who: &Path| {
         let (code, text, errors) = ctx.command(&["doctor", &name, &as_(who)]);
         let forbidden = format!("{text}{errors}").contains("is forbidden");
@@ -132,7 +133,7 @@ fn looking(ctx: &TestContext<'_>) {
         (i32::from(forbidden), text, errors)
     };
     each_right(ctx, &["pointsman-doctor", "pointsman-status"], &|resource| resource != "pods", &examines);
-    // Nobody is behind this Service, so that it is asked for.
+    // This Service has no endpoints, so that the command reads them.
     let spec = json!({"ports": [{"port": 443}]});
     let services = format!("/api/v1/namespaces/{}/services", ctx.ns);
     ctx.post(&services, &json!({"metadata": {"name": "empty"}, "spec": spec})).ok();
@@ -169,7 +170,7 @@ fn looking(ctx: &TestContext<'_>) {
     ctx.change_crd(|crd| crd["spec"] = enabled.clone());
 }
 
-/// The same for `migrate --means`.
+/// The same test for `migrate --means`.
 fn having_migrated(ctx: &TestContext<'_>) {
     let (old, new) = (ctx.sample.old, ctx.sample.new);
     ctx.enable(old);
@@ -185,7 +186,7 @@ fn having_migrated(ctx: &TestContext<'_>) {
     each_right(ctx, &["pointsman-migrate-means", "pointsman-migrate"], &|_| true, &migrates);
 }
 
-/// One of each kind that is ours, and about this kind alone. None of them stands in anybody's way.
+/// One object of each kind that pointsman owns, for this kind alone. None of them blocks writes.
 fn own_documents(ctx: &TestContext<'_>) {
     let labels = json!({"app.kubernetes.io/managed-by": "pointsman"});
     let metadata = json!({"name": format!("{}-own", ctx.ns), "labels": labels});
@@ -210,7 +211,7 @@ fn own_documents(ctx: &TestContext<'_>) {
     }
 }
 
-/// The same for `enable --webhooks`.
+/// The same test for `enable --webhooks`.
 fn registering(ctx: &TestContext<'_>) {
     ctx.enable(ctx.sample.old);
     let _servers = SideBySide::start(ctx, &[A], &[]);
@@ -228,7 +229,7 @@ fn registering(ctx: &TestContext<'_>) {
     each_right(ctx, &["pointsman-enable-webhooks", "pointsman-enable"], &|_| true, &enables);
 }
 
-/// Does it with all rights of some roles, and without each of those of the first one that are meant.
+/// Runs a command with all rights of these roles, and once without each selected right of the first role.
 pub(crate) fn each_right(
     ctx: &TestContext<'_>,
     roles: &[&str],
@@ -290,7 +291,7 @@ pub(crate) fn each_right(
     }
 }
 
-/// Until the API server has heard of it.
+/// Waits until the API server has observed the change of rights.
 fn wait(ctx: &TestContext<'_>, user: &str, rule: &Value, which: usize, allowed: bool) {
     let resource = rule["resources"][which].as_str().unwrap();
     let (resource, subresource) = resource.split_once('/').unwrap_or((resource, ""));
@@ -374,7 +375,7 @@ fn unreached(ctx: &TestContext<'_>) {
     outdated(ctx);
 }
 
-/// An older cluster lacks a kind of the applied documents.
+/// An older cluster that lacks a kind of the applied documents.
 fn outdated(ctx: &TestContext<'_>) {
     let before = ctx.crd_now();
     let old = json!({"kind": "APIResourceList", "resources": []}).to_string();
@@ -389,7 +390,7 @@ fn outdated(ctx: &TestContext<'_>) {
     assert_eq!(ctx.crd_now(), before);
 }
 
-/// A proxy of the environment is not for a server on this machine, as with kubectl, and is for one that is far.
+/// A proxy from the environment is bypassed for a server on this machine, as in kubectl, and used for a remote server.
 fn by_proxy(ctx: &TestContext<'_>, web: u16) {
     let began = Instant::now();
     let output = Command::new(env!("CARGO_BIN_EXE_pointsman"))
@@ -419,7 +420,7 @@ fn by_proxy(ctx: &TestContext<'_>, web: u16) {
     assert!(began.elapsed() < Duration::from_secs(15));
 }
 
-/// Something that speaks HTTP and is no API server.
+/// A server that speaks HTTP but is not an API server.
 pub(crate) fn web_server() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -433,7 +434,7 @@ pub(crate) fn web_server() -> u16 {
     port
 }
 
-/// By every call that they make.
+/// Checks every call of the commands in a dry run.
 fn dry(ctx: &TestContext<'_>) {
     let (old, new) = (ctx.sample.old, ctx.sample.new);
     ctx.enable(old);
@@ -456,7 +457,7 @@ fn dry(ctx: &TestContext<'_>) {
     assert_eq!((ctx.crd_now(), ctx.etcd("a")), before);
 }
 
-/// `| head -1`: what is done is done all the same, and what failed is failed.
+/// With `| head -1`, the command still completes its work and still reports failures in its exit code.
 fn unread(ctx: &TestContext<'_>) {
     let (old, new) = (ctx.sample.old, ctx.sample.new);
     ctx.enable(old);

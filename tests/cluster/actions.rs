@@ -1,4 +1,4 @@
-//! What users do, and what the source of the API server lets one expect that it costs.
+//! Actions of users, with the number of conversions that the source of the API server implies.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::ctx::TestContext;
 
-/// One row: what the user does, at the stored version or the other one, and what that should cost.
+/// One row: the action at the storage version or at the other version, and the expected number of conversions.
 pub(crate) struct Row {
     pub(crate) action: &'static str,
     pub(crate) stored: &'static str,
@@ -14,7 +14,7 @@ pub(crate) struct Row {
     pub(crate) act: fn(&TestContext<'_>, &str, &str),
 }
 
-/// Expected: for the stored version and for the other, with the other version's cache warm.
+/// Expected numbers for the storage version and for the other version, with a warm cache of the other version.
 pub(crate) const ROWS: &[Row] = &[
     Row { action: "GET", stored: "0", other: "1", act: |s, v, n| drop(s.get(v, n).ok()) },
     Row {

@@ -1,4 +1,4 @@
-//! Specs of Materialize that one rule or another has something to say about.
+//! Specs of Materialize that violate or touch a rule.
 
 #![allow(clippy::too_many_lines, reason = "a table")]
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::controllers::NIL;
 
-/// What is added to a good spec, before an update and after it. Nothing before means a creation.
+/// Fields added to a valid spec, before and after an update. `None` before means a creation.
 pub(crate) struct Case {
     pub(crate) before: Option<Value>,
     pub(crate) after: Value,
@@ -94,7 +94,7 @@ pub(crate) fn cases() -> Vec<Case> {
             updated(json!({"environmentId": before}), json!({"environmentId": after}));
         }
     }
-    // What was wrong before and is left alone.
+    // Violations that existed before and stay unchanged.
     let bare = json!({"consoleExternalCertificateSpec": {"duration": "1d"}, "balancerdReplicas": -1});
     let with = |more: Value| {
         let mut spec = bare.clone();

@@ -1,6 +1,6 @@
-//! The rules that a CRD says, read by the API server, and those of /validate: one verdict on writes by chance.
+//! The API server with the rules of the CRD, and /validate, reach the same verdict on random writes.
 //!
-//! `POINTSMAN_CASES` is how many writes each version of each kind has.
+//! `POINTSMAN_CASES` is the number of writes for each version of each kind.
 
 use hyper::Method;
 use pointsman_core::definition::Kind;
@@ -18,7 +18,7 @@ use writes::{OURS, Write, judged, ours, write};
 #[path = "../../crates/core/tests/it/admission/writes.rs"]
 mod writes;
 
-/// Those that are built in, and one in whose group the kinds are that have a rule each.
+/// The built-in kinds, and a group of kinds with one rule each.
 static SAMPLES: [&Sample; 3] = [&MATERIALIZE, &ELASTICSEARCH, &FIGURE];
 
 pub(crate) const SCENARIOS: &[Scenario] = &[Scenario::new("random_writes_agree_with_crd", alike).of(&SAMPLES).newest()];
@@ -58,7 +58,7 @@ fn place(ctx: &TestContext<'_>, kind: &Kind, version: &str) -> String {
     format!("/apis/{}/{version}/namespaces/{}/{}", kind.group(), ctx.ns, kind.plural())
 }
 
-/// One write, to the API server and to what /validate says of it.
+/// Compares the verdicts of the API server and of /validate on one write.
 fn judge(ctx: &TestContext<'_>, webhook: &Webhook, version: &str, number: u64, counts: &mut [u32; 3]) {
     let kind = &webhook.kinds()[0];
     let Write { old, new } = write([kind.group(), version, kind.kind()], schema_of(kind, version).unwrap(), number);
@@ -68,7 +68,7 @@ fn judge(ctx: &TestContext<'_>, webhook: &Webhook, version: &str, number: u64, c
         object
     };
     let (old, mut new) = (old.map(here), here(new));
-    // What is created is not there yet.
+    // A new object needs an unused name.
     new["metadata"]["name"] = json!(if old.is_some() { "o" } else { "n" });
     let model = |object: &Value| Model::read(&object.to_string()).unwrap();
     let schema = schema_of(kind, version).unwrap();

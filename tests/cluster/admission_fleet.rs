@@ -1,4 +1,4 @@
-//! What a real fleet ran into: each of it once, on the real API server.
+//! Incidents of a real fleet, each reproduced once on the real API server.
 
 use std::time::{Duration, Instant};
 
@@ -33,7 +33,7 @@ fn flip(ctx: &TestContext<'_>, label: &str) -> Value {
     json!({"metadata": {"labels": {ctx.label_key(): label}}})
 }
 
-/// The path of a configuration of ours.
+/// The path of a configuration of pointsman.
 fn configuration(ctx: &TestContext<'_>, what: &str, name: &str) -> String {
     format!("{REGISTRATION}/{what}webhookconfigurations/pointsman-{name}.{}", ctx.crd_name())
 }
@@ -43,7 +43,7 @@ fn misdirected(ctx: &TestContext<'_>) {
     ctx.install(&ctx.printed_crd(&[]));
     let servers = SideBySide::start(ctx, &[A, B], &[]);
     servers.register("deny");
-    // B's objects are brought to A's server.
+    // Redirects the objects of B to the server of A.
     let path = configuration(ctx, "validating", "v2-17-0");
     let mut wrong = ctx.call_get(&path);
     wrong["webhooks"][0]["clientConfig"]["service"]["name"] = json!("engine-2-16-0");
@@ -85,7 +85,7 @@ fn shadow_down(ctx: &TestContext<'_>) {
     ctx.install(&ctx.printed_crd(&[]));
     let servers = SideBySide::start(ctx, &[A], &[]);
     servers.register("deny");
-    // Nobody listens there, and nobody says so either.
+    // The server of the shadow is unreachable, and its address refuses no connection.
     let printed = ctx.pointsman_prints(&[
         "webhooks",
         "--controller-version=2.17.0",
@@ -118,7 +118,7 @@ fn flips(servers: &SideBySide<'_>, at: usize) -> String {
 fn adopted(ctx: &TestContext<'_>) {
     let new = ctx.sample.new;
     ctx.install(&ctx.printed_crd(&[]));
-    // There before anybody registered.
+    // These objects exist before any registration.
     for name in ["a", "b", "c"] {
         ctx.create(new, &ctx.object(new, name)).ok();
     }
@@ -133,11 +133,12 @@ fn adopted(ctx: &TestContext<'_>) {
     ctx.patch(new, "b", &flip(ctx, B)).ok();
     assert_eq!(flips(&servers, 0), "\"entered\"} 1");
     assert_eq!(flips(&servers, 1), "\"entered\"} 1");
-    // What has no label yet is the default's, whoever writes it.
+    // An unlabelled object belongs to the default version, for every client.
     let ((), said) = servers.answered(|| drop(ctx.patch(new, "c", &json!({"spec": {"power": 80}})).ok()));
     assert_eq!(said, "A: mutate patch, validate allow");
     assert_eq!(flips(&servers, 0), "\"entered\"} 1");
-    // A Scale has no label, whoever manages the object: the default's server hears of it.
+    // A Scale has no label, even if the object has a controller: the server of the default version receives the
+    // request.
     for name in ["a/scale", "b/scale"] {
         let ((), said) = servers.answered(|| drop(ctx.patch(new, name, &json!({"spec": {"replicas": 3}})).ok()));
         assert_eq!(said, "A: validate allow", "{name}");
@@ -177,7 +178,7 @@ fn told(ctx: &TestContext<'_>) {
     let said = warned(json!({"metadata": {"annotations": {&hash: "mine"}}}));
     assert!(said.contains("rollout-hash was overwritten"), "{said}");
     assert_eq!(warned(json!({"metadata": {"annotations": {"note": "x"}}})), "");
-    // While nobody stamps: the object is stored with the hash of what it was.
+    // Without the mutating webhook, the object is stored with the hash of its earlier state.
     let path = configuration(ctx, "mutating", "v2-16-0");
     ctx.call(Method::DELETE, &path, None).ok();
     let said = ctx.eventually(|| {
@@ -195,7 +196,7 @@ fn told(ctx: &TestContext<'_>) {
     ctx.patch(new, "e", &json!({"metadata": {"labels": {"touched": "yes"}}})).ok();
     let now = ctx.get(new, "e").ok();
     assert_eq!(now["metadata"]["annotations"][&hash], ctx.printed_hash(&now), "any write stamps it anew");
-    // A label that nobody serves is warned of with each write, and stays.
+    // Each write warns of an unserved label, and the label stays.
     let mut unserved = ctx.etcd("e");
     unserved["metadata"]["labels"][ctx.label_key()] = json!(UNKNOWN);
     ctx.test_cluster.etcd.write(&ctx.key("e"), &unserved);
@@ -205,7 +206,7 @@ fn told(ctx: &TestContext<'_>) {
         said.contains("which no server handles").then_some(said)
     });
     assert!(said.contains("is \"9.9.9\", which no server handles: this write was not validated"), "{said}");
-    // Repaired without a word about a path.
+    // The repair succeeds without a message about a path.
     ctx.patch(new, "e", &flip(ctx, A)).ok();
 }
 
@@ -216,7 +217,7 @@ fn emergency(ctx: &TestContext<'_>) {
     servers.register("deny");
     servers.stop();
     ctx.create(new, &ctx.object(new, "refused")).fails(500);
-    // As docs/running.md has it, but for this kind alone: others share this API server.
+    // The procedure of docs/running.md, for this kind alone: other scenarios share this API server.
     for what in ["mutatingwebhook", "validatingwebhook"] {
         for name in ["v2-16-0", "v2-17-0", "default"] {
             let path = configuration(ctx, what.trim_end_matches("webhook"), name);
@@ -259,17 +260,18 @@ fn handed_over(ctx: &TestContext<'_>) {
     assert!(heard.1.starts_with("2.16.0 hangs: "), "{heard:?}");
     let page = servers.servers[0].metrics();
     assert!(page.lines().any(|line| line.contains("effect=\"overridden\"")), "{page}");
-    // Back: the reason was for another write. By one minor version, when it is done.
+    // The way back is refused at first, since the reason belonged to another write. Once the rollout is complete, the
+    // object may move back by one minor version.
     ctx.patch(version, "es", &flip(ctx, A)).fails(422);
     says("Ready");
     ctx.patch(version, "es", &flip(ctx, A)).ok();
-    // The label that is taken for the right one: by the server, and by the guard alone.
+    // The server rejects a similar but wrong label; the guard alone rejects it as well.
     let mistaken = json!({"metadata": {"labels": {"eaas.search.mercari.in/controller-version": B}}});
     let message = ctx.patch(version, "es", &mistaken).fails(422);
     assert!(message.contains("desired-controller-version: set this label instead"), "{message}");
 }
 
-/// A command of ours about this kind, and what is registered for it.
+/// Runs a pointsman command for this kind and its registrations.
 fn about(ctx: &TestContext<'_>, args: &[&str], object: &Value) -> (i32, String, String) {
     let kind = format!("--kind={}", ctx.crd_name());
     let service = format!("--service={}/engine-{{version}}:{}", ctx.ns, ctx.setup.port);
@@ -288,7 +290,7 @@ fn retired(ctx: &TestContext<'_>) {
     let (code, _, said) = about(ctx, &args, &ctx.list(new).ok());
     assert!(code == 1 && said.contains("/e: ") && said.contains("is still 2.16.0"), "{said}");
     ctx.patch(new, "e", &flip(ctx, B)).ok();
-    // Its server takes objects without a label before anybody sends it some.
+    // The server accepts unlabelled objects before the API server sends any.
     servers.servers[1].setup.flags.push("--default-version".to_owned());
     servers.restart(&[]);
     let (code, text, said) = about(ctx, &args, &ctx.list(new).ok());
@@ -299,7 +301,7 @@ fn retired(ctx: &TestContext<'_>) {
         let verb = step["kubectl"].as_str().unwrap();
         let more: &[&str] = if verb == "delete" { &["--ignore-not-found"] } else { &[] };
         ctx.kubectl(&[&[verb], more].concat(), &list);
-        // Whatever the step: everything that may be written can be.
+        // Every allowed write succeeds at each step.
         ctx.eventually(|| {
             let answer = ctx.create(new, &ctx.object(new, &format!("after-{}", step["step"])));
             answer.is_ok().then_some(())
@@ -310,7 +312,7 @@ fn retired(ctx: &TestContext<'_>) {
         let object = ctx.post(&format!("{}?dryRun=All", ctx.all(new)), &ctx.object(new, "last"));
         (object.is_ok() && object.body["metadata"]["labels"][ctx.label_key()] == B).then_some(())
     });
-    // A policy that changed is in force a moment later.
+    // A changed policy is in force after a moment.
     let message = ctx.eventually(|| {
         let answer = ctx.post(&format!("{}?dryRun=All", ctx.all(new)), &ctx.labelled(new, "late", Some(A)));
         (!answer.is_ok()).then(|| answer.fails(422))
@@ -340,6 +342,6 @@ fn laid_over(ctx: &TestContext<'_>) {
     assert_eq!(code, 0, "{said}");
     let laid: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(laid["items"].as_array().unwrap().len(), 3, "{laid:#}");
-    // The API server compiles the conditions, and takes the names.
+    // The API server compiles the conditions and accepts the names.
     ctx.kubectl(&["apply", "--dry-run=server"], &laid);
 }

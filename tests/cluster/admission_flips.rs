@@ -1,4 +1,4 @@
-//! An object that goes from one controller version to another.
+//! An object moves from one controller version to another.
 
 use hyper::Method;
 use serde_json::{Value, json};
@@ -47,7 +47,7 @@ fn judged(ctx: &TestContext<'_>) {
         assert!(message.contains("greater than or equal to 50"), "{message}");
         let causes = &answer.body["details"]["causes"];
         assert_eq!(causes[0]["field"], "spec.power", "{causes}");
-        // What is wrong for the one that is left is no matter; nor is it while the other one manages the object.
+        // Violations for the former version are ignored, also while the other version manages the object.
         let mut both = flip(B);
         both["spec"] = json!({"power": 180});
         patch("weak", &both).ok();
@@ -84,12 +84,11 @@ fn promoting(ctx: &TestContext<'_>) {
         let (answer, said) = servers.answered(|| ctx.patch(version, "e", &flip));
         let message = answer.fails(422);
         assert!(message.contains("2.16.0 is promoting this object: wait until the rollout is completed"), "{message}");
-        // The API server may begin with an object from its cache that is not promoting yet, and ask again on the
-        // conflict.
+        // The API server may start with a cached object that is not yet promoting, and retry after the conflict.
         let asked = said.contains("A: mutate allow") && said.contains("deny");
         assert!(asked && !said.contains("B: mutate allow, validate deny"), "{said}");
     }
-    // Anything else goes on.
+    // All other writes continue.
     ctx.patch(new, "e", &json!({"spec": {"power": 80}})).ok();
     says("Applied");
     ctx.patch(new, "e", &flip).ok();
@@ -129,7 +128,7 @@ fn offline(ctx: &TestContext<'_>) {
         let labels = json!({"metadata": {"labels": {ctx.label_key(): B}}});
         ctx.call(Method::PATCH, &path, Some((MERGE, labels.to_string())))
     };
-    // An object of A: B has nothing to say of it as it is, and does not say that it is fine.
+    // An object of A: B reports no verdict for the unchanged object, and does not report success.
     let (code, said, _) = as_b(&[]);
     assert!(
         code == 3 && said.contains("not judged: the object belongs to another controller version"),
@@ -143,7 +142,7 @@ fn offline(ctx: &TestContext<'_>) {
     let (code, said, errors) = as_b(&["--as-flip"]);
     assert!(code == 0 && said.contains("flip allowed"), "{code} {said} {errors}");
     flip().ok();
-    // What was written past everybody has a stamp that is not its own.
+    // A write that bypassed the webhook has a stale hash.
     let stale = || ctx.told_of(&["hash", "--stale"], &ctx.list(new).ok());
     assert_eq!(stale().0, 0, "{}", stale().1);
     let mut stored = ctx.etcd("e");

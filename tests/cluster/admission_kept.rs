@@ -1,4 +1,4 @@
-//! What is stamped and kept on a real API server, and that nothing of it stands in anybody's way.
+//! Stamped and kept values on a real API server, which never block a client.
 
 use hyper::Method;
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
 
 const HASH: &str = "rollout-hash";
 
-/// One controller version, registered behind a CRD that is stored as wanted.
+/// One controller version, registered for a CRD with the desired storage version.
 fn registered<'a>(ctx: &'a TestContext<'a>, storage: &str) -> SideBySide<'a> {
     ctx.install(&ctx.printed_crd(&["--storage", storage]));
     let servers = SideBySide::start(ctx, &[A], &[]);
@@ -27,7 +27,7 @@ fn registered<'a>(ctx: &'a TestContext<'a>, storage: &str) -> SideBySide<'a> {
     servers
 }
 
-/// Checks that the label and the hash are there, and that the hash is the one that the command line prints.
+/// Checks that the label and the hash exist, and that the hash equals the output of `pointsman hash`.
 #[track_caller]
 fn assert_stamped(ctx: &TestContext<'_>, object: &Value) {
     let metadata = &object["metadata"];
@@ -49,7 +49,7 @@ fn replaced(ctx: &TestContext<'_>) {
         ctx.create(new, &ctx.object(new, &name)).ok();
         let before = ctx.get(new, &name).ok();
         assert_stamped(ctx, &before);
-        // Neither annotations nor labels, as it lies in a repository.
+        // Without annotations and labels, as in a repository.
         let manifest = ctx.object(old, &name);
         ctx.kubectl(&["replace"], &manifest);
         let after = ctx.get(new, &name).ok();
@@ -70,7 +70,7 @@ fn replaced(ctx: &TestContext<'_>) {
         for held in ["water", "pressure"] {
             assert!(text.contains(held), "{storage} stored: {text}");
         }
-        // What only the newer version can say can be taken away there, and stays away.
+        // A field of the newer version alone can be removed there, and stays removed.
         ctx.patch(new, &name, &json!({"spec": {"cooling": null}})).ok();
         ctx.kubectl(&["replace"], &manifest);
         let after = ctx.get(new, &name).ok();
@@ -89,7 +89,7 @@ fn stamped(ctx: &TestContext<'_>) {
             ctx.kubectl(flags, &manifest);
             let before = ctx.get(version, &name).ok();
             assert_stamped(ctx, &before);
-            // kubectl takes the items of a list one after the other.
+            // kubectl processes the items of a list one after the other.
             let again = json!({"apiVersion": "v1", "kind": "List", "items": vec![manifest.clone(); 20]});
             let (said, answered) = servers.answered(|| ctx.kubectl(flags, &again));
             let quiet = said.matches("unchanged").count() + said.matches("serverside-applied").count();
@@ -98,13 +98,13 @@ fn stamped(ctx: &TestContext<'_>) {
             assert_eq!(after, before, "{name}: {answered}");
             let (same, difference) = ctx.try_kubectl(&["diff"], &manifest);
             assert!(same, "kubectl diff: {difference}");
-            // Another hash for another spec.
+            // Another spec has another hash.
             ctx.patch(version, &name, &json!({"spec": {"power": 90}})).ok();
             let changed = ctx.get(version, &name).ok();
             assert_stamped(ctx, &changed);
             let hash = |object: &Value| object["metadata"]["annotations"][format!("{}/{HASH}", ctx.group)].clone();
             assert_ne!(hash(&changed), hash(&before));
-            // The hash is the same in the other version.
+            // The hash is equal in both versions.
             let other = if version == old { new } else { old };
             assert_eq!(hash(&ctx.get(other, &name).ok()), hash(&changed), "{name}");
         }
@@ -119,7 +119,7 @@ fn stamped(ctx: &TestContext<'_>) {
         let path = format!("{}?dryRun=All", ctx.all(version));
         assert_stamped(ctx, &ctx.post(&path, &tried).ok());
         assert_eq!(ctx.get(version, &format!("{version}-tried")).code, 404);
-        // A label that is taken away is put back.
+        // A removed label is restored.
         let path = json!({"metadata": {"labels": null, "annotations": null}});
         assert_stamped(ctx, &ctx.patch(version, &created, &path).ok());
     }
@@ -156,9 +156,9 @@ fn invalid(ctx: &TestContext<'_>) {
         let annotation = json!({"metadata": {"annotations": {"touched": "yes"}}});
         let object = tell(ctx.patch(version, name, &annotation));
         assert_stamped(ctx, &object);
-        // Another field of the spec is no reason either.
+        // A change of another field of the spec is accepted.
         tell(ctx.patch(version, name, &json!({"spec": {"note": "old"}})));
-        // But the field itself is, once it is touched.
+        // A change of the invalid field is refused.
         let message = ctx.patch(version, name, &json!({"spec": {"power": 501}})).fails(422);
         assert!(message.contains("less than or equal to 100"), "{message}");
         let (_, said) = servers.answered(|| {
@@ -179,7 +179,7 @@ fn invalid(ctx: &TestContext<'_>) {
         ctx.patch(version, name, &finalizers).ok();
         assert_eq!(ctx.get(version, name).code, 404, "{name}");
     }
-    // Many at once: one DELETE review each, without a name, if deletions were anybody's to judge.
+    // A deletion of many objects would cause one DELETE review each, without a name, if deletions were reviewed.
     ctx.create(new, &ctx.object(new, "last")).ok();
     ctx.call(Method::DELETE, &ctx.all(old), None).ok();
     assert_eq!(ctx.get(new, "last").code, 404);

@@ -1,4 +1,4 @@
-//! Two controller versions in one cluster: who is asked about an object, and who refuses what.
+//! Two controller versions in one cluster: which server reviews an object, and which writes are refused.
 
 use std::fmt::Write;
 
@@ -26,7 +26,7 @@ fn named(label: Option<&str>) -> &str {
 fn matrix(ctx: &TestContext<'_>) {
     let (old, new) = (ctx.sample.old, ctx.sample.new);
     ctx.install(&ctx.printed_crd(&["--storage", new]));
-    // Labels that the guard would refuse are there before it is.
+    // Labels that the guard would refuse are set before the guard exists.
     for before in LABELS {
         for after in LABELS {
             for version in [old, new] {
@@ -43,7 +43,7 @@ fn matrix(ctx: &TestContext<'_>) {
     servers.register("deny");
     for version in [old, new] {
         let table = table(ctx, &servers, version);
-        // It is the same everywhere, or this fails: once is enough to read.
+        // The table is equal in all clusters, or this test fails: one printed copy suffices.
         if version == new && ctx.test_cluster.plan.watch_cache && ctx.test_cluster.plan.version == "1.36" {
             println!("{table}");
         }
@@ -90,7 +90,7 @@ fn table(ctx: &TestContext<'_>, servers: &SideBySide<'_>, version: &str) -> Stri
     table
 }
 
-/// What matters of a message.
+/// The relevant part of a message.
 fn short(message: &str, key: &str) -> String {
     let said = message.split_once("denied request: ").or_else(|| message.split_once("denied the request: "));
     said.map_or(message, |(_, said)| said).replace(key, "KEY")
@@ -109,7 +109,7 @@ fn down(ctx: &TestContext<'_>) {
     servers.stop();
     let flip =
         |name: &str, to: Option<&str>| ctx.patch(new, name, &json!({"metadata": {"labels": {ctx.label_key(): to}}}));
-    // The policy refuses what no server is asked about.
+    // The policy refuses labels that no server reviews.
     for label in [UNKNOWN, MALFORMED] {
         let message = ctx.create(new, &ctx.labelled(new, "new", Some(label))).fails(422);
         assert!(
@@ -121,9 +121,9 @@ fn down(ctx: &TestContext<'_>) {
         let message = flip(name, Some(MALFORMED)).fails(422);
         assert!(message.contains("no controller version \"latest\" is served"), "{name}: {message}");
     }
-    // What is there with a bad label stays changeable.
+    // An existing object with an invalid label stays changeable.
     ctx.patch(new, "odd", &json!({"metadata": {"annotations": {"touched": "yes"}}})).ok();
-    // What a server would have to judge waits for it, and says for whom.
+    // A write that needs a verdict fails while the server is down, with a message that names the version.
     let writes = [
         ctx.create(new, &ctx.labelled(new, "new", Some(B))),
         ctx.create(new, &ctx.labelled(new, "new", None)),
@@ -138,7 +138,7 @@ fn down(ctx: &TestContext<'_>) {
         assert!(message.contains("failed calling webhook \"mutate-"), "{message}");
         assert!(message.contains("connection refused"), "{message}");
     }
-    // Reading, the status, the scale and deleting need nobody.
+    // Reads, status, scale and deletions need no server.
     for name in ["a", "odd", "bare"] {
         ctx.get(ctx.sample.old, name).ok();
         ctx.patch(new, &format!("{name}/status"), &json!({"status": {"replicas": 3}})).ok();

@@ -1,4 +1,4 @@
-//! Enforcement that only counts or only warns, and Elasticsearch's upgrade paths.
+//! Enforcement that only counts or only warns, and the upgrade paths of Elasticsearch.
 
 use serde_json::{Value, json};
 
@@ -41,7 +41,7 @@ fn modes(ctx: &TestContext<'_>) {
     assert!(key.starts_with("validate-"), "{key}");
     assert!(text.contains("spec.power: Invalid value: 500: must be less than or equal to 100"), "{text}");
     assert_eq!(audited(ctx, "good", "/would-deny"), []);
-    // The guard of the label in the same mode.
+    // The label guard in the same mode.
     let dry = format!("{}?dryRun=All", ctx.all(new));
     ctx.eventually(|| {
         ctx.post(&dry, &ctx.labelled(new, "odd", Some("9.9.9"))).ok();
@@ -59,11 +59,11 @@ fn modes(ctx: &TestContext<'_>) {
     assert!(said.contains("The Engine \"denied\" is invalid") || said.contains("Engine.eng"), "{said}");
 }
 
-/// The annotations of a request for an object in the audit log: key and value.
+/// Key and value of the audit annotations for requests on an object.
 pub(crate) fn audited(ctx: &TestContext<'_>, name: &str, part: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
     for event in ctx.test_cluster.audit() {
-        // A create by POST has its name in the object only, which is not in the log at this level.
+        // At this audit level, the log has no object body, and so no name for a creation by POST.
         let object = &event["objectRef"];
         let ours = object["namespace"] == ctx.ns
             && (object["name"] == name || event["requestURI"].as_str().is_some_and(|uri| uri.ends_with(name)));
@@ -89,12 +89,12 @@ fn warnings(ctx: &TestContext<'_>) {
     object["spec"]["power"] = json!(80);
     let said = ctx.kubectl(&["apply"], &object);
     assert!(said.contains("Warning: this change starts a rollout: power ("), "{said}");
-    // A's rules have nothing to say about a note.
+    // The rules of A ignore notes.
     object["metadata"]["name"] = json!("a");
     object["metadata"]["labels"][ctx.label_key()] = json!(A);
     let said = ctx.kubectl(&["apply"], &object);
     assert!(!said.contains("Warning"), "{said}");
-    // The guard that only warns, and the version that is left.
+    // The guard warns only, and so does the former version.
     object["metadata"]["labels"][ctx.label_key()] = json!("9.9.9");
     let said = ctx.kubectl(&["apply"], &object);
     assert!(said.contains("Warning: Validation failed for ValidatingAdmissionPolicy"), "{said}");

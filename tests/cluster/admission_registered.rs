@@ -1,4 +1,4 @@
-//! What is registered, as the API server hands it back, and how a version goes while others write.
+//! Registrations as the API server returns them, and the removal of a version during concurrent writes.
 
 use std::time::{Duration, Instant};
 
@@ -26,7 +26,8 @@ const RESOURCES: [&str; 4] = [
     "validatingadmissionpolicybindings",
 ];
 
-/// What is registered for the kind of a ctx, as `kubectl get -o json` has it: others share the API server.
+/// The registrations for the kind of a ctx, in the format of `kubectl get -o json`: other scenarios share the API
+/// server.
 fn registered(ctx: &TestContext<'_>) -> Vec<Value> {
     let end = format!(".{}", ctx.crd_name());
     let mut all = Vec::new();
@@ -49,7 +50,7 @@ fn list(items: &[Value]) -> Value {
     json!({"apiVersion": "v1", "kind": "List", "items": items})
 }
 
-/// The API server fills in what was left out, and none of it is a finding.
+/// The API server fills in defaults, and `doctor` reports none of them.
 fn stored(ctx: &TestContext<'_>) {
     let crd = match ctx.sample.old == ctx.sample.new {
         true => serde_json::from_str(&ctx.pointsman_prints(&["crd", "--no-conversion"])).unwrap(),
@@ -66,7 +67,7 @@ fn stored(ctx: &TestContext<'_>) {
         let (code, said, errors) = ctx.told_of(&[&server[..], &[&enforcement]].concat(), &list(&there));
         assert_eq!((code, said.as_str(), errors.as_str()), (0, "everything fits\n", ""), "{guard}");
     }
-    // One thing is changed in the cluster, and is found in what comes back.
+    // A single change in the cluster is found in the returned registrations.
     let name = format!("pointsman-v2-17-0.{}", ctx.crd_name());
     let patch = json!([{"op": "replace", "path": "/webhooks/0/rules/0/scope", "value": "Cluster"}]);
     let path = format!("{REGISTRATION}/validatingwebhookconfigurations/{name}");
@@ -80,7 +81,7 @@ fn stored(ctx: &TestContext<'_>) {
     assert_eq!((code, said), (1, wanted));
 }
 
-/// At no step is a write refused that should not be, and no object is without a judge.
+/// At every step, valid writes succeed and each object has a server.
 fn gone(ctx: &TestContext<'_>) {
     let new = ctx.sample.new;
     ctx.install(&ctx.printed_crd(&[]));
@@ -89,7 +90,7 @@ fn gone(ctx: &TestContext<'_>) {
     ctx.create(new, &ctx.labelled(new, "b", Some(B))).ok();
     servers.servers[1].setup.flags.push("--default-version".to_owned());
     servers.restart(&[]);
-    // What stays in A's hands until somebody moves it is named.
+    // Reports objects that stay with A until a client moves them.
     ctx.create(new, &ctx.object(new, "a")).ok();
     let service = format!("--service={}/engine-{{version}}:{}", ctx.ns, ctx.setup.port);
     let kind = format!("--kind={}", ctx.crd_name());
@@ -109,7 +110,7 @@ fn gone(ctx: &TestContext<'_>) {
     let mut number = 0;
     for step in steps["steps"].as_array().unwrap() {
         let began = number;
-        // One document after the other, as kubectl does it, with writes between them that find each half way.
+        // Applies one document after the other, like kubectl, with writes at each intermediate state.
         for document in step["documents"].as_array().unwrap() {
             match step["kubectl"].as_str().unwrap() {
                 "delete" => ctx.kubectl(&["delete", "--ignore-not-found"], document),
@@ -117,13 +118,13 @@ fn gone(ctx: &TestContext<'_>) {
             };
             write_for(ctx, Duration::from_millis(500), &mut number);
         }
-        // As long as it takes until every API server has heard of it.
+        // Every API server needs some time to observe the change.
         write_for(ctx, Duration::from_millis(1500), &mut number);
         println!("step {}: {} rounds of writes", step["step"], number - began);
     }
     servers.servers[0].running = None;
     write_for(ctx, Duration::from_secs(1), &mut number);
-    // What is left fits the server that stays, and no object is the other one's.
+    // The remaining registrations fit the remaining server, and no object belongs to the other version.
     let server = ["webhooks", "doctor", "--controller-version=2.17.0", "--default-version", "--served-versions=2.17.0"];
     let (code, said, _) = ctx.told_of(&server, &list(&registered(ctx)));
     assert_eq!((code, said.as_str()), (0, "everything fits\n"));
@@ -133,7 +134,7 @@ fn gone(ctx: &TestContext<'_>) {
     }
 }
 
-/// Creates and changes objects for some time. All of it is judged and stamped, and nothing is refused.
+/// Creates and changes objects for some time. Each write is reviewed and stamped, and none is refused.
 fn write_for(ctx: &TestContext<'_>, time: Duration, number: &mut i64) {
     let (new, label) = (ctx.sample.new, ctx.label_key());
     let hash = format!("{}/rollout-hash", ctx.group);
@@ -151,7 +152,7 @@ fn write_for(ctx: &TestContext<'_>, time: Duration, number: &mut i64) {
             ctx.create(new, &strong).fails(422);
         }
         ctx.patch(new, "b", &json!({"spec": {"power": 60 + *number % 20}})).ok();
-        // Whoever was made for the one that goes is handed over.
+        // Hands objects of the removed version over.
         if *of == A {
             ctx.patch(new, &name, &json!({"metadata": {"labels": {&label: B}}})).ok();
         }

@@ -1,4 +1,4 @@
-//! The rules that a CRD can say and the rules of /validate are the same: for each object both accept or both deny.
+//! The rules that a CRD can express equal the rules of /validate: for each object both accept or both deny.
 
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("stored_nulls_make_no_object_unchangeable", stored_nulls).materialize().newest(),
 ];
 
-/// Whether a write passed, and what was said.
+/// True if a write was accepted, with the message.
 type Verdict = (bool, String);
 
 fn agree(ctx: &TestContext<'_>) {
@@ -23,7 +23,7 @@ fn agree(ctx: &TestContext<'_>) {
     assert_ne!(with_rules, without);
     ctx.install(&without);
     let cases = cases();
-    // What is there before is there before the rules.
+    // Earlier objects are stored before the rules exist.
     let mut known = Vec::new();
     for (number, case) in cases.iter().enumerate() {
         let taken = case.before.as_ref().is_none_or(|before| {
@@ -91,7 +91,7 @@ fn write_all(ctx: &TestContext<'_>, by: &str, cases: &[Case], known: &[bool]) ->
     verdicts
 }
 
-/// Replaces the CRD, and waits until its rules are in force or no longer are.
+/// Replaces the CRD, and waits until its rules are in force or are no longer in force.
 fn replace_crd(ctx: &TestContext<'_>, crd: &Value, accepts: bool) {
     let path = format!("{CRDS}/{}", ctx.crd_name());
     let mut crd = crd.clone();
@@ -104,7 +104,7 @@ fn replace_crd(ctx: &TestContext<'_>, crd: &Value, accepts: bool) {
     }
 }
 
-/// What an operator wrote as null before there was a rule: annotated, reported on, rewritten, held and let go.
+/// An operator stored null before a rule existed: the value is annotated, reported, rewritten, held and released.
 fn stored_nulls(ctx: &TestContext<'_>) {
     let (old, new) = (ctx.sample.old, ctx.sample.new);
     ctx.install(&ctx.printed_crd(&[]));

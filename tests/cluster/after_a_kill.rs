@@ -1,4 +1,4 @@
-//! What was killed need not be run again: somebody may do something else next, and nothing is lost by it.
+//! After a kill, the same command need not run again: another command may follow, without data loss.
 
 use hyper::Method;
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
 
 static WIDGETS: [&Sample; 1] = [&WIDGET];
 
-/// Every so many calls, all of them where it may take long.
+/// Every n-th call, or every call in a thorough run.
 fn steps(often: usize) -> impl Iterator<Item = usize> {
     (0..).step_by(if thorough() { 1 } else { often })
 }
@@ -32,7 +32,7 @@ fn done(what: &str, (code, text, errors): Told) {
     assert_eq!(code, 0, "{what}: {text}{errors}");
 }
 
-/// Objects that were written before and are written now are what they were, in both versions.
+/// Objects from before and new objects are unchanged in both versions.
 #[track_caller]
 fn nothing_is_lost(ctx: &TestContext<'_>, what: &str) {
     let (old, new) = (ctx.sample.old, ctx.sample.new);
@@ -102,7 +102,7 @@ fn turned(ctx: &TestContext<'_>) {
         let (ended, calls) = ctx.killed_after(last, |kubeconfig| ctx.migrate_args(kubeconfig, &flags));
         let what = format!("after call {last}, {:?}", calls.last());
         nothing_is_lost(ctx, &what);
-        // Nobody leaves in the middle, and nobody is harmed by trying.
+        // `disable` is refused in the middle, and the attempt does no harm.
         let stored = ctx.stored_versions();
         let (code, text, errors) = ctx.command(&["disable", &name, &ctx.server(), "--served", old, "--dry-run=server"]);
         assert_eq!(code == 0, stored == json!([old]), "{what}, {stored}: {text}{errors}");
@@ -131,7 +131,7 @@ fn enabled(ctx: &TestContext<'_>) {
             ["rotate-ca", &ctx.server(), &file, "--settle=0s", &kubeconfig].map(str::to_owned).to_vec()
         });
         let what = format!("after call {last}, {:?}", calls.last());
-        // The servers still show what they did: whoever enables by that keeps them trusted.
+        // The servers still present the old certificate: an `enable` based on the servers keeps its authority trusted.
         nothing_is_lost(ctx, &what);
         done(&what, ctx.enables(&["--force-conflicts"]));
         nothing_is_lost(ctx, &what);
@@ -145,7 +145,7 @@ fn enabled(ctx: &TestContext<'_>) {
     }
 }
 
-/// It is enabled all the same, and the next enable takes it off.
+/// The CRD is enabled nevertheless, and the next `enable` removes the annotation.
 fn noted(ctx: &TestContext<'_>) {
     const NOTE: &str = "pointsman.dev/disabling";
     ctx.enable(ctx.sample.new);

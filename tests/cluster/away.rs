@@ -1,4 +1,4 @@
-//! `enable`, `rotate` and `disable` while the API server is away for a moment, and while somebody presses Ctrl-C.
+//! `enable`, `rotate` and `disable` during short outages of the API server, and with Ctrl-C.
 
 use std::fs;
 use std::path::Path;
@@ -28,14 +28,14 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
 
 static WIDGETS: [&Sample; 1] = [&WIDGET];
 
-/// Breaks the connection after the second call is done, after the third, and so on (after every other one, where it has
-/// to be quick), and now and then a later one in other ways. What comes of a command through such a proxy is `judge`d
-/// each time, until nothing is left to break.
+/// Breaks the connection after the second call, after the third, and so on; a quick run skips every second call. Some
+/// runs also break a later call in another way. Each time `judge` checks the result of the command, until no call is
+/// left to break.
 fn broken_after_each_call(ctx: &TestContext<'_>, act: &dyn Fn(&Path) -> Told, judge: &dyn Fn(usize, &str)) {
     broken_where_looks_are_quiet(ctx, act, judge, None);
 }
 
-/// The same. Of the call `looks` it need not be told that it was broken.
+/// The same. The command may hide that the call `looks` was broken.
 fn broken_where_looks_are_quiet(
     ctx: &TestContext<'_>,
     act: &dyn Fn(&Path) -> Told,
@@ -87,7 +87,7 @@ fn rotates(ctx: &TestContext<'_>) {
     let file = ca_file(ctx, "served.crt", served);
     let endpoint = format!("--endpoint={}:{}", ctx.setup.host, ctx.setup.port);
     let act = |kubeconfig: &Path| {
-        // Nobody asks meanwhile, so that nobody minds that the other one is trusted alone.
+        // No client converts meanwhile, so trusting the other authority alone does no harm.
         trust(ctx, &[&other]);
         let mut through = rotate::args(ctx, &[&file, &endpoint, "--settle=0s"]);
         through[2] = format!("--kubeconfig={}", kubeconfig.display());
@@ -135,7 +135,7 @@ fn migrates(ctx: &TestContext<'_>) {
         assert_eq!(ctx.test_cluster.etcd.writes(&ctx.key("a")), writes + 1, "written once: {}", told.2);
         told
     };
-    // While a write takes longer than a tenth of a second, the CRD is looked at; one look is as good as the next.
+    // While a write takes longer than a tenth of a second, the command reads the CRD; all these reads are equal.
     let looks = format!("GET /apis/apiextensions.k8s.io/v1/customresourcedefinitions/{}", ctx.crd_name());
     let judge = |last, _: &str| {
         let mark = &ctx.crd_now()["metadata"]["annotations"]["pointsman.dev/rewriting"];
@@ -161,7 +161,7 @@ fn unheard(ctx: &TestContext<'_>) {
     assert!(code == 1 && errors.contains("the CRD is restored"), "{errors}");
     assert_eq!(ctx.crd_now()["spec"], before);
     ctx.eventually(|| ctx.get(ctx.sample.old, "a").is_ok().then_some(()));
-    // Somebody who is not there from the beginning is not waited for.
+    // A server that is unreachable from the start is not retried.
     let began = Instant::now();
     let nowhere = ctx.kubeconfig("nowhere", &json!({"server": "http://127.0.0.1:1"}), &json!({"token": "t"}));
     for command in ["enable", "disable", "status", "doctor", "plan"] {
@@ -177,7 +177,7 @@ fn unheard(ctx: &TestContext<'_>) {
     assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
 }
 
-/// In the middle of a call that is not answered: soon, with 130, and the same command ends it.
+/// An interrupt during an unanswered call ends the command soon, with 130; the same command completes the work.
 fn interrupted(ctx: &TestContext<'_>) {
     assert_no_conversion(ctx);
     let stops = |name: &str, at: usize, args: &dyn Fn(&Path) -> Vec<String>| {
@@ -191,7 +191,7 @@ fn interrupted(ctx: &TestContext<'_>) {
         ctx.eventually(|| (proxy.calls().len() > at).then_some(()));
         match at % 2 {
             0 => process.interrupt(),
-            // As a kubelet ends it.
+            // SIGTERM, as the kubelet sends it.
             _ => process.ask(),
         }
         assert_eq!(process.end(Duration::from_secs(5)), Some(130), "{name}, call {at}: {:?}", proxy.calls().last());

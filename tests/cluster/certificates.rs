@@ -20,7 +20,7 @@ fn renewed(ctx: &TestContext<'_>) {
     let mut volume = Volume::new(&ctx.dir.join("volume"));
     let mut pair = eventually("the pair is issued", SOON, || secret(ctx, "leaf"));
     volume.project(&pair);
-    // As in production: the files are those of the Secret, and nobody restarts us for a renewal.
+    // As in production: the files are the files of the Secret, and a renewal needs no restart.
     ctx.stop_pointsman();
     let mut setup = ctx.setup.clone();
     (setup.cert, setup.key) = volume.pair();
@@ -45,7 +45,7 @@ fn renewed(ctx: &TestContext<'_>) {
     assert_eq!(ca_bundle(ctx), bundle, "the authority outlives its leaves");
 }
 
-/// How often the pair was taken over since the start.
+/// The number of successful reloads since the start.
 pub(crate) fn reloads(page: &str) -> u64 {
     let count = |line: &str| line.rsplit(' ').next().unwrap().parse::<f64>().unwrap() as u64;
     let success =
@@ -53,7 +53,7 @@ pub(crate) fn reloads(page: &str) -> u64 {
     page.lines().filter(success).map(count).sum()
 }
 
-/// A long-lived authority, and a leaf as our chart asks for it.
+/// A long-lived authority, and a leaf as the chart requests it.
 fn issue(ctx: &TestContext<'_>) {
     let ns = &ctx.ns;
     let create = |plural: &str, name: &str, spec: Value| {

@@ -1,4 +1,4 @@
-//! What helm makes of the chart, before a real API server: accepted whatever the values, and at work.
+//! The rendered helm chart on a real API server: accepted for all values, and working.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("chart_accepts_any_values", accepted).of(&ENGINES).needs("helm"),
     Scenario::new("the_plain_manifests_are_accepted", plain).of(&ENGINES).needs("helm"),
     Scenario::new("chart_job_migrates_with_own_rights", migrates).needs("helm"),
-    // Another cert-manager would issue beside ours.
+    // A second cert-manager would issue certificates as well.
     Scenario::new("chart_installation_converts_and_validates", at_work).of(&ENGINES).needs("helm").alone(),
 ];
 
@@ -33,7 +33,7 @@ fn root() -> &'static Path {
 }
 
 impl TestContext<'_> {
-    /// Runs helm or kubectl as a user of this API server. Whether it succeeded, and what it said.
+    /// Runs helm or kubectl as a user of this API server. Returns success and output.
     fn tool(&self, name: &str, args: &[&str]) -> (bool, String) {
         let output = Command::new(self.test_cluster.assets.path(name))
             .args(args)
@@ -60,7 +60,7 @@ impl TestContext<'_> {
         serde_saphyr::from_multiple(&self.runs("helm", &[&args[..], more].concat())).unwrap()
     }
 
-    /// What kubectl says of documents that are checked to the last field, and not kept.
+    /// Runs a strict server-side dry run with kubectl. Returns success and output.
     fn tried(&self, documents: &[Value]) -> (bool, String) {
         let file = self.dir.join("tried.json");
         let list = json!({"apiVersion": "v1", "kind": "List", "items": documents});
@@ -70,7 +70,7 @@ impl TestContext<'_> {
     }
 }
 
-/// The Prometheus operator's kinds are not here.
+/// True unless the kind belongs to the Prometheus operator, which is not installed here.
 fn of_the_test_cluster(document: &Value) -> bool {
     !document["apiVersion"].as_str().unwrap().starts_with("monitoring.coreos.com/")
 }
@@ -87,7 +87,7 @@ fn accepted(ctx: &TestContext<'_>) {
     for values in &files {
         let values = values.to_str().unwrap();
         let documents: Vec<Value> = ctx.rendered(values, &[]).into_iter().filter(of_the_test_cluster).collect();
-        // Kinds are served a moment after their CRDs are there.
+        // Kinds are served a moment after their CRDs exist.
         let said =
             ctx.eventually(|| Some(ctx.tried(&documents)).filter(|(ok, said)| *ok || !said.contains("no matches")));
         assert!(said.0 && !said.1.contains("Warning"), "{values}: {}", said.1);
@@ -97,7 +97,7 @@ fn accepted(ctx: &TestContext<'_>) {
             assert!(ok && !said.contains("Warning"), "{values}: {said}");
         }
     }
-    // That this could have failed.
+    // Proves that the check can fail.
     let values = files[0].to_str().unwrap();
     let hosted = ctx.rendered(values, &["--set", "hostNetwork=true"]);
     let (ok, said) = ctx.tried(&[pod(&hosted)]);
@@ -108,7 +108,7 @@ fn accepted(ctx: &TestContext<'_>) {
     assert!(!ok && said.contains("selektor"), "{said}");
 }
 
-/// The Pod that a Deployment would have. Its priority class was not kept, so that there is none.
+/// The Pod of a Deployment, without the priority class, which was not stored.
 fn pod(documents: &[Value]) -> Value {
     pod_of(documents.iter().find(|it| it["kind"] == "Deployment").unwrap())
 }
@@ -125,14 +125,14 @@ fn pod_of(owner: &Value) -> Value {
 
 fn plain(ctx: &TestContext<'_>) {
     cert_manager::install(ctx);
-    // What kustomize makes of them, with definitions of one's own, goes where it says.
+    // The output of kustomize, with custom definitions, has the right namespace.
     let kinds = ctx.dir.join("kustomize");
     fs::create_dir_all(&kinds).unwrap();
     for file in ["widgets.yaml", "widgets.crd.yaml"] {
         fs::copy(root().join("tests/data/kinds").join(file), kinds.join(file)).unwrap();
     }
     for folder in ["cert-manager", "secret"] {
-        // Bases are named from where the kustomization is.
+        // The paths of bases are relative to the kustomization.
         let up = "../".repeat(kinds.canonicalize().unwrap().components().count() - 1);
         let plain = format!("{up}{}", root().join("manifests/plain").to_str().unwrap().trim_start_matches('/'));
         let kustomization = json!({
@@ -159,7 +159,7 @@ fn plain(ctx: &TestContext<'_>) {
         let kinds = ctx.call_get(&format!("/api/v1/namespaces/pointsman-system/configmaps/{name}"));
         assert_eq!(kinds["data"].as_object().unwrap().len(), 2);
     }
-    // Beside them, the Job.
+    // The Job in addition.
     let args = ["apply", "--server-side", "--dry-run=server", "--validate=strict", "-k", "manifests/plain/migrate"];
     let said = ctx.runs("kubectl", &args);
     assert!(said.contains("job.batch/pointsman-migrate-1 serverside-applied") && !said.contains("Warning"), "{said}");
@@ -194,7 +194,7 @@ fn migrates(ctx: &TestContext<'_>) {
     };
     let mut args: Vec<String> = args.iter().map(here).collect();
     args.push(format!("--kubeconfig={}", kubeconfig.display()));
-    // Roles are heard of in a moment.
+    // The API server observes roles after a moment.
     let said = ctx.eventually(|| {
         let (code, text, errors) = run(&args);
         assert!(code == 0 || errors.contains(" cannot "), "{text}{errors}");
@@ -203,7 +203,7 @@ fn migrates(ctx: &TestContext<'_>) {
     let last: Value = serde_json::from_str(said.lines().last().unwrap()).unwrap();
     assert_eq!((&last["event"], &last["complete"]), (&json!("result"), &json!(true)), "{said}");
     assert_eq!(ctx.etcd("a")["apiVersion"], format!("{}/{new}", ctx.group));
-    // Nothing else is its to do.
+    // The role permits nothing else.
     let mut others = args.clone();
     others[1] = "certificates.cert-manager.io".to_owned();
     others.retain(|arg| !arg.starts_with("--to"));
@@ -211,16 +211,16 @@ fn migrates(ctx: &TestContext<'_>) {
     assert!(code == 1 && errors.contains("cannot get resource"), "{errors}");
 }
 
-/// A release, and what runs of it.
+/// A release and its running parts.
 struct Release {
     name: String,
-    /// Its certificate, as it is mounted.
+    /// The mounted certificate.
     volume: Volume,
     running: Pointsman,
 }
 
 impl Release {
-    /// How many reviews it has answered, as docs/uninstall.md has people look.
+    /// The number of answered reviews, read as in docs/uninstall.md.
     fn requests(&self) -> Vec<String> {
         let page = self.running.metrics();
         let line = |line: &&str| line.starts_with("pointsman_webhook_requests_total");
@@ -228,7 +228,7 @@ impl Release {
     }
 }
 
-/// Three releases: one that converts, and one for each of two controller versions.
+/// Three releases: one for conversion, and one for each of two controller versions.
 fn at_work(ctx: &TestContext<'_>) {
     let controllers = cert_manager::start(ctx);
     ctx.stop_pointsman();
@@ -246,7 +246,7 @@ fn at_work(ctx: &TestContext<'_>) {
     let crd = convert(ctx);
     let webhooks = judge(ctx);
     renewed(ctx, &crd);
-    // The injector goes through all of them, one after the other.
+    // The injector updates the registrations one after the other.
     let before = eventually("the injector is through", SOON, || {
         let before = registered(ctx, &webhooks);
         thread::sleep(Duration::from_secs(2));
@@ -257,15 +257,15 @@ fn at_work(ctx: &TestContext<'_>) {
     }
     let kinds = "deploy,svc,cm,pdb,netpol,sa,issuers,certificates";
     let left = ctx.runs("kubectl", &["get", kinds, "-n", &ctx.ns, "-o", "name"]);
-    // The Services are the stand-ins of this test, the rest Kubernetes' own and the user's.
+    // The Services are fakes of this test; the other objects belong to Kubernetes and the user.
     let ours = left.lines().filter(|line| line.contains("pointsman") && !line.starts_with("service/"));
     assert_eq!(ours.collect::<Vec<_>>(), [""; 0], "{left}");
-    // A chart that takes its registrations along leaves a CRD that nobody can read; a chart that does not, leaves those
-    // that docs/uninstall.md has deleted first.
+    // A chart that deletes its registrations leaves an unreadable CRD. A chart that keeps them relies on
+    // docs/uninstall.md, which deletes them first.
     assert_eq!(registered(ctx, &webhooks), before);
     leave(ctx, &webhooks);
     drop(controllers);
-    // What the API server had begun with the other version still ends with us.
+    // Conversions that the API server started at the other version still end at this server.
     eventually("nobody is asked any more", SOON, || {
         let before = converts.requests();
         let kept = ctx.get(ctx.sample.old, "stamped").ok();
@@ -277,7 +277,7 @@ fn at_work(ctx: &TestContext<'_>) {
     }
 }
 
-/// The way out of docs/uninstall.md, on which the objects stay: in one version, and nobody is asked any more.
+/// The removal of docs/uninstall.md that keeps the objects: in one version, without requests to a webhook.
 fn leave(ctx: &TestContext<'_>, webhooks: &Path) {
     let (old, crd) = (ctx.sample.old, ctx.crd_name());
     let said = ctx.commanded(&["disable", &crd, &ctx.server(), "--served", old, "--admission", "--settle=2s"]);
@@ -290,7 +290,7 @@ fn leave(ctx: &TestContext<'_>, webhooks: &Path) {
     assert_eq!(ctx.get(ctx.sample.new, "stamped").code, 404);
 }
 
-/// Installs a release, and plays the part of the kubelet and of the Service.
+/// Installs a release, and replaces the kubelet and the Service.
 fn install(ctx: &TestContext<'_>, host: u8, name: &str, more: &[&str]) -> Release {
     let (ns, port) = (&ctx.ns, ctx.setup.port);
     let ports = format!("--set=image.repository=pointsman,service.port={port},ports.webhooks={port}");
@@ -311,7 +311,7 @@ fn install(ctx: &TestContext<'_>, host: u8, name: &str, more: &[&str]) -> Releas
     let path = format!("/apis/apps/v1/namespaces/{ns}/deployments/{name}");
     let deployment = ctx.call_get(&path);
     let args = deployment["spec"]["template"]["spec"]["containers"][0]["args"].as_array().unwrap().clone();
-    // Ports and files are this machine's, and nobody has time for the drain of a cluster.
+    // Ports and files belong to this machine, and a test cannot wait for the drain period of a cluster.
     let elsewhere = ["serve", "--listen", "--admin-listen", "--tls-", "--kinds", "--lame-duck", "--shutdown-grace"];
     let args = args.iter().map(|arg| arg.as_str().unwrap().to_owned());
     let flags = args.filter(|arg| !elsewhere.iter().any(|flag| arg.starts_with(flag))).collect();
@@ -328,7 +328,7 @@ fn install(ctx: &TestContext<'_>, host: u8, name: &str, more: &[&str]) -> Releas
     Release { name: name.to_owned(), volume, running: Pointsman::start(&setup) }
 }
 
-/// Writes what a command of ours prints into a file, and applies it.
+/// Writes the output of a pointsman command into a file, and applies the file.
 fn applied(ctx: &TestContext<'_>, name: &str, args: &[&str]) -> PathBuf {
     let output = Command::new(env!("CARGO_BIN_EXE_pointsman"))
         .args(args)
@@ -341,12 +341,12 @@ fn applied(ctx: &TestContext<'_>, name: &str, args: &[&str]) -> PathBuf {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let file = ctx.dir.join(name);
     fs::write(&file, output.stdout).unwrap();
-    // The injector of authorities has a say in all that it writes a bundle into.
+    // The CA injector owns fields of all objects with an injected bundle.
     ctx.runs("kubectl", &["apply", "--server-side", "--force-conflicts", "-f", file.to_str().unwrap()]);
     file
 }
 
-/// As NOTES.txt and docs/install.md say: the CRD is printed for the release that converts. Returns it.
+/// Follows NOTES.txt and docs/install.md: prints the CRD for the release that converts. Returns the CRD.
 fn convert(ctx: &TestContext<'_>) -> Value {
     let service = format!("--service={}/pointsman:{}", ctx.ns, ctx.setup.port);
     applied(ctx, "crd.yaml", &["crd", "--storage", ctx.sample.old, &service]);
@@ -363,14 +363,14 @@ fn convert(ctx: &TestContext<'_>) -> Value {
     crd
 }
 
-/// One command prints for both versions, and one guard. Returns the file.
+/// One command prints the webhooks for both versions, and one guard. Returns the file.
 fn judge(ctx: &TestContext<'_>) -> PathBuf {
     let service = format!("--service={}/pointsman-{{version}}:{}", ctx.ns, ctx.setup.port);
     let versions = format!("--side-by-side={A},{B}");
     let file = applied(ctx, "webhooks.yaml", &["webhooks", &versions, "--default", A, &service]);
     let (old, key) = (ctx.sample.old, ctx.label_key());
     let label = |name: &str, label: Option<&str>| ctx.labelled(old, name, label);
-    // The guard needs nobody; the servers answer once their bundles are injected.
+    // The guard needs no server; the servers answer once their bundles are injected.
     let unknown = label("unknown", Some(UNKNOWN));
     let tried = format!("{}?dryRun=All", ctx.all(old));
     ctx.eventually(|| ctx.post(&tried, &unknown).message().contains("no controller version").then_some(()));
@@ -382,8 +382,8 @@ fn judge(ctx: &TestContext<'_>) -> PathBuf {
     file
 }
 
-/// The authority is renewed, and with the next leaf the bundle changes, while the old leaf is still served: the mount
-/// of a Secret is slow. With another key nobody would be trusted meanwhile. The harness counts conversions that fail.
+/// Renews the authority. The bundle changes with the next leaf, while the old leaf is still served, since a Secret
+/// mount updates slowly. A new key would break trust meanwhile. The harness counts failed conversions.
 fn renewed(ctx: &TestContext<'_>, crd: &Value) {
     let path = "/spec/conversion/webhook/clientConfig/caBundle";
     let (before, crd) = (crd.pointer(path), format!("{CRDS}/{}", ctx.crd_name()));
@@ -408,7 +408,7 @@ fn renewed(ctx: &TestContext<'_>, crd: &Value) {
     }
 }
 
-/// What is registered: the CRD as it is, and the state of all that was printed beside it.
+/// The registrations: the spec of the CRD, and the resource versions of the other printed objects.
 fn registered(ctx: &TestContext<'_>, webhooks: &Path) -> (Value, String) {
     let webhooks = ["get", "-f", webhooks.to_str().unwrap(), "-o", "jsonpath={.items[*].metadata.resourceVersion}"];
     let crd = ctx.call_get(&format!("{CRDS}/{}", ctx.crd_name()));

@@ -1,6 +1,6 @@
-//! Stand-ins for the two controllers of Materialize: what they write, not what they do.
+//! Fakes of the two controllers of Materialize: their writes only.
 //!
-//! Both replace the whole status through the status subresource, as the real ones do.
+//! Both replace the whole status through the status subresource, like the real controllers.
 
 use pointsman_core::definition::Kind;
 use pointsman_core::webhook::{Metadata, Webhook};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::support::ctx::TestContext;
 
-/// Where a rollout is.
+/// The phase of a rollout.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Phase {
     Fresh,
@@ -28,7 +28,7 @@ pub(crate) const THIRD: &str = "33333333-3333-3333-3333-333333333333";
 pub(crate) const NIL: &str = "00000000-0000-0000-0000-000000000000";
 
 impl Phase {
-    /// The reason and the status of the one condition there is.
+    /// The reason and the status of the only condition.
     fn condition(self) -> Option<(&'static str, &'static str)> {
         match self {
             Self::Fresh => None,
@@ -53,7 +53,7 @@ impl Phase {
     }
 }
 
-/// The controller of v1alpha1 replaces the status: `requested` is what the spec asks for.
+/// The controller of v1alpha1 replaces the status: `requested` is the request of the spec.
 pub(crate) fn old_controller(ctx: &TestContext<'_>, name: &str, phase: Phase, requested: &str) {
     let completed = match phase {
         Phase::Fresh => NIL,
@@ -75,7 +75,7 @@ pub(crate) fn old_controller(ctx: &TestContext<'_>, name: &str, phase: Phase, re
     ctx.update(ctx.sample.old, &path, &object).ok();
 }
 
-/// The controller of v1alpha2 replaces the status. Settled means that what is asked for now is done.
+/// The controller of v1alpha2 replaces the status. Settled means that the current request is complete.
 pub(crate) fn new_controller(ctx: &TestContext<'_>, name: &str, phase: Phase) {
     let mut object = ctx.get(ctx.sample.new, name).ok();
     let wanted = calculated(ctx, name);
@@ -96,7 +96,7 @@ pub(crate) fn new_controller(ctx: &TestContext<'_>, name: &str, phase: Phase) {
     ctx.update(ctx.sample.new, &path, &object).ok();
 }
 
-/// The rollout hash of an object's spec, as the controller of v1alpha2 works it out.
+/// The rollout hash of an object's spec, as the controller of v1alpha2 computes it.
 pub(crate) fn calculated(ctx: &TestContext<'_>, name: &str) -> String {
     let read = |file: &str| std::fs::read_to_string(ctx.setup.kinds.join(file));
     let definition = read("kind.yaml").unwrap();
@@ -106,13 +106,13 @@ pub(crate) fn calculated(ctx: &TestContext<'_>, name: &str) -> String {
     webhook.preimage(&object.to_string()).unwrap().hash()
 }
 
-/// Whether the controller of v1alpha2 would start a rollout: what is done is not what is asked for.
+/// True if the controller of v1alpha2 would start a rollout: the completed hash differs from the desired hash.
 pub(crate) fn rollouts(ctx: &TestContext<'_>, name: &str) -> bool {
     let object = ctx.get(ctx.sample.new, name).ok();
     object["status"]["lastCompletedRolloutHash"] != json!(calculated(ctx, name))
 }
 
-/// Whether automation at v1alpha1 that waits for its request is told that it is done.
+/// True if automation at v1alpha1 that waits for its request observes the completion.
 pub(crate) fn reports_completion(ctx: &TestContext<'_>, name: &str) -> bool {
     let object = ctx.get(ctx.sample.old, name).ok();
     let requested = &object["spec"]["requestRollout"];

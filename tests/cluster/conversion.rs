@@ -1,5 +1,5 @@
-//! Kubernetes' own conversion tests (apiextensions-apiserver `conversion_test.go`, e2e `crd_conversion_webhook.go`),
-//! with our kinds: which version is stored, and what is then read.
+//! The conversion tests of Kubernetes (apiextensions-apiserver `conversion_test.go`, e2e `crd_conversion_webhook.go`)
+//! with pointsman's kinds: stored versions and read results.
 
 use crate::scenario::Scenario;
 use crate::support::ctx::TestContext;
@@ -13,7 +13,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("unserved_versions_round_trip", unserved),
     Scenario::new("mixed_storage_versions_read_alike", stored_differently),
     Scenario::new("mixed_storage_lists_are_right", lists),
-    // 1.34 keeps a cache for such a version all the same.
+    // 1.34 keeps a cache for such a version nevertheless.
     Scenario::new("unused_versions_are_not_requested", unused).newest(),
 ];
 
@@ -26,7 +26,7 @@ fn read_in_the_other(ctx: &TestContext<'_>) {
         assert_holds(&ctx.get(new, name).ok(), &json!({"spec": ctx.sample.new_spec()}));
     }
     assert_holds(&ctx.get(old, "a").ok(), &json!({"spec": ctx.sample.old_spec()}));
-    // A change in one version is seen in the other, and is what is stored.
+    // A change at one version appears at the other version and in storage.
     ctx.patch(old, "a", &json!({"metadata": {"labels": {"changed": "at-old"}}})).ok();
     ctx.patch(new, "b", &json!({"metadata": {"labels": {"changed": "at-new"}}})).ok();
     for version in [old, new] {
@@ -53,13 +53,13 @@ fn flip_and_back(ctx: &TestContext<'_>) {
                 seen.push((name.clone(), reader, ctx.get(reader, &name).ok()));
             }
         }
-        // Whatever was read before reads the same, wherever it is stored by now.
+        // Earlier reads give the same result, for every storage version.
         for (name, reader, before) in &seen {
             let now = ctx.get(reader, name).ok();
             assert_eq!(&now, before, "{name} at {reader}, {storage} stored");
         }
     }
-    // Rewriting what is stored in the old form changes the form and nothing else.
+    // Rewriting an object that is stored in the old version changes the stored version only.
     ctx.store(new);
     for (name, reader, before) in &seen {
         ctx.patch(new, name, &json!({})).ok();

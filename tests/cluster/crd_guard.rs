@@ -1,4 +1,4 @@
-//! The guard of the CRD: a conversion stays for as long as it is needed, whoever applies another CRD.
+//! The guard of the CRD: a required conversion stays, regardless of the client that applies another CRD.
 
 use hyper::Method;
 use serde_json::{Value, json};
@@ -24,7 +24,7 @@ fn guarded(ctx: &TestContext<'_>) {
         let said = answer.fails(422);
         assert!(said.contains("pointsman-crd-guard") && said.contains(words), "{words}: {said}");
     };
-    // A chart, an operator and a person, each in their own way.
+    // A chart, an operator and a person try different writes.
     let mut without = crd(ctx);
     without["spec"].as_object_mut().unwrap().remove("conversion");
     says(
@@ -39,18 +39,18 @@ fn guarded(ctx: &TestContext<'_>) {
     let mut one = without.clone();
     one["spec"]["versions"].as_array_mut().unwrap().retain(|version| version["name"] == old);
     says(&ctx.call(Method::PUT, &dry(ctx, "helm"), Some((JSON, one.to_string()))), "to no webhook");
-    // What is stored cannot go: that is the API server's own word.
+    // The API server itself refuses to remove a stored version.
     let mut other = crd(ctx);
     other["spec"]["versions"].as_array_mut().unwrap().retain(|version| version["name"] == new);
     other["spec"]["versions"][0]["storage"] = json!(true);
     let said = ctx.call(Method::PUT, &dry(ctx, "helm"), Some((JSON, other.to_string()))).fails(422);
     assert!(said.contains("missing from spec.versions"), "{said}");
-    // Deletions, one and all.
+    // Deletions of one object and of a collection.
     let deleted = ctx.call(Method::DELETE, &dry(ctx, "kubectl"), None);
     says(&deleted, "would delete every object");
     let all = format!("{CRDS}?dryRun=All&fieldSelector=metadata.name%3D{}", ctx.crd_name());
     says(&ctx.call(Method::DELETE, &all, None), "would delete every object");
-    // What is no matter of the guard, and what is meant.
+    // Writes outside the guard's scope, and deliberate writes, pass.
     let authorities = format!("{}{}", ctx.test_cluster.authority.pem, crate::support::pki::Authority::new().pem);
     let bundle = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, authorities);
     let bundle = json!({"spec": {"conversion": {"webhook": {"clientConfig": {"caBundle": bundle}}}}});
@@ -58,7 +58,7 @@ fn guarded(ctx: &TestContext<'_>) {
     let mut meant = none;
     meant["metadata"] = json!({"annotations": {"pointsman.dev/released": "moved to another cluster"}});
     merge(ctx, "operator", &meant).ok();
-    // Our own commands look for themselves.
+    // pointsman commands perform their own checks.
     ctx.commanded(&["migrate", &ctx.crd_name(), "--to", new, "--settle=2s"]);
     let ca = format!("--ca-file={}", ctx.authority().display());
     ctx.commanded(&["enable", &ctx.crd_name(), &ctx.server(), &ca, "--force-conflicts"]);
@@ -72,7 +72,7 @@ fn guarded(ctx: &TestContext<'_>) {
     assert_eq!(ctx.call(Method::GET, &incomplete, None).code, 404);
 }
 
-/// A server that answers us and not the API server: nobody must be left with it.
+/// The server answers pointsman but not the API server: the change must be reverted.
 fn put_back(ctx: &TestContext<'_>) {
     let old = ctx.sample.old;
     let mut plain = ctx.enabled(old);
@@ -92,7 +92,7 @@ fn put_back(ctx: &TestContext<'_>) {
     ctx.eventually(|| ctx.list(old).is_ok().then_some(()));
 }
 
-/// The guard as it is printed.
+/// The printed guard.
 fn guard(ctx: &TestContext<'_>) -> Value {
     let printed: Value = serde_json::from_str(&ctx.pointsman_prints(&["crd", &ctx.server(), "--guard"])).unwrap();
     let items = printed["items"].as_array().unwrap().iter();
@@ -102,7 +102,7 @@ fn guard(ctx: &TestContext<'_>) -> Value {
     json!({"apiVersion": "v1", "kind": "List", "items": ours})
 }
 
-/// Policies come into force a moment after they are there.
+/// Policies are in force a moment after their creation.
 fn put_in_force(ctx: &TestContext<'_>) {
     ctx.kubectl(&["apply"], &guard(ctx));
     let deleted = || ctx.call(Method::DELETE, &dry(ctx, "kubectl"), None);

@@ -1,4 +1,4 @@
-//! How objects go: with their owner, their namespace, their collection, and when a finalizer lets them.
+//! Deletion of objects: with their owner, their namespace, their collection, and after finalizers.
 
 use hyper::Method;
 use serde_json::{Value, json};
@@ -25,7 +25,7 @@ fn namespace_deleted(ctx: &TestContext<'_>) {
     ctx.store(new);
     ctx.create(old, &ctx.object(old, "c")).ok();
     ctx.create(new, &ctx.object(new, "d")).ok();
-    // In a namespace of their own: ours has the Service that leads to us.
+    // In a separate namespace: the namespace of the ctx has the Service of pointsman.
     let ns = format!("{}-doomed", ctx.ns);
     let path = |rest: &str| ctx.all(new).replace(&format!("/{}/", ctx.ns), &format!("/{ns}/")) + rest;
     ctx.post("/api/v1/namespaces", &json!({"metadata": {"name": ns}})).ok();
@@ -49,7 +49,7 @@ fn owners(ctx: &TestContext<'_>) {
     let (old, new) = (ctx.sample.old, ctx.sample.new);
     ctx.enable(new);
     let owner = ctx.create(new, &ctx.object(new, "owner")).ok();
-    // The owner is named at one version, the owned object is of another, and so is the deletion.
+    // Owner reference, owned object and deletion use different versions.
     for (version, name) in [(old, "owned-old"), (new, "owned-new")] {
         let mut object = ctx.object(version, name);
         object["metadata"]["ownerReferences"] = json!([{

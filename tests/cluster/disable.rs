@@ -1,4 +1,4 @@
-//! `pointsman disable`: the way out, by a process that may be killed at any time.
+//! `pointsman disable`: removes the conversion, by a process that may be killed at any time.
 
 use std::process::{Command, Stdio};
 use std::thread;
@@ -38,7 +38,7 @@ fn left(ctx: &TestContext<'_>) {
         })
         .into();
     ctx.commanded(&["migrate", &ctx.crd_name(), "--to", new, "--settle=2s"]);
-    // Nothing is guessed, and nothing is done in a dry run.
+    // The command refuses to guess, and a dry run writes nothing.
     let enabled = crd(ctx);
     assert!(refused(ctx, &[]).contains(&format!("--served {new}")));
     assert!(refused(ctx, &["--served", old]).contains(&format!("stores {new}, not {old}")));
@@ -60,7 +60,7 @@ fn left(ctx: &TestContext<'_>) {
     assert_eq!(["a", "b"].map(spec).to_vec(), before);
     ctx.create(new, &ctx.object(new, "c")).ok();
     assert_eq!(ctx.names(new), ["a", "b", "c"]);
-    // Again, as a program reads it.
+    // Again, with output for programs.
     let generation = crd(ctx)["metadata"]["generation"].clone();
     let (code, text, errors) = disable(ctx, &["-o", "json"]);
     assert_eq!(code, 0, "{errors}");
@@ -69,7 +69,7 @@ fn left(ctx: &TestContext<'_>) {
     assert_eq!(crd(ctx)["metadata"]["generation"], generation);
 }
 
-/// In the moment in which the conversion leads to nobody, and a moment before.
+/// Kills the command while the conversion has no reachable webhook, and just before.
 fn killed(ctx: &TestContext<'_>) {
     let (old, new) = (ctx.sample.old, ctx.sample.new);
     ctx.enable(new);
@@ -80,7 +80,7 @@ fn killed(ctx: &TestContext<'_>) {
         let program = env!("CARGO_BIN_EXE_pointsman").as_ref();
         let _ = std::fs::remove_file(&log);
         let mut process = Process::start("disable", program, &ctx.on_the_cluster(&args), &log);
-        // The one before may have come further than it was seen.
+        // The earlier process may have made more progress than it printed.
         let is_seen = |log: String| log.contains(seen) || log.contains("waiting 30 s");
         ctx.eventually(|| std::fs::read_to_string(&log).is_ok_and(is_seen).then_some(()));
         process.kill();
@@ -96,7 +96,7 @@ fn killed(ctx: &TestContext<'_>) {
     assert_eq!(crd(ctx)["metadata"]["annotations"]["pointsman.dev/disabling"], Value::Null);
 }
 
-/// SIGKILL after the first call, after the second, and so on.
+/// Sends SIGKILL after the first call, after the second, and so on.
 fn each_call(ctx: &TestContext<'_>) {
     let (old, new, name) = (ctx.sample.old, ctx.sample.new, ctx.crd_name());
     ctx.enable(new);
@@ -123,11 +123,11 @@ fn each_call(ctx: &TestContext<'_>) {
     }
 }
 
-/// Somebody has edited `status.storedVersions`, as pages on the web tell people to.
+/// A client has edited `status.storedVersions`, as pages on the web recommend.
 fn lying(ctx: &TestContext<'_>) {
     let (old, new) = (ctx.sample.old, ctx.sample.new);
     ctx.enable(old);
-    // At the newer version, so that no field owner has to be translated: that would store it anew.
+    // At the newer version, so that no field owner needs a translation, which would store the object again.
     ctx.create(new, &ctx.object(new, "a")).ok();
     ctx.store(new);
     stored(ctx, &[new]);
@@ -139,7 +139,7 @@ fn lying(ctx: &TestContext<'_>) {
     assert_eq!(crd(ctx)["spec"]["conversion"], before);
     assert_eq!(crd(ctx)["metadata"]["annotations"]["pointsman.dev/disabling"], Value::Null);
     ctx.eventually(|| ctx.get(new, "a").is_ok().then_some(()));
-    // What it says to do helps.
+    // The recommended command resolves the problem.
     stored(ctx, &[old, new]);
     assert!(refused(ctx, &[]).contains(&format!("migrate {} --to {new}", ctx.crd_name())));
     ctx.commanded(&["migrate", &ctx.crd_name(), "--to", new, "--settle=1s"]);
@@ -148,7 +148,8 @@ fn lying(ctx: &TestContext<'_>) {
     assert_eq!(ctx.get(new, "a").ok()["spec"], ctx.sample.new_spec());
 }
 
-/// Objects appear at whatever moment, at the version that stays and at the one that goes; one waits for a finalizer.
+/// Clients create objects at any time, at the remaining version and at the removed version; one object waits for a
+/// finalizer.
 fn busy(ctx: &TestContext<'_>) {
     let (old, new) = (ctx.sample.old, ctx.sample.new);
     ctx.enable(new);
@@ -187,7 +188,7 @@ fn busy(ctx: &TestContext<'_>) {
     ctx.patch(new, "held", &json!({"metadata": {"finalizers": null}})).ok();
 }
 
-/// As many bytes of annotations as an object may have. A Job has 256 MiB.
+/// Objects with the maximum size of annotations. A Job has 256 MiB.
 fn large(ctx: &TestContext<'_>) {
     let (old, new) = (ctx.sample.old, ctx.sample.new);
     ctx.enable(old);
@@ -217,14 +218,14 @@ fn large(ctx: &TestContext<'_>) {
     }
 }
 
-/// What a process had in memory at most, in KiB, while it is there.
+/// The peak memory of a running process in KiB.
 fn resident(process: u32) -> usize {
     let text = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or("0 kB");
     line.trim().trim_end_matches(" kB").parse().unwrap()
 }
 
-/// Of 200 kB each: as one page, 60 MB on the wire, and three times as much in memory.
+/// Objects of 200 kB each: as one page, 60 MB on the wire, and three times as much in memory.
 const OBJECTS: usize = 300;
 
 /// KiB.
@@ -250,7 +251,7 @@ fn in_the_way(ctx: &TestContext<'_>) {
     assert_eq!(code, 2, "{errors}");
 }
 
-/// The server went first, and objects are stored in two versions.
+/// The server is already down, and objects are stored in two versions.
 fn emergency(ctx: &TestContext<'_>) {
     let (old, new) = (ctx.sample.old, ctx.sample.new);
     ctx.enable(old);
@@ -286,7 +287,7 @@ fn client(crd: &Value) -> &Value {
     &crd["spec"]["conversion"]["webhook"]["clientConfig"]
 }
 
-/// Says in the CRD's status what is stored.
+/// Writes the stored versions into the status of the CRD.
 fn stored(ctx: &TestContext<'_>, versions: &[&str]) {
     let path = format!("{CRDS}/{}/status", ctx.crd_name());
     let status = json!({"status": {"storedVersions": versions}});

@@ -1,4 +1,4 @@
-//! The documents, from install to uninstall: what they have people type, typed.
+//! Runs the commands of the documents, from install to uninstall.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -38,15 +38,15 @@ fn workflow(ctx: &TestContext<'_>) {
     let typed = Typed::new(ctx);
     typed.run("install.md", "As a kubectl plugin", 0);
     is_a_plugin(ctx);
-    // Printed, looked at and applied.
+    // Prints, inspects and applies the registration.
     assert_eq!(typed.run("install.md", "Register", 0), 1);
     ctx.eventually(|| ctx.get(new, "production").is_ok().then_some(()));
-    // Or enabled, which finds it done.
+    // `enable` finds the work already done.
     typed.run("running.md", "Putting it in place", 0);
     typed.run("running.md", "How it stands", 1);
     typed.run("migrate.md", "To the new version", 0);
     assert_eq!(ctx.stored_versions(), json!([new]));
-    // Another authority: first nobody has it.
+    // Another authority, which no server uses at first.
     let next = Authority::new();
     fs::write(typed.dir.join("new-ca.crt"), &next.pem).unwrap();
     let given = thread::scope(|scope| {
@@ -67,7 +67,7 @@ fn workflow(ctx: &TestContext<'_>) {
     assert_eq!(ctx.stored_versions(), json!([old]));
     typed.run("migrate.md", "To the new version", 0);
     typed.run("upgrade.md", "A kind gets another version", 0);
-    // And out.
+    // Removes the conversion.
     let spec = ctx.get(new, "production").ok()["spec"].clone();
     assert!(typed.run("uninstall.md", "The objects stay", 0) >= 2);
     ctx.stop_pointsman();
@@ -79,7 +79,7 @@ fn workflow(ctx: &TestContext<'_>) {
     ctx.patch(new, "production", &json!({"metadata": {"labels": {"still": "works"}}})).ok();
 }
 
-/// What kubectl itself makes of the names.
+/// Checks that kubectl recognises the plugin names.
 fn is_a_plugin(ctx: &TestContext<'_>) {
     let dir = ctx.dir.join("plugin");
     fs::create_dir_all(&dir).unwrap();
@@ -96,7 +96,7 @@ fn is_a_plugin(ctx: &TestContext<'_>) {
     assert_eq!(kubectl(&["__complete", "pointsman", "kinds", "show", "mat"]), "materialize\n:4\n");
 }
 
-/// A shell as the reader of the documents has it, in a directory of its own.
+/// A shell in its own directory, as a reader of the documents has it.
 struct Typed<'t> {
     ctx: &'t TestContext<'t>,
     dir: std::path::PathBuf,
@@ -116,8 +116,8 @@ impl<'t> Typed<'t> {
         Self { ctx, dir }
     }
 
-    /// Runs the blocks of a section, but for those that say that they are not run. Every one of them has to end with 0,
-    /// or with this at most. Returns how many there were.
+    /// Runs the blocks of a section, except for blocks that are marked as not run. Each block must end with at most
+    /// this exit code. Returns the number of blocks.
     fn run(&self, document: &str, section: &str, most: i32) -> usize {
         let text = page(document);
         let (_, text) = text.split_once(&format!("\n## {section}\n")).expect("a section");
@@ -143,7 +143,7 @@ impl<'t> Typed<'t> {
         count
     }
 
-    /// What the names of the examples are called here, and without waiting for other API servers.
+    /// Replaces the example names by the names of this scenario, and shortens waits for other API servers.
     fn here(&self, block: &str) -> String {
         let (ctx, name) = (self.ctx, self.ctx.crd_name());
         let service = format!("{}/pointsman:{}", ctx.ns, ctx.setup.port);
@@ -170,7 +170,7 @@ impl<'t> Typed<'t> {
             let waits = ["pointsman migrate", "pointsman rotate-ca", "pointsman disable"];
             let settles = waits.iter().any(|start| line.starts_with(start)) && !line.contains("--forget");
             let more = if settles { " --settle=1s" } else { "" };
-            // What differs is what is looked at.
+            // The diff is expected to find differences.
             let differs = if line.starts_with("kubectl diff") { " || true" } else { "" };
             let takes = if line.starts_with("pointsman enable") { " --force-conflicts" } else { "" };
             format!("{}{more}{takes}{differs}\n", words.join(" "))

@@ -41,10 +41,10 @@ fn enabled(ctx: &TestContext<'_>) {
         assert_eq!(ctx.crd_now()["spec"], before["spec"]);
         assert!(ctx.list(old).is_ok());
     };
-    // Nobody is there.
+    // No server runs.
     ctx.stop_pointsman();
     untouched("unreachable from here", &[]);
-    // Somebody else is.
+    // A server of another kind runs.
     let mut setup = ctx.setup.clone();
     setup.kinds = ctx.dir.join("others");
     ctx.sample.install("others.example.com", &setup.kinds);
@@ -52,11 +52,11 @@ fn enabled(ctx: &TestContext<'_>) {
     untouched("is not served here", &[]);
     stranger.kill();
     *ctx.pointsman.borrow_mut() = Some(Pointsman::start(&ctx.setup));
-    // Under an authority that the API server would not be told of.
+    // With an authority that the API server would not receive.
     let other = ctx.dir.join("other.crt");
     fs::write(&other, &Authority::new().pem).unwrap();
     untouched("TLS as", &[&format!("--ca-file={}", other.display())]);
-    // All is well: tested, and with that in a dry run nothing else. Who else says something of it is said before.
+    // All checks pass: a dry run only tests. Field conflicts are reported first.
     untouched("conflict with", &["--dry-run=server"]);
     let (code, text, errors) = ctx.enables(&["--dry-run=server", "--force-conflicts"]);
     assert_eq!(code, 0, "{errors}");
@@ -67,14 +67,14 @@ fn enabled(ctx: &TestContext<'_>) {
     assert!(text.contains("is enabled; 1 endpoint tested"), "{text}");
     assert_eq!(ctx.etcd("a")["apiVersion"], format!("{}/{old}", ctx.group));
     assert_eq!(ctx.get(new, "a").ok()["apiVersion"], format!("{}/{new}", ctx.group));
-    // Again, and nothing changes.
+    // A second run changes nothing.
     let generation = ctx.crd_now()["metadata"]["generation"].clone();
     let (code, _, errors) = ctx.enables(&[]);
     assert_eq!(code, 0, "{errors}");
     assert_eq!(ctx.crd_now()["metadata"]["generation"], generation);
 }
 
-/// The endpoint answers us, and not the API server, which is led elsewhere.
+/// The endpoint answers pointsman; the API server is directed to another address.
 fn put_back(ctx: &TestContext<'_>) {
     let old = ctx.sample.old;
     with_one_version(ctx);
@@ -93,7 +93,7 @@ fn put_back(ctx: &TestContext<'_>) {
     ctx.eventually(|| ctx.get(old, "a").is_ok().then_some(()));
 }
 
-/// Webhook configurations come last, are tried, and go where nobody answers them.
+/// Webhook configurations are applied last, tested, and deleted if no server answers.
 fn registered(ctx: &TestContext<'_>) {
     let old = ctx.sample.old;
     with_one_version(ctx);
@@ -114,7 +114,7 @@ fn registered(ctx: &TestContext<'_>) {
         list["items"].as_array().unwrap().iter().filter(ours).cloned().collect()
     };
     let all = || (there("validatingwebhookconfigurations"), there("mutatingwebhookconfigurations"));
-    // A Service that there is not: nobody is asked, and every write would fail.
+    // The Service does not exist: the API server reaches no server, and every write would fail.
     let before = ctx.crd_now();
     let nowhere = file("nowhere.json", "nowhere");
     let (code, _, errors) = ctx.enables(&["--force-conflicts", &nowhere]);
@@ -125,7 +125,7 @@ fn registered(ctx: &TestContext<'_>) {
     assert_eq!(all(), (Vec::new(), Vec::new()));
     assert_eq!(ctx.crd_now()["spec"], before["spec"]);
     ctx.eventually(|| ctx.create(old, &ctx.object(old, "b")).is_ok().then_some(()));
-    // What would be done, for programs.
+    // The plan, for programs.
     let there_is = file("there.json", &format!("engine-{}", A.replace('.', "-")));
     let (code, text, errors) = ctx.enables(&[&there_is, "--dry-run=client", "-o", "json"]);
     assert_eq!(code, 0, "{errors}");
@@ -136,12 +136,12 @@ fn registered(ctx: &TestContext<'_>) {
     assert!(at("apply CustomResourceDefinition") < at("apply ValidatingWebhookConfiguration"), "{steps:?}");
     assert!(steps.last().unwrap().starts_with("read "), "{steps:?}");
     assert_eq!((plan["dryRun"].as_str(), all()), (Some("client"), (Vec::new(), Vec::new())));
-    // Something that is never registered.
+    // A kind that is never registered.
     let crd = ctx.dir.join("crd.json");
     fs::write(&crd, ctx.enabled(old).to_string()).unwrap();
     let (code, _, errors) = ctx.enables(&[&format!("--webhooks={}", crd.display())]);
     assert!(code == 2 && errors.contains("CustomResourceDefinition is no webhook configuration"), "{errors}");
-    // All is well, also the second time.
+    // The command succeeds, also the second time.
     for _ in 0..2 {
         let (code, _, errors) = ctx.enables(&["--force-conflicts", &there_is]);
         assert_eq!(code, 0, "{errors}");
@@ -154,7 +154,7 @@ fn registered(ctx: &TestContext<'_>) {
     assert!(validating.iter().all(|one| one["metadata"]["generation"] == 1), "applied again, and not changed");
 }
 
-/// SIGKILL after the first call, after the second, and so on, each time from the beginning.
+/// Sends SIGKILL after the first call, after the second, and so on, each time from the initial state.
 fn killed(ctx: &TestContext<'_>) {
     let old = ctx.sample.old;
     with_one_version(ctx);
@@ -192,11 +192,11 @@ fn others(ctx: &TestContext<'_>) {
     let (code, _, errors) = ctx.enables(&[&elsewhere]);
     assert_eq!(code, 1, "{errors}");
     assert!(errors.contains("is converted by Service") && errors.contains("--repoint"), "{errors}");
-    // Fields that somebody else applied are theirs.
+    // Fields of another field manager stay with that manager.
     let (code, _, errors) = ctx.enables(&["--no-rules"]);
     let conflict = errors.contains("--force-conflicts");
     assert!(code == 0 || conflict, "{errors}");
-    // A version that we do not know has objects, perhaps.
+    // A version that the definition lacks may have stored objects.
     let path = format!("{CRDS}/{}/status", ctx.crd_name());
     ctx.change_crd(|crd| {
         let versions = crd["spec"]["versions"].as_array_mut().unwrap();
@@ -211,17 +211,17 @@ fn others(ctx: &TestContext<'_>) {
     assert!(errors.contains("may have objects stored as v0strange"), "{errors}");
 }
 
-/// The CRD as it was before there was anything to convert.
+/// The CRD as it was before any conversion.
 fn with_one_version(ctx: &TestContext<'_>) {
     let old = ctx.sample.old;
-    // The Service, too.
+    // Also creates the Service.
     let mut crd = ctx.enabled(old);
     drop(crd["spec"].as_object_mut().unwrap().remove("conversion"));
     crd["spec"]["versions"].as_array_mut().unwrap().retain(|version| version["name"] == old);
     ctx.install(&crd);
 }
 
-/// An API server takes one address of a webhook, so that an apply alone fails.
+/// The API server accepts one address per webhook, so a plain apply fails.
 fn led_elsewhere(ctx: &TestContext<'_>) {
     with_one_version(ctx);
     let _servers = SideBySide::start(ctx, &[A], &[]);
@@ -236,7 +236,7 @@ fn led_elsewhere(ctx: &TestContext<'_>) {
         (serde_json::from_str::<Value>(&text).unwrap(), format!("--webhooks={}", file.display()))
     };
     let (ours, here) = printed(&format!("engine-{}", A.replace('.', "-")));
-    // Those for objects without a label as well: nobody can create one.
+    // The webhooks for unlabelled objects as well: clients cannot create any.
     let mut elsewhere = ours["items"].as_array().unwrap().clone();
     elsewhere.retain(|item| item["kind"] == "MutatingWebhookConfiguration");
     let selector = json!({"matchExpressions": [{"key": "theirs", "operator": "DoesNotExist"}]});
@@ -262,7 +262,7 @@ fn led_elsewhere(ctx: &TestContext<'_>) {
     assert_eq!(code, 0, "{errors}");
     assert!(errors.contains("would take ownership of") && errors.contains("https://127.0.0.1:1/mutate"), "{errors}");
     assert_eq!(there(), before, "a dry run writes nothing");
-    // To where nobody answers: it goes back to where it led.
+    // The new address has no server: the configuration is restored.
     let (code, _, errors) = ctx.enables(&[&printed("engine-gone").1, "--force-conflicts"]);
     assert_eq!(code, 1, "{errors}");
     assert!(errors.contains("the webhook configurations are restored as well"), "{errors}");

@@ -1,4 +1,4 @@
-//! `pointsman enable` where somebody has the CRD from `kubectl apply`, and applies it again.
+//! `pointsman enable` for a CRD that a user applied with `kubectl apply`, and applies again.
 
 use serde_json::Value;
 
@@ -13,11 +13,11 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
 
 static WIDGETS: [&Sample; 1] = [&WIDGET];
 
-/// Each way to apply, and as whom the API server knows it.
+/// Each way to apply, and its field manager.
 const WAYS: [(&[&str], &str); 2] =
     [(&["apply"], "kubectl-client-side-apply"), (&["apply", "--server-side"], "kubectl")];
 
-/// The CRD of the kind's own project, with one version and no conversion.
+/// The CRD of the kind's own project, with one version and without conversion.
 fn upstream(ctx: &TestContext<'_>) {
     let (old, new) = (ctx.sample.old, ctx.sample.new);
     let mut file = ctx.enabled(old);
@@ -38,7 +38,7 @@ fn upstream(ctx: &TestContext<'_>) {
             assert_eq!(ctx.crd_now(), before);
         }
         takes_over(ctx, manager);
-        // The same file again.
+        // Applies the same file again.
         let enabled = ctx.crd_now();
         let (done, said) = ctx.try_kubectl(way, &file);
         if manager == "kubectl" {
@@ -56,7 +56,7 @@ fn upstream(ctx: &TestContext<'_>) {
             assert!(code == 1 && text.contains("fix: pointsman enable"), "{text}");
             takes_over(ctx, manager);
         }
-        // Once objects may be stored in the other version, the API server itself keeps it.
+        // Once objects may be stored in the other version, the API server itself keeps that version.
         let (code, _, errors) = ctx.migrate(&["--to", new, "--settle=1s"]);
         assert_eq!(code, 0, "{errors}");
         let migrated = ctx.crd_now();
@@ -78,12 +78,12 @@ fn takes_over(ctx: &TestContext<'_>, manager: &str) {
     }
 }
 
-/// What `pointsman crd` prints is what `pointsman enable` applies: whoever applied it, and whenever.
+/// The output of `pointsman crd` equals the CRD that `pointsman enable` applies, for every field manager and order.
 fn printed(ctx: &TestContext<'_>) {
     let old = ctx.sample.old;
     let whole = ctx.printed_crd(&["--storage", old]);
     let mut without = whole.clone();
-    // As for cert-manager, which writes it.
+    // Without the bundle, which cert-manager writes.
     without["spec"]["conversion"]["webhook"]["clientConfig"].as_object_mut().unwrap().remove("caBundle");
     for (way, _) in WAYS {
         for file in [&whole, &without] {

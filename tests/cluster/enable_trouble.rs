@@ -1,4 +1,4 @@
-//! `pointsman enable` while everything goes wrong that can, and incidents that others had.
+//! `pointsman enable` during faults, and incidents reported by users of other tools.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
@@ -22,7 +22,7 @@ use crate::support::process::{Process, SOON, free_port};
 use crate::support::proxy::{Fate, Proxy};
 use crate::support::sample::{Sample, WIDGET};
 
-/// Those without a webhook for a while are alone: the garbage collector waits for every kind that there is.
+/// Scenarios without a webhook for some time run alone: the garbage collector waits for every kind.
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("enable_survives_kill_at_any_call", killed).of(&WIDGETS).newest().failing(),
     Scenario::new("three_concurrent_enables_agree", three).of(&WIDGETS).newest(),
@@ -38,7 +38,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
 
 static WIDGETS: [&Sample; 1] = [&WIDGET];
 
-/// The CRD as it was before there was anything to convert, and one object of it.
+/// Installs the CRD without conversion, and one object.
 pub(crate) fn assert_no_conversion(ctx: &TestContext<'_>) {
     let old = ctx.sample.old;
     let mut crd = ctx.enabled(old);
@@ -62,13 +62,13 @@ fn start(ctx: &TestContext<'_>, port: u16, more: &[&str]) -> Process {
     Process::start("enable", env!("CARGO_BIN_EXE_pointsman").as_ref(), &args, &ctx.dir.join("enable.log"))
 }
 
-/// SIGKILL after the first call, after the second, and so on.
+/// Sends SIGKILL after the first call, after the second, and so on.
 fn killed(ctx: &TestContext<'_>) {
     assert_no_conversion(ctx);
     let mut enabled = Value::Null;
     for last in 0.. {
         let (ended, calls) = ctx.killed_after(last, |kubeconfig| ctx.enable_args(kubeconfig, &["--force-conflicts"]));
-        // Handlers of the CRD as it was may be on their way out.
+        // Handlers of the former CRD may still be terminating.
         ctx.eventually(|| ctx.list(ctx.sample.old).is_ok().then_some(()));
         let (code, _, errors) = ctx.enables(&["--force-conflicts"]);
         assert_eq!(code, 0, "after call {last}, {:?}: {errors}", calls.last());
@@ -101,7 +101,7 @@ fn three(ctx: &TestContext<'_>) {
     }
 }
 
-/// Endpoints that answer wrong, half, late or without an end, and one of another version beside one that is right.
+/// Endpoints with wrong, partial, late or endless responses, and an endpoint of another version next to a correct one.
 fn wrong(ctx: &TestContext<'_>) {
     assert_no_conversion(ctx);
     let before = ctx.crd_now();
@@ -131,7 +131,7 @@ fn wrong(ctx: &TestContext<'_>) {
         assert!(errors.contains(said) && errors.contains("the cluster is unchanged"), "{said}: {errors}");
         assert!(errors.contains(&format!("127.0.0.1:{port}")), "who it is: {errors}");
     }
-    // The same kind in another release: one field is not known there.
+    // An older release of the same kind lacks one field.
     let mut setup = Setup { port: free_port(), kinds: ctx.dir.join("older"), ..ctx.setup.clone() };
     std::fs::create_dir_all(&setup.kinds).unwrap();
     for file in std::fs::read_dir(&ctx.setup.kinds).unwrap() {
@@ -149,7 +149,7 @@ fn wrong(ctx: &TestContext<'_>) {
     assert_eq!(code, 1, "{errors}");
     assert!(errors.contains(&format!("127.0.0.1:{}: converts to", setup.port)), "{errors}");
     assert_eq!(ctx.crd_now()["metadata"]["resourceVersion"], before["metadata"]["resourceVersion"], "untouched");
-    // By IPv6.
+    // With IPv6.
     let setup = Setup { port: free_port(), host: "[::1]".to_owned(), ..ctx.setup.clone() };
     let six = Pointsman::start(&setup);
     let endpoint = format!("--endpoint=[::1]:{}", setup.port);
@@ -158,12 +158,13 @@ fn wrong(ctx: &TestContext<'_>) {
     assert_eq!(code, 0, "{text}{errors}");
 }
 
-/// A server with our certificate that says this to whoever asks, and keeps silent where it has nothing to say.
+/// A server with the certificate of pointsman that sends this text to each client, and stays silent if the text is
+/// empty.
 fn misbehaving(ctx: &TestContext<'_>, answer: String) -> u16 {
     answering(ctx, move |_| answer.clone())
 }
 
-/// The same of a server that looks at the body.
+/// The same, for a server that reads the body.
 fn answering(ctx: &TestContext<'_>, answer: impl Fn(&[u8]) -> String + Send + 'static) -> u16 {
     let read = |file| std::fs::read(file).unwrap();
     let chain = CertificateDer::pem_slice_iter(&read(&ctx.setup.cert)).map(Result::unwrap).collect();
@@ -196,7 +197,7 @@ fn answering(ctx: &TestContext<'_>, answer: impl Fn(&[u8]) -> String + Send + 's
     port
 }
 
-/// Somebody else changes the CRD while endpoints are asked: that is not overwritten unseen.
+/// Another client changes the CRD while endpoints are tested: `enable` does not overwrite the change silently.
 fn meanwhile(ctx: &TestContext<'_>) {
     assert_no_conversion(ctx);
     let path = format!("/customresourcedefinitions/{}?fieldManager", ctx.crd_name());
@@ -220,7 +221,7 @@ fn meanwhile(ctx: &TestContext<'_>) {
     assert_eq!(ctx.crd_now()["spec"]["versions"].as_array().unwrap().len(), 2, "nothing was dropped");
 }
 
-/// Who owned what is said, for the policy as for the CRD; without the flag nothing at all is written.
+/// Reports the former field managers, for the policy as for the CRD; without the flag nothing is written.
 fn taken_over(ctx: &TestContext<'_>) {
     assert_no_conversion(ctx);
     let mut policy = ctx.printed_policy(ctx.sample.old);
@@ -246,8 +247,7 @@ fn taken_over(ctx: &TestContext<'_>) {
     assert_eq!(ctx.call_get(&at)["spec"]["failurePolicy"], "Fail");
 }
 
-/// A policy of somebody else's refuses the CRD; a webhook of theirs is dead, changes what is created, or takes no dry
-/// runs.
+/// A foreign policy refuses the CRD; a foreign webhook is dead, changes new objects, or rejects dry runs.
 fn judged(ctx: &TestContext<'_>) {
     assert_no_conversion(ctx);
     let before = ctx.crd_now()["spec"].clone();
@@ -264,7 +264,7 @@ fn judged(ctx: &TestContext<'_>) {
     for (plural, spec) in [("validatingadmissionpolicies", policy), ("validatingadmissionpolicybindings", binding)] {
         ctx.post(&format!("{hooks}/{plural}"), &json!({"metadata": metadata, "spec": spec})).ok();
     }
-    // A policy takes a moment until it is followed, and until it is forgotten.
+    // The API server applies and drops a policy after a moment.
     let tried = format!("{CRDS}/{}?dryRun=All", ctx.crd_name());
     let touched = || (MERGE, json!({"metadata": {"labels": {"touched": "yes"}}}).to_string());
     let is_followed = || !ctx.call(Method::PATCH, &tried, Some(touched())).is_ok();
@@ -286,10 +286,10 @@ fn judged(ctx: &TestContext<'_>) {
         ctx.post(&path, &json!({"metadata": metadata, "webhooks": [webhook]})).ok();
         format!("{path}/{name}")
     };
-    // One that is dead: nobody can say whether objects can be created, and who it is is said.
+    // A dead webhook: creations cannot be checked, and the message names the webhook.
     let dead = hook("validatingwebhookconfigurations", free_port(), "None");
     let old = ctx.sample.old;
-    // Not stored: one that was made before the API server has heard of a webhook could not be made again.
+    // A dry run: an object stored before the API server observed the webhook could not be created again.
     let made = || ctx.post(&format!("{}?dryRun=All", ctx.all(old)), &ctx.object(old, "b"));
     ctx.eventually(|| (!made().is_ok()).then_some(()));
     let (code, _, errors) = ctx.enables(&["--force-conflicts"]);
@@ -297,11 +297,11 @@ fn judged(ctx: &TestContext<'_>) {
     assert!(errors.contains("the CRD is restored"), "{errors}");
     assert_eq!(ctx.crd_now()["spec"], before);
     ctx.call(Method::DELETE, &dead, None).ok();
-    // One that is not asked in a dry run says no more than that.
+    // A webhook that rejects dry runs proves nothing more.
     let some = hook("mutatingwebhookconfigurations", free_port(), "NoneOnDryRun");
     ctx.eventually(|| (!made().is_ok()).then_some(()));
     ctx.call(Method::DELETE, &some, None).ok();
-    // One that changes every object: it is created as they want it.
+    // A webhook that changes every object: creation succeeds with the change.
     let changes = hook("mutatingwebhookconfigurations", admitting(ctx, &labelling()), "None");
     ctx.eventually(|| {
         let made = made();
@@ -312,7 +312,7 @@ fn judged(ctx: &TestContext<'_>) {
     ctx.call(Method::DELETE, &changes, None).ok();
 }
 
-/// A review's answer that gives every object a label.
+/// A review response that labels every object.
 fn labelling() -> String {
     let labels = json!([{"op": "add", "path": "/metadata/labels", "value": {"theirs": "yes"}}]);
     let patch = STANDARD.encode(labels.to_string());
@@ -320,7 +320,7 @@ fn labelling() -> String {
     json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response}).to_string()
 }
 
-/// A server that says this to each review, with the review's own uid.
+/// A server that answers each review with this response and the uid of the review.
 fn admitting(ctx: &TestContext<'_>, review: &str) -> u16 {
     let review = review.to_owned();
     answering(ctx, move |asked| {
@@ -330,12 +330,12 @@ fn admitting(ctx: &TestContext<'_>, review: &str) -> u16 {
     })
 }
 
-/// What we wrote in putting it back is not somebody else's.
+/// Fields that pointsman wrote during a restore belong to pointsman.
 fn again(ctx: &TestContext<'_>) {
     assert_no_conversion(ctx);
     let own = format!("--endpoint=127.0.0.1:{}", ctx.setup.port);
     let nobody = format!("--service={}/pointsman:{}", ctx.ns, free_port());
-    // So that there is no conflict with whoever made it.
+    // Takes the fields over from the creator, so that no conflict remains.
     let (code, _, errors) = ctx.enables(&["--force-conflicts"]);
     assert_eq!(code, 0, "{errors}");
     let before = ctx.crd_now();
@@ -350,7 +350,7 @@ fn again(ctx: &TestContext<'_>) {
     assert_eq!(code, 0, "{errors}");
     let (code, _, errors) = ctx.enables(&[]);
     assert_eq!(code, 0, "with what we wrote ourselves there is no conflict: {errors}");
-    // Enabled already, and nobody answers the API server: that is not called what it was.
+    // Already enabled with an unreachable server: the message does not call the former state working.
     ctx.change_crd(|crd| {
         crd["spec"]["conversion"]["webhook"]["clientConfig"]["service"]["port"] = json!(free_port());
     });
@@ -364,17 +364,18 @@ fn again(ctx: &TestContext<'_>) {
     assert_eq!(code, 0, "{errors}");
 }
 
-/// An operator, a chart or a Helm sync applies its own CRD, without the stanza.
+/// An operator, a chart or a Helm sync applies its own CRD, without the conversion.
 fn dropped(ctx: &TestContext<'_>) {
     let (old, new) = (ctx.sample.old, ctx.sample.new);
     ctx.enable(old);
     ctx.create(old, &ctx.object(old, "a")).ok();
     ctx.change_crd(|crd| drop(crd["spec"].as_object_mut().unwrap().remove("conversion")));
-    // What is read is relabelled; what is stored is as it was, and migrating it is refused.
+    // Reads only change the apiVersion; stored objects are unchanged, and the migration is refused.
     ctx.eventually(|| ctx.get(new, "a").body["spec"]["host"].is_null().then_some(()));
     let (code, _, errors) = ctx.migrate(&["--to", new]);
     assert!(code == 1 && errors.contains("no conversion webhook") && errors.contains("pointsman enable"), "{errors}");
-    // Flipped early, too: what is written now is relabelled, and what was not is as it was.
+    // The storage version changed too early as well: new writes only change the apiVersion, other objects are
+    // unchanged.
     ctx.change_crd(|crd| {
         for version in crd["spec"]["versions"].as_array_mut().unwrap() {
             version["storage"] = json!(version["name"] == new);
@@ -390,7 +391,7 @@ fn dropped(ctx: &TestContext<'_>) {
     assert_eq!(ctx.get(old, "a").ok()["spec"], ctx.sample.old_spec());
 }
 
-/// Somebody takes a version off storedVersions by hand, and then out of the CRD, with objects stored in it.
+/// A client removes a version from storedVersions by hand, and then from the CRD, while objects are stored in it.
 fn removed(ctx: &TestContext<'_>) {
     let (old, new) = (ctx.sample.old, ctx.sample.new);
     ctx.enable(old);
@@ -404,7 +405,7 @@ fn removed(ctx: &TestContext<'_>) {
     let (code, _, errors) = ctx.enables(&["--force-conflicts"]);
     assert_eq!(code, 0, "enabling brings the version back: {errors}");
     ctx.eventually(|| ctx.get(new, "a").is_ok().then_some(()));
-    // Nothing says that it is stored in the old one. There and back writes it.
+    // No record of the old stored version exists. A migration to the old version and back rewrites the object.
     for to in [old, new] {
         let (code, text, errors) = ctx.migrate(&["--to", to, "--settle=1s"]);
         assert_eq!(code, 0, "{text}{errors}");
@@ -413,7 +414,7 @@ fn removed(ctx: &TestContext<'_>) {
     assert_eq!(ctx.get(old, "a").ok()["spec"], ctx.sample.old_spec());
 }
 
-/// The Service goes first, and objects are left that only it converts.
+/// The Service is deleted first, and objects remain that need its conversion.
 fn webhook_first(ctx: &TestContext<'_>) {
     let (old, new) = (ctx.sample.old, ctx.sample.new);
     ctx.enable(old);
@@ -422,10 +423,10 @@ fn webhook_first(ctx: &TestContext<'_>) {
     let service = format!("/api/v1/namespaces/{}/services/pointsman", ctx.ns);
     let there = ctx.call_get(&service);
     ctx.call(Method::DELETE, &service, None).ok();
-    // Connections that are open go on without it.
+    // Open connections continue without the Service.
     ctx.stop_pointsman();
     ctx.eventually(|| ctx.get(new, "a").message().contains("not found").then_some(()));
-    // Its cache would do for the API server, and who manages which field would be forgotten.
+    // The API server could use its cache, and would lose the field managers.
     let args = ctx.migrate_args(&ctx.test_cluster.api.kubeconfig, &["--settle=0s"]);
     let log = ctx.dir.join("migrate.log");
     let mut process = Process::start("migrate", env!("CARGO_BIN_EXE_pointsman").as_ref(), &args, &log);

@@ -1,4 +1,4 @@
-//! When a conversion fails, whoever asked is told why, whatever they asked for.
+//! If a conversion fails, every client receives the reason, for every request.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("one_bad_object_harms_no_other", one_of_many).failing(),
 ];
 
-/// An object whose spec is text: written by somebody who can write to etcd, or by an older CRD.
+/// An object with text as its spec: written directly to etcd, or under an older CRD.
 fn conversion_errors(ctx: &TestContext<'_>) {
     let (old, new) = (ctx.sample.old, ctx.sample.new);
     ctx.enable(new);
@@ -37,7 +37,7 @@ fn conversion_errors(ctx: &TestContext<'_>) {
         let body = body(&method, name, &object);
         let message = ctx.eventually(|| {
             let answer = ctx.call(method.clone(), &ctx.one(old, name), body.clone());
-            // A cache that cannot be filled sends its readers away for a moment.
+            // An unfilled cache rejects its readers for a moment.
             (answer.code != 429).then(|| explained(&answer, &format!("{method} {name}")))
         });
         assert!(message.contains("spec"), "{message}");
@@ -47,7 +47,7 @@ fn conversion_errors(ctx: &TestContext<'_>) {
     let path = format!("{}?fieldManager=x&force=true", ctx.one(old, "bad"));
     explained(&ctx.call(Method::PATCH, &path, apply), "apply");
     assert_eq!(seen.len(), 1, "one reason for all: {seen:?}");
-    // In its own version it can be had, and removed.
+    // At its own version the object can be read and deleted.
     ctx.delete(new, "bad").ok();
     ctx.eventually(|| ctx.list(old).is_ok().then_some(()));
 }
@@ -65,7 +65,7 @@ fn body(method: &Method, name: &str, object: &Value) -> Option<(&'static str, St
     }
 }
 
-/// Checks that a failure is ours, and that it names the object and the place.
+/// Checks that pointsman caused the failure, and that the message names the object and the path.
 fn explained(answer: &Answer, what: &str) -> String {
     let message = answer.fails(500);
     assert!(message.contains("conversion webhook for"), "{what}: {message}");
@@ -73,7 +73,7 @@ fn explained(answer: &Answer, what: &str) -> String {
     message
 }
 
-/// A value that only one version can say, and that is too big for an annotation.
+/// A value that only one version can represent, and that is too large for an annotation.
 fn too_big(ctx: &TestContext<'_>) {
     let (old, new) = (ctx.sample.old, ctx.sample.new);
     ctx.enable(new);

@@ -1,4 +1,4 @@
-//! Applying the same manifest again changes nothing, and managers meet as they would in one version.
+//! Repeated applies of a manifest change nothing, and field managers conflict as in one version.
 
 use serde_json::{Value, json};
 
@@ -20,7 +20,7 @@ type Apply = fn(&TestContext<'_>, &str, &str, &Value) -> Answer;
 
 const WAYS: [(&str, Apply); 3] = [
     ("client-side", |ctx, version, name, manifest| {
-        // What kubectl sends: a patch with the manifest, which it keeps in an annotation as well.
+        // The patch of kubectl: the manifest, with a copy in an annotation.
         let mut patch = manifest.clone();
         let kept = json!({"kubectl.kubernetes.io/last-applied-configuration": manifest.to_string()});
         patch["metadata"]["annotations"] = kept;
@@ -59,13 +59,13 @@ fn again_and_again(ctx: &TestContext<'_>) {
     }
 }
 
-/// All there is to see of an object: stored and in both versions, managed fields and all.
+/// The stored object and its reads at both versions, with managed fields.
 fn everything(ctx: &TestContext<'_>, name: &str) -> [Value; 3] {
     let (old, new) = (ctx.sample.old, ctx.sample.new);
     [ctx.etcd(name), ctx.get(old, name).ok(), ctx.get(new, name).ok()]
 }
 
-/// Once everywhere is not enough, and a hundred times everywhere takes long.
+/// A hundred times on the main cluster, ten times on the others, to save time.
 fn times(ctx: &TestContext<'_>) -> usize {
     if ctx.test_cluster.plan.name == "1.36" { 100 } else { 10 }
 }
@@ -101,7 +101,7 @@ fn two_managers(ctx: &TestContext<'_>) {
         }
         let name = &format!("in-{storage}");
         let (at_old, at_new) = (ctx.object(old, name), ctx.object(new, name));
-        // The second one says the same, in the other version's words: no conflict.
+        // The second manager applies the same values at the other version: no conflict.
         ctx.apply(old, name, &at_old, "one").ok();
         ctx.apply(new, name, &at_new, "two").ok();
         let before = everything(ctx, name);
@@ -112,7 +112,7 @@ fn two_managers(ctx: &TestContext<'_>) {
             ctx.force_apply(new, name, &at_new, "two").ok();
         }
         assert_eq!(everything(ctx, name), before, "{storage} stored");
-        // A third one has a field of its own, and gives it up again.
+        // A third manager owns a field and releases it.
         let mut third = ctx.with_spec(new, name, json!({}));
         third["metadata"]["labels"] = json!({"third": "yes"});
         ctx.apply(new, name, &third, "three").ok();
@@ -142,7 +142,7 @@ fn conflicts(ctx: &TestContext<'_>) {
     assert!(refusal.fails(409).contains("conflict with \"two\""), "{}", refusal.message());
     ctx.force_apply(old, "a", &ctx.object(old, "a"), "one").ok();
     assert_holds(&ctx.get(old, "a").ok(), &json!({"spec": ctx.sample.old_spec()}));
-    // What nobody applies any more is gone, in both versions.
+    // Fields without a manager are deleted in both versions.
     let manager = |entry: &Value| entry["manager"].as_str().unwrap().to_owned();
     let managed = ctx.get(old, "a").ok()["metadata"]["managedFields"].clone();
     let managers: Vec<String> = managed.as_array().unwrap().iter().map(manager).collect();
@@ -153,14 +153,14 @@ fn replaces(ctx: &TestContext<'_>) {
     let (old, new) = (ctx.sample.old, ctx.sample.new);
     ctx.enable(new);
     ctx.create(new, &ctx.object(new, "a")).ok();
-    // A replace at the older version with what kubectl showed there changes nothing.
+    // A replace at the older version with the output of kubectl changes nothing.
     let before = everything(ctx, "a");
     let read = ctx.get(old, "a").ok();
     ctx.kubectl(&["replace"], &read);
     let now = everything(ctx, "a");
     assert_eq!(now[2]["spec"], before[2]["spec"]);
     assert_eq!(now[1]["spec"], before[1]["spec"]);
-    // And so does one with what a user has in a file, as far as that file speaks.
+    // A replace with a user's file changes nothing in the fields of that file.
     ctx.create(old, &ctx.object(old, "b")).ok();
     let before = everything(ctx, "b");
     ctx.kubectl(&["replace"], &ctx.object(old, "b"));

@@ -1,5 +1,5 @@
-//! A hand-over that is a fact, on the real API server and another one that is the shoots: who waits for what, what goes
-//! when, and that nothing is finished before every Deployment is what it is to be.
+//! A hand-over controlled by a fact, on the real API server and a second API server for the shoots. Tests the waits,
+//! the order, and that no shoot is finished before every Deployment has its final state.
 
 use std::path::Path;
 use std::thread::sleep;
@@ -29,7 +29,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
 
 static SHOOTS: [&Sample; 1] = [&SHOOT];
 
-/// Whether all Deployments of a shoot are what they are to be on a side of the fact.
+/// Checks that all Deployments of a shoot match this value of the fact.
 #[track_caller]
 fn are(garden: &Landscape<'_>, full: &str, fact: &str) {
     for name in NAMES {
@@ -42,7 +42,7 @@ fn status(ctx: &TestContext<'_>, name: &str) -> Value {
     ctx.call_get(&format!("/apis/pointsman.dev/v1/stagedrollouts/{name}"))["status"].clone()
 }
 
-/// Runs a rollout beside what else happens.
+/// Starts a rollout in a separate process.
 fn runs(ctx: &TestContext<'_>, name: &str) -> Process {
     let namespace = format!("--namespace={}", ctx.ns);
     let args = ctx.on_the_cluster(&["rollout", "run", name, "--holder=test", &namespace]);
@@ -64,7 +64,7 @@ fn is_complete(ctx: &TestContext<'_>, name: &str) {
     panic!("{place}: {last:#}");
 }
 
-/// What the rollout says of an object that it has not moved.
+/// The message of the rollout for a blocked object.
 fn unmoved(ctx: &TestContext<'_>, rollout: &str, full: &str) -> String {
     let status = status(ctx, rollout);
     let all = status["blocked"].as_array().cloned().unwrap_or_default();
@@ -85,7 +85,7 @@ fn sent(ctx: &TestContext<'_>) -> Vec<String> {
         let of = &event["objectRef"];
         format!("{}/{}", of["namespace"].as_str().unwrap(), of["name"].as_str().unwrap())
     };
-    // Of the shoots of this scenario.
+    // Only shoots of this scenario.
     let own = format!("{}-", ctx.ns);
     ctx.test_cluster.audit().iter().filter(is_one).map(title).filter(|title| title.starts_with(&own)).collect()
 }
@@ -114,7 +114,7 @@ fn whole(ctx: &TestContext<'_>) {
     for full in [&old, &new] {
         assert!(garden.says(full, NEEDS_COMPLETE) && garden.says(full, FINISHED), "{full}");
     }
-    // One that failed is left alone, and so is what is not of the old sort, or is not named.
+    // Failed shoots stay unchanged, and so do storage classes of another type or without a listed name.
     assert_eq!(garden.cluster(&failed)["metadata"]["annotations"], Value::Null);
     are(&garden, &failed, "false");
     assert_eq!(garden.classes(), ["gp2", "mine"]);
@@ -122,7 +122,7 @@ fn whole(ctx: &TestContext<'_>) {
     touched.dedup();
     assert_eq!(touched, NAMES.map(|name| format!("{old}/{name}")), "no other Deployment is sent");
 
-    // A second roll over the same shoots writes nothing but itself.
+    // A second rollout over the same shoots writes only its own status.
     let was = |full: &str| garden.cluster(full)["metadata"]["resourceVersion"].clone();
     let versions = [&old, &failed, &new].map(|full| was(full));
     let (again, count) = (format!("{}-again", ctx.ns), sent(ctx).len());
@@ -135,8 +135,8 @@ fn whole(ctx: &TestContext<'_>) {
     garden.ends(&[&ctx.ns, &again]);
 }
 
-/// Shoots of which each is to wait for something else: one that sleeps, one that does not answer, one whose credentials
-/// are dead, one whose kubeconfig wants a program run, and one with an old node, which is reached through a proxy.
+/// Shoots that each wait for another cause. One hibernates, one is unreachable, and one has expired credentials. One
+/// has a kubeconfig with an exec plugin, and one has an old node and is reached through a proxy.
 fn in_trouble(garden: &Landscape<'_>) -> ([String; 5], Proxy) {
     garden.node("new", "v1.18.20");
     garden.node("old", "v1.17.9");
@@ -159,7 +159,7 @@ fn in_trouble(garden: &Landscape<'_>) -> ([String; 5], Proxy) {
     ([asleep, away, dead, exec, old], through)
 }
 
-/// What each of them says that it waits for.
+/// The message of each waiting shoot.
 const WORDS: [&str; 5] = [
     "step awake: spec.shoot.spec.hibernation.enabled is true",
     "step new-nodes: nodes in the cluster of secret",
@@ -184,7 +184,7 @@ fn waits(ctx: &TestContext<'_>) {
     }
     assert_eq!(status(ctx, &ctx.ns)["phase"], "Waiting");
     assert_eq!(garden.classes(), ["default"]);
-    // Nobody is asked all the time.
+    // The rollout queries the clusters rarely.
     let asked = through.calls().len();
     sleep(Duration::from_secs(25));
     let more = through.calls().len() - asked;
@@ -196,7 +196,7 @@ fn waits(ctx: &TestContext<'_>) {
     garden.ends(&[&ctx.ns]);
 }
 
-/// Each goes on once nothing is in its way.
+/// Each shoot proceeds once its blocker is removed.
 fn each_goes_on(garden: &Landscape<'_>, all: &[String; 5]) {
     let [asleep, away, dead, exec, old] = all;
     let goes_on = |full: &String| {
@@ -208,14 +208,14 @@ fn each_goes_on(garden: &Landscape<'_>, all: &[String; 5]) {
     assert_eq!(garden.classes(), Vec::<String>::new());
     garden.changes(asleep, &json!({"spec": {"hibernation": {"enabled": false}}}));
     [away, dead, exec].iter().for_each(|full| garden.knows_way(full, &garden.kubeconfig()));
-    // The one before keeps its place until it was healthy for a minute.
+    // The earlier shoot stays in flight until it was healthy for a minute.
     let more = json!({"spec": {"waves": [{"name": "all", "maxInFlight": 5}]}}).to_string();
     let rollout = format!("/apis/pointsman.dev/v1/stagedrollouts/{}", garden.ctx.ns);
     garden.ctx.call(Method::PATCH, &rollout, Some((MERGE, more))).ok();
     [asleep, away, dead, exec].into_iter().for_each(goes_on);
 }
 
-/// Between a server and the API server: what it hears of facts is held for a while.
+/// A proxy between a server and the API server that delays the events about facts.
 fn hears_late(ctx: &TestContext<'_>) -> Proxy {
     Proxy::start(&ctx.test_cluster.api.client, |_, _, path| match path.contains("watch=") {
         true => Fate::HeldBefore,
@@ -223,7 +223,7 @@ fn hears_late(ctx: &TestContext<'_>) -> Proxy {
     })
 }
 
-/// A shoot whose Deployments are sent in vain, and who sends them.
+/// A shoot whose Deployments are written without effect, and the process that writes them.
 fn sent_in_vain(garden: &Landscape<'_>) -> (String, Process) {
     garden.node("new", "v1.18.20");
     let one = garden.plants("one", &json!({}));
@@ -251,7 +251,7 @@ fn behind(ctx: &TestContext<'_>) {
     garden.ends(&[&ctx.ns]);
 }
 
-/// S41: of two servers one hears nothing of facts, and calls go to either.
+/// S41: one of two servers receives no events about facts, and both servers receive calls.
 fn one_of_two(ctx: &TestContext<'_>) {
     let proxy = hears_late(ctx);
     let garden = Landscape::begins(ctx, &ctx.test_cluster.api.kubeconfig);
@@ -272,7 +272,7 @@ fn one_of_two(ctx: &TestContext<'_>) {
         sleep(Duration::from_millis(700));
         garden.says(&one, FINISHED).then_some(())
     });
-    // Whoever says so has seen all of them, though one of the servers still makes of them what they were.
+    // The finished shoot had all Deployments changed, though one server still reverts them.
     are(&garden, &one, "true");
     process.interrupt();
     process.end(Duration::from_secs(10));

@@ -1,4 +1,4 @@
-//! Runs the scenarios: one API server for many, which is what keeps this quick.
+//! Runs the scenarios: many share one API server, for speed.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -15,7 +15,7 @@ use crate::support::ctx::{TestContext, group_of};
 use crate::support::metrics;
 use crate::support::test_cluster::{Plan, TestCluster, log_dir};
 
-/// Runs what the arguments select. Returns whether all of it held.
+/// Runs the selected scenarios. Returns true if all passed.
 pub(crate) fn main(scenarios: &[Scenario]) -> bool {
     let args = Args::read();
     if args.ignored {
@@ -24,7 +24,7 @@ pub(crate) fn main(scenarios: &[Scenario]) -> bool {
     remember_panics();
     let began = Instant::now();
     let mut report = Report { held: true, ..Report::default() };
-    // The first test_cluster takes longest: its tasks come first, and everything else runs beside them.
+    // The first test cluster takes longest: its tasks start first, and the others run in parallel.
     let mut tasks = Vec::new();
     for plan in &PLANS {
         let mut jobs = jobs(plan, scenarios);
@@ -69,7 +69,7 @@ pub(crate) fn main(scenarios: &[Scenario]) -> bool {
     report.held
 }
 
-/// What a test runner passes.
+/// The arguments of a test runner.
 struct Args {
     filters: Vec<String>,
     exact: bool,
@@ -96,12 +96,12 @@ impl Args {
 struct Report {
     held: bool,
     lines: Vec<String>,
-    /// How many scenarios, by the reason.
+    /// The number of skipped scenarios by reason.
     left_out: BTreeMap<String, usize>,
 }
 
 impl Report {
-    /// Whether the program is there that a scenario needs. If not, it is left out.
+    /// True if the program that a scenario needs exists. Otherwise the scenario is skipped.
     fn runs(&mut self, job: &Job, assets: &Assets) -> bool {
         let program = job.scenario.needs;
         let there = assets.has(program);
@@ -113,8 +113,8 @@ impl Report {
     }
 }
 
-/// What there is to do of a plan, test_cluster by test_cluster. Those that want to be alone have beds of their own. Of
-/// these, those that wait for the controllers of Kubernetes, and let no webhook die, are not in each other's way.
+/// The tasks of a plan, by test cluster. Scenarios that must be alone have their own test clusters. Some of those wait
+/// for the controllers of Kubernetes and keep all webhooks alive; these can share one test cluster.
 fn tasks_of(plan: &'static Plan, assets: &Assets, jobs: Vec<Job>) -> impl Iterator<Item = Task> {
     let waits = |of: &Scenario| of.needs == "kube-controller-manager" && !of.may_fail;
     let mut beds: BTreeMap<(&str, usize), Vec<Job>> = BTreeMap::new();
@@ -132,23 +132,23 @@ fn tasks_of(plan: &'static Plan, assets: &Assets, jobs: Vec<Job>) -> impl Iterat
     })
 }
 
-/// What is run on one test_cluster.
+/// The scenarios of one test cluster.
 struct Task {
     plan: &'static Plan,
     name: String,
     assets: Assets,
     jobs: Vec<Job>,
-    /// How many at a time.
+    /// The number of parallel scenarios.
     workers: usize,
 }
 
-/// What is said at the end of a test_cluster, and whether all of it held.
+/// The summary of a test cluster, and the overall result.
 struct Outcome {
     held: bool,
     lines: String,
 }
 
-/// What breaks off is said like what fails, and the other beds go on.
+/// Reports a panic like a failure; the other test clusters continue.
 fn whole(task: Task) -> Outcome {
     let name = task.name.clone();
     let broke_off = |_| Outcome { held: false, lines: format!("{name} BROKE OFF: {}", last_panic()) };
@@ -171,7 +171,7 @@ fn run(task: Task) -> Outcome {
     let mut failed = shared.failed.into_inner().unwrap();
     let provoking = shared.provoking.into_inner().unwrap();
     let of = shared.crds.into_inner().unwrap();
-    // Once for all: an API server that has seen hundreds of kinds takes a tenth of a second to say it.
+    // Once for all: an API server with hundreds of kinds takes a tenth of a second for this page.
     let by_crd = metrics::by_crd(&test_cluster);
     let conversions: u64 = by_crd.values().map(|(good, bad)| good + bad).sum();
     for (crd, (_, bad)) in &by_crd {
@@ -207,9 +207,9 @@ fn run(task: Task) -> Outcome {
 #[derive(Default)]
 struct Shared {
     failed: Mutex<Vec<String>>,
-    /// The CRDs of the scenarios that make conversions fail.
+    /// The CRDs of scenarios with expected conversion failures.
     provoking: Mutex<BTreeSet<String>>,
-    /// Which scenario has which CRD.
+    /// The scenario of each CRD.
     crds: Mutex<BTreeMap<String, String>>,
 }
 
@@ -230,7 +230,7 @@ fn work(test_cluster: &TestCluster, jobs: VecDeque<(usize, Job)>, workers: usize
     });
 }
 
-/// Runs one scenario and says how it went.
+/// Runs one scenario and reports the result.
 fn attempt(test_cluster: &TestCluster, job: &Job, number: usize, shared: &Shared) -> bool {
     let began = Instant::now();
     trail();
@@ -253,7 +253,7 @@ fn attempt(test_cluster: &TestCluster, job: &Job, number: usize, shared: &Shared
     result.is_ok()
 }
 
-/// What was asked and answered last, and what is stored.
+/// The last requests and responses, and the stored objects.
 fn evidence(test_cluster: &TestCluster, job: &Job, name: &str) -> String {
     let group = job.scenario.group.map_or_else(|| group_of(name), str::to_owned);
     let stored = test_cluster.etcd.below(&format!("/registry/{group}/"));
@@ -274,14 +274,14 @@ fn last_panic() -> String {
 
 fn remember_panics() {
     panic::set_hook(Box::new(|info| {
-        // An object may be large; the beginning says which one it is.
+        // An object may be large; the beginning identifies the object.
         LAST.set(info.to_string().chars().take(3000).collect());
     }));
 }
 
 /// Scenarios mostly wait: for caches, for a CRD to be served.
 const WORKERS: usize = 7;
-/// Of those that wait for controllers.
+/// The number of workers for scenarios that wait for controllers.
 const FEW_WORKERS: usize = 4;
-/// So many beds at a time: an API server takes half a gigabyte.
+/// The number of parallel test clusters: an API server takes half a gigabyte.
 const LANES: usize = 5;

@@ -1,5 +1,5 @@
-//! Every command that asks a cluster, and what can be in its way: nobody there, somebody else there, a cluster that is
-//! too old, a CRD that is not there or that others convert. Missing rights are in `access.rs`.
+//! Every command that contacts a cluster, with each obstacle: no server, another server, an outdated cluster, a missing
+//! CRD, or a CRD that another webhook converts. Missing rights are in `access.rs`.
 
 use std::fs;
 use std::path::Path;
@@ -22,7 +22,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
 
 static WIDGETS: [&Sample; 1] = [&WIDGET];
 
-/// Each command in the form that changes nothing, or would not get so far.
+/// Each command in a read-only form, or in a form that fails before its writes.
 fn commands(ctx: &TestContext<'_>) -> Vec<Vec<String>> {
     let (name, server, new) = (ctx.crd_name(), ctx.server(), ctx.sample.new);
     let file = format!("--ca-file={}", ctx.authority().display());
@@ -41,11 +41,11 @@ fn commands(ctx: &TestContext<'_>) -> Vec<Vec<String>> {
     all.map(|one| one.iter().map(|arg| (*arg).to_owned()).collect()).to_vec()
 }
 
-/// What a command says at a cluster: exit code, stdout, stderr.
+/// The result of a command on a cluster: exit code, stdout, stderr.
 fn said(ctx: &TestContext<'_>, command: &[String], kubeconfig: &Path) -> Told {
     let mut args = command.to_vec();
     args.push(format!("--kubeconfig={}", kubeconfig.display()));
-    // These need no definition.
+    // These commands need no definition.
     if !["rotate-ca", "list"].iter().any(|one| command[..2].iter().any(|word| word == one)) {
         args.push(format!("--kinds={}", ctx.setup.kinds.display()));
     }
@@ -79,7 +79,7 @@ fn unreached(ctx: &TestContext<'_>) {
     }
 }
 
-/// Before 1.30 there are no policies; `migration.rs` has what becomes of `--means`.
+/// Before 1.30 the API server has no policies; `migration.rs` tests `--means` there.
 fn old_cluster(ctx: &TestContext<'_>) {
     let (old, new) = (ctx.sample.old, ctx.sample.new);
     ctx.enable(new);
@@ -106,10 +106,10 @@ fn old_cluster(ctx: &TestContext<'_>) {
         let wanted: &[&str] = match command.iter().map(String::as_str).collect::<Vec<_>>()[..] {
             ["enable", ..] | ["migrate", _, "--to", ..] => &policies,
             ["rollout", ..] => &["this cluster has no CRD of StagedRollouts", "pointsman rollout crd"],
-            // Without policies there is nothing of them to find, to change or to delete.
+            // Without policies the command has none to find, change or delete.
             _ => &[],
         };
-        // Doctor judges all that is ours in a cluster, also what others are trying there.
+        // `doctor` checks all objects of pointsman in a cluster, also objects of parallel scenarios.
         let finds = command[0] == "doctor" && code == 1 && !errors.contains("error: ");
         let code = if finds { 0 } else { code };
         assert_eq!(code, i32::from(!wanted.is_empty()), "{command:?}: {text}{errors}");
@@ -124,7 +124,7 @@ fn not_ours(ctx: &TestContext<'_>) {
     let config = &ctx.test_cluster.api.kubeconfig;
     for command in commands(ctx) {
         let words = match command[0].as_str() {
-            // There it is made.
+            // `enable` creates the missing CRD.
             "enable" | "rollout" => continue,
             "rotate-ca" => "no CRD and no webhook configuration of this cluster leads to".to_owned(),
             _ => format!("CRD {name} does not exist in this cluster"),
@@ -132,7 +132,7 @@ fn not_ours(ctx: &TestContext<'_>) {
         let (code, text, errors) = said(ctx, &command, config);
         assert!(code == 1 && text.is_empty() && errors.contains(&words), "{command:?}: {text}{errors}");
     }
-    // Somebody else converts it, who knows a version that we do not.
+    // Another webhook converts the CRD, and the CRD has a version that the definition lacks.
     let mut crd = ctx.enabled(new);
     crd["spec"]["conversion"]["webhook"]["clientConfig"]["service"]["name"] = json!("theirs");
     ctx.post(CRDS, &crd).ok();

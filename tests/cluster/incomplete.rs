@@ -1,5 +1,6 @@
-//! Readers never pay: an object that another version cannot hold fails no list, before, during and after a flip of the
-//! storage version. Who writes it is refused, by the policy that is printed with the CRD, and by `/validate`.
+//! Reads never fail: an object that another version cannot represent fails no list, before, during and after a change
+//! of the storage version. Writes of such objects are refused by the policy that is printed with the CRD, and by
+//! `/validate`.
 
 use hyper::Method;
 use serde_json::{Value, json};
@@ -28,13 +29,13 @@ fn parcel(ctx: &TestContext<'_>, version: &str, name: &str, field: &str, value: 
     ctx.with_spec(version, name, json!({"image": "i", field: value}))
 }
 
-/// Lists and gets answer at both versions. Returns the marks, by version.
+/// Checks that lists and gets succeed at both versions. Returns the annotations by version.
 #[track_caller]
 fn readable(ctx: &TestContext<'_>, name: &str) -> [Option<String>; 2] {
     [ctx.sample.old, ctx.sample.new].map(|version| {
         for query in ["", "?resourceVersion=0", "?limit=2"] {
             let path = format!("{}{query}", ctx.all(version));
-            // After a change of the CRD caches are filled anew, and send readers away until they are.
+            // After a change of the CRD the caches are filled again, and reject reads meanwhile.
             let list = || Some(ctx.call(Method::GET, &path, None)).filter(|answer| answer.code != 429);
             ctx.eventually(list).ok();
         }
@@ -43,7 +44,7 @@ fn readable(ctx: &TestContext<'_>, name: &str) -> [Option<String>; 2] {
     })
 }
 
-/// However it is written at this version, it is refused, and what is stored stays as it is.
+/// Checks that every write at this version is refused, and that the stored object stays unchanged.
 #[track_caller]
 fn refused(ctx: &TestContext<'_>, version: &str, name: &str, kept: &str) {
     let stored = ctx.etcd(name);
@@ -72,7 +73,7 @@ fn explained(answer: &Answer, kept: &str, what: &str) {
     assert!(message.len() < 1500, "{what}: {message}");
 }
 
-/// Applies the policy that is printed for a stored version, and waits until it refuses this object at that version.
+/// Applies the policy for a storage version, and waits until the policy refuses this object at that version.
 pub(crate) fn guard(ctx: &TestContext<'_>, storage: &str, version: &str, refused: &Value) {
     let policy = ctx.printed_policy(storage);
     ctx.kubectl(&["apply"], &policy);
@@ -98,12 +99,12 @@ fn flip(ctx: &TestContext<'_>) {
     explained(&ctx.create(new, &parcel(ctx, new, "d", "extra", &big())), "pointsman.dev/kept-v2", "a creation");
     ctx.patch(old, "a", &json!({"metadata": {"labels": {"c": "d"}}})).ok();
     ctx.patch(new, "small", &json!({"metadata": {"labels": {"c": "d"}}})).ok();
-    // What goes may go, at whatever version.
+    // A terminating object may be deleted, at either version.
     ctx.patch(old, "c", &json!({"metadata": {"finalizers": ["example.com/hold"]}})).ok();
     ctx.delete(new, "c").ok();
     ctx.patch(new, "c", &json!({"metadata": {"finalizers": null}})).ok();
     assert_eq!(ctx.get(new, "c").code, 404);
-    // During: the new version is stored, and these objects are not yet.
+    // During: the new version is the storage version, and these objects are stored in the old version.
     guard(ctx, new, old, &parcel(ctx, old, "probe", "note", &big()));
     ctx.store(new);
     assert_eq!(readable(ctx, "a"), [None, Some(of_old.to_owned())]);
@@ -116,7 +117,7 @@ fn flip(ctx: &TestContext<'_>) {
     ctx.patch(new, "small", &label).ok();
     assert_eq!(readable(ctx, "b"), [None, Some(of_old.to_owned())]);
     ctx.delete(new, "b").ok();
-    // After: the policy of the old version goes, with which large objects of the new one were refused.
+    // After: deletes the policy of the old version, which refused large objects of the new version.
     explained(&ctx.create(new, &parcel(ctx, new, "d", "extra", &big())), "pointsman.dev/kept-v2", "too early");
     ctx.forget_policy(old);
     ctx.eventually(|| ctx.create(new, &parcel(ctx, new, "d", "extra", &big())).is_ok().then_some(()));
@@ -134,7 +135,7 @@ fn validated(ctx: &TestContext<'_>) {
     ctx.create(new, &parcel(ctx, new, "before", "extra", &big())).ok();
     let servers = SideBySide::start(ctx, &[A], &[]);
     servers.register("deny");
-    // What no served version may lack, in whichever it is written.
+    // An object that some served version cannot represent is refused, at every version.
     for (version, field) in [(old, "note"), (new, "extra")] {
         let answer = ctx.create(version, &parcel(ctx, version, "a", field, &big()));
         explained(&answer, "cannot represent this object", "a creation");
@@ -145,7 +146,7 @@ fn validated(ctx: &TestContext<'_>) {
             "a patch",
         );
     }
-    // What was there before may stay, and is not written by who cannot see all of it.
+    // Earlier objects may stay; a client that cannot read a whole object cannot write that object.
     let warned = ctx.patch(new, "before", &json!({"metadata": {"labels": {"a": "b"}}}));
     assert!(warned.warnings.concat().contains("existed before"), "{:?}", warned.warnings);
     warned.ok();
@@ -156,7 +157,7 @@ fn validated(ctx: &TestContext<'_>) {
     ctx.keep(servers.servers);
 }
 
-/// Nobody refuses, and nobody who reads fails. What is gone can be seen.
+/// No policy refuses writes, and no read fails. The data loss is visible.
 fn unguarded(ctx: &TestContext<'_>) {
     let (old, new) = (ctx.sample.old, ctx.sample.new);
     ctx.enable(new);
@@ -164,13 +165,13 @@ fn unguarded(ctx: &TestContext<'_>) {
     assert_eq!(ctx.etcd("a")["metadata"]["annotations"][MARK], "pointsman.dev/kept-v1");
     let mark = Some("pointsman.dev/kept-v1".to_owned());
     assert_eq!(readable(ctx, "a"), [mark.clone(), mark]);
-    // Annotations that leave no room for any of ours.
+    // Annotations that leave no space for pointsman's annotations.
     let mut full = ctx.object(new, "full");
     full["metadata"]["annotations"] = json!({"a": "x".repeat(262_143)});
     full["spec"]["extra"] = json!("e");
     ctx.create(new, &full).ok();
     assert_eq!(readable(ctx, "full"), [None, None]);
-    // A mark that somebody made up is carried, and can be removed.
+    // A forged annotation is carried along, and can be removed.
     let mut forged = ctx.object(old, "forged");
     forged["metadata"]["annotations"] = json!({MARK: "made up"});
     ctx.create(old, &forged).ok();

@@ -1,4 +1,4 @@
-//! What went wrong, as `pointsman status` tells it: asked directly, or by the API server, or not to be had.
+//! The last errors in `pointsman status`: read directly, through the API server, or unavailable.
 
 use std::net::TcpListener;
 use std::path::Path;
@@ -21,7 +21,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
 
 static WIDGETS: [&Sample; 1] = [&WIDGET];
 
-/// Whoever cannot be asked is a line, and nothing that needs a person.
+/// An unreachable server is one line, and requires no action.
 fn told(ctx: &TestContext<'_>) {
     let (old, new) = (ctx.sample.old, ctx.sample.new);
     ctx.enable(new);
@@ -46,7 +46,7 @@ fn told(ctx: &TestContext<'_>) {
     {
         assert!(unknown[at].as_str().unwrap().contains(words), "{words}: {unknown}");
     }
-    // Two pointsmen of different versions.
+    // Two pointsman servers of different versions.
     let next = json!({"version": "99.0.0", "errors": []}).to_string();
     let next = Proxy::start(&ctx.test_cluster.api.client, move |_, _, _| Fate::Answer(200, None, next.clone()));
     let (calls, next) = (|| next.calls().len(), format!("127.0.0.1:{}", next.port));
@@ -60,7 +60,7 @@ fn told(ctx: &TestContext<'_>) {
         "{text}"
     );
     assert!(!screen(ctx, &[&own]).contains("docs/upgrade.md"));
-    // The Service of this test_cluster leads to no Pod.
+    // The Service of this test cluster has no Pods.
     assert!(screen(ctx, &[]).contains("\n  last errors   not known: no Pod responds"));
     spoil(ctx);
     ctx.eventually(|| (ctx.get(old, "bad").code == 500).then_some(()));
@@ -77,7 +77,7 @@ fn told(ctx: &TestContext<'_>) {
     assert!(!format!("{seen}{text}").contains("secret"), "nothing of what is in an object is told");
 }
 
-/// By the API server, from wherever it is asked: for whoever has the right, and nobody else.
+/// Reads through the API server, from any place: with the right only.
 fn asked(ctx: &TestContext<'_>) {
     let Some(host) = own_address() else {
         println!("     LEFT OUT: this machine has no address but its own");
@@ -103,7 +103,7 @@ fn asked(ctx: &TestContext<'_>) {
         (i32::from(!is_told), text, errors)
     };
     each_right(ctx, &["pointsman-status-errors", "pointsman-status"], &|_| true, &asks);
-    // Somebody else is at that port, or nobody.
+    // Another server uses that port, or no server.
     let at = |port: u16| {
         let (code, text, _) = ctx.command(&["status", &ctx.crd_name(), &format!("--admin-port={port}")]);
         assert_eq!(code, 1, "the object is found all the same");
@@ -111,7 +111,7 @@ fn asked(ctx: &TestContext<'_>) {
     };
     let gone = at(1);
     assert!(gone.contains("not known: ") && gone.contains("connection refused"), "{gone}");
-    // Whoever runs in that Pod says more than anybody wants to hear.
+    // A Pod with an endless response.
     let endless = format!("{{\"errors\": [{}{{}}]}}", "{},".repeat(1 << 20));
     let proxy = Proxy::start(&ctx.test_cluster.api.client, move |_, _, path| match path.contains("/proxy/errors") {
         true => Fate::Answer(200, None, endless.clone()),
@@ -119,13 +119,13 @@ fn asked(ctx: &TestContext<'_>) {
     });
     let (_, text, _) = ctx.command(&["status", &ctx.crd_name(), &as_(&ctx.through(proxy.port))]);
     assert!(text.contains("not known: ") && text.contains("which is more than is read"), "{text}");
-    // A Pod that has gone.
+    // A deleted Pod.
     ctx.call(Method::DELETE, &format!("/api/v1/namespaces/{}/pods/p?gracePeriodSeconds=0", ctx.ns), None).ok();
     let gone = at(admin(ctx));
     assert!(gone.contains("or the Pod was just deleted"), "{gone}");
 }
 
-/// An object whose spec is text, which somebody wrote who can write to etcd.
+/// An object with text as its spec, written directly to etcd.
 fn spoil(ctx: &TestContext<'_>) {
     ctx.create(ctx.sample.new, &ctx.object(ctx.sample.new, "bad")).ok();
     let mut bad = ctx.etcd("bad");
@@ -133,7 +133,8 @@ fn spoil(ctx: &TestContext<'_>) {
     ctx.test_cluster.etcd.write(&ctx.key("bad"), &bad);
 }
 
-/// A Service that leads to a Pod, and a CRD that leads there. Nobody runs it: its address is that of this machine.
+/// A Service with a Pod, and a CRD that uses the Service. No kubelet runs the Pod: its address is the address of this
+/// machine.
 fn pod(ctx: &TestContext<'_>, host: &str) {
     let namespace = format!("/api/v1/namespaces/{}", ctx.ns);
     let spec = json!({"ports": [{"port": 443}]});
@@ -181,7 +182,7 @@ fn screen(ctx: &TestContext<'_>, admins: &[&str]) -> String {
     status(ctx, admins, "-otext").1
 }
 
-/// The errors, who told them, and of whom they are not known.
+/// The errors, their sources, and the servers with unknown errors.
 #[track_caller]
 fn errors(ctx: &TestContext<'_>, wanted: i32, admins: &[&str]) -> (Value, Value, Value) {
     let (code, text) = status(ctx, admins, "-ojson");

@@ -27,7 +27,7 @@ fn sparse(ctx: &TestContext<'_>) {
         let name = &format!("in-{storage}");
         ctx.apply(old, name, &ctx.object(old, name), "owner").ok();
         let before = [old, new].map(|version| ctx.get(version, name).ok()["spec"].clone());
-        // Each manager says one thing. Its objects have no spec at all, or next to nothing in it.
+        // Each manager applies one annotation. The objects have no spec, or an almost empty one.
         for (version, manager) in [(old, "m-old"), (new, "m-new")] {
             let mut object = ctx.object(version, name);
             object.as_object_mut().unwrap().remove("spec");

@@ -1,4 +1,4 @@
-//! Writers that never stop, and what they saw.
+//! Continuous writers and the errors that they observe.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -9,10 +9,10 @@ use serde_json::json;
 
 use crate::support::ctx::TestContext;
 
-/// Requests that show that nobody notices, where `POINTSMAN_THOROUGH` is set.
+/// The number of requests that proves an unnoticed change, if `POINTSMAN_THOROUGH` is set.
 pub(crate) const MANY: usize = 20_000;
 
-/// What happened to the users' requests.
+/// The results of the users' requests.
 pub(crate) struct Load {
     pub(crate) requests: usize,
     pub(crate) errors: Vec<String>,
@@ -23,7 +23,7 @@ pub(crate) fn under_load<T>(ctx: &TestContext<'_>, writers: usize, work: impl Fn
     under_counted_load(ctx, writers, |_| work())
 }
 
-/// The same; `work` sees how many requests were begun.
+/// The same; `work` receives the number of started requests.
 pub(crate) fn under_counted_load<T>(
     ctx: &TestContext<'_>,
     writers: usize,
@@ -57,7 +57,7 @@ pub(crate) fn under_counted_load<T>(
                 }
             });
         }
-        // However it ends, the writers have to.
+        // The writers must stop even after a panic.
         let stop = Stop(&done);
         let result = work(&requests);
         drop(stop);

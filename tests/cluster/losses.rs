@@ -1,5 +1,5 @@
-//! Ways in which a conversion once lost something, or invented it, on a real API server: numbers that Go respells,
-//! objects that were removed, defaults, values that came back.
+//! Former defects of conversions with data loss or invented data, on a real API server. Causes: numbers that Go
+//! reformats, removed objects, defaults, and values that were restored wrongly.
 
 use hyper::Method;
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("broken_guard_drops_kept_values", stale).of(&PARCELS).newest(),
 ];
 
-/// Something that must hold whichever version is stored.
+/// Runs a check with each storage version.
 fn with_either_stored(ctx: &TestContext<'_>, holds: fn(&TestContext<'_>, &str)) {
     let (old, new) = (ctx.sample.old, ctx.sample.new);
     ctx.enable(new);
@@ -31,19 +31,19 @@ fn with_either_stored(ctx: &TestContext<'_>, holds: fn(&TestContext<'_>, &str)) 
     holds(ctx, "stored-old");
 }
 
-/// An object of this spec and its image.
+/// Creates an object with this spec and an image.
 fn create(ctx: &TestContext<'_>, version: &str, name: &str, mut spec: Value) -> Value {
     spec["image"] = json!("i");
     ctx.create(version, &ctx.with_spec(version, name, spec)).ok()
 }
 
-/// Reads an object and writes back the very text.
+/// Reads an object and writes the same text back.
 fn write_nothing(ctx: &TestContext<'_>, version: &str, name: &str) -> Answer {
     let read = ctx.get(version, name);
     ctx.call(Method::PUT, &ctx.one(version, name), Some((JSON, read.text)))
 }
 
-/// Whoever reads and writes it back at the other version changes nothing at home.
+/// A read and an unchanged write at the other version change nothing at the home version.
 #[track_caller]
 fn quiet(ctx: &TestContext<'_>, home: &str, other: &str, name: &str) {
     let before = ctx.get(home, name).ok();
@@ -75,7 +75,7 @@ fn unreadable(ctx: &TestContext<'_>) {
             create(ctx, old, &format!("{stored}-{at}"), json!({"port": text}));
         }
         for version in [new, old] {
-            // Of all namespaces: who may create in one of them must not be able to fail this.
+            // Over all namespaces: a user with access to a single namespace must not be able to fail this list.
             ctx.call_get(&format!("/apis/{}/{version}/{}", ctx.group, ctx.sample.plural));
         }
         for (at, text) in texts.iter().enumerate() {
@@ -140,7 +140,7 @@ fn by_hand(ctx: &TestContext<'_>) {
     });
 }
 
-/// While `/mutate` looks on: what a kept value hung on is changed, and changed back.
+/// With `/mutate`: the value that a kept value depends on is changed, and changed back.
 fn stale(ctx: &TestContext<'_>) {
     let (old, new) = (ctx.sample.old, ctx.sample.new);
     ctx.enable(new);

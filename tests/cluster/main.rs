@@ -1,6 +1,6 @@
-//! pointsman behind a real kube-apiserver. See README.md beside this file.
+//! pointsman behind a real kube-apiserver. See README.md in this directory.
 //!
-//! Without the programs that takes, this says so in one line and passes, except where CI is set.
+//! Without the required programs, the test prints one line and passes, except if CI is set.
 
 #![allow(
     clippy::unwrap_used,

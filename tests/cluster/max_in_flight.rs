@@ -1,7 +1,7 @@
-//! Every command that changes a CRD, several at a time, each of them killed or not as chance has it, under writers of
-//! both versions: whatever comes of them, no object loses anything.
+//! Every command that changes a CRD, several at a time, randomly killed, with writers at both versions: no object loses
+//! data.
 //!
-//! `POINTSMAN_SEED` is where chance begins.
+//! `POINTSMAN_SEED` is the random seed.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -24,7 +24,7 @@ static WIDGETS: [&Sample; 1] = [&WIDGET];
 
 const WRITERS: usize = 6;
 
-/// Commands that are killed, however quick the others are.
+/// The minimum number of killed commands, regardless of the speed of the others.
 const ENOUGH: usize = 10;
 
 fn chaos(ctx: &TestContext<'_>) {
@@ -47,7 +47,7 @@ fn chaos(ctx: &TestContext<'_>) {
         load.requests,
         load.errors.len()
     );
-    // Whoever comes then has it as it should be with what the documents say.
+    // Afterwards the documented commands restore the desired state.
     let (code, text, errors) = ctx.enables(&["--repoint", "--force-conflicts"]);
     assert_eq!(code, 0, "POINTSMAN_SEED={seed}: {text}{errors}");
     let (code, text, errors) = ctx.migrate(&["--to", new, "--settle=2s"]);
@@ -61,7 +61,7 @@ fn chaos(ctx: &TestContext<'_>) {
     }
 }
 
-/// Three commands at a time. Returns how many there were, and how many were killed.
+/// Runs three commands at a time. Returns the number of commands and the number of killed commands.
 fn at_random(ctx: &TestContext<'_>, random: &mut Random) -> (usize, usize) {
     let (began, lasts) = (Instant::now(), Duration::from_secs(if thorough() { 120 } else { 20 }));
     let mut running: [Option<(Process, Instant)>; 3] = [None, None, None];
@@ -102,7 +102,7 @@ fn command(ctx: &TestContext<'_>, random: &mut Random) -> Vec<String> {
         0 | 1 => ctx.enable_args(config, &["--repoint", "--force-conflicts"]),
         2 => ctx.migrate_args(config, &["--to", old, "--settle=1s", "--page=2"]),
         3 => ctx.migrate_args(config, &["--to", new, "--settle=1s", "--page=2"]),
-        // Else it is refused, which is tested elsewhere.
+        // In other states the command is refused; other tests cover that.
         4 => disables(ctx.stored_versions()[0].as_str().unwrap()),
         _ => {
             let file = ca_file(ctx, "other.crt", &Authority::new());

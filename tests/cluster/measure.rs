@@ -1,6 +1,8 @@
-//! Counts what each user action costs in calls to us, and prints the table of docs/api-calls.md.
+//! Counts the webhook calls of each user action, and prints the table of docs/api-calls.md.
 //!
-//!     POINTSMAN_MEASURE=1 cargo test -q --test cluster > docs/api-calls.md
+//! ```sh
+//! POINTSMAN_MEASURE=1 cargo test -q --test cluster > docs/api-calls.md
+//! ```
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -15,7 +17,7 @@ use crate::support::ctx::{JSON, TestContext};
 use crate::support::sample::WIDGET;
 use crate::support::test_cluster::TestCluster;
 
-/// Prints the page. Returns whether there was something to measure with.
+/// Prints the page. Returns false if the required programs are missing.
 pub(crate) fn main() -> bool {
     let mut columns = Vec::new();
     for plan in [&PLANS[0], &PLANS[2]] {
@@ -34,7 +36,7 @@ pub(crate) fn main() -> bool {
     true
 }
 
-/// The calls of every row, at the stored version and at the other.
+/// The calls of every row, at the storage version and at the other version.
 fn actions(test_cluster: &TestCluster) -> Vec<[u64; 2]> {
     let ctx = TestContext::new(test_cluster, &WIDGET, "measured", None, test_cluster.logs.join("measured.log"));
     let (stored, other) = (WIDGET.new, WIDGET.old);
@@ -44,7 +46,7 @@ fn actions(test_cluster: &TestCluster) -> Vec<[u64; 2]> {
         ctx.list(version).ok();
         let name = format!("it-{version}");
         ctx.create(version, &ctx.object(version, &name)).ok();
-        // One that both versions' managers have written.
+        // An object with field managers of both versions.
         let name = format!("{name}-mixed");
         ctx.create(version, &ctx.object(version, &name)).ok();
         for writer in [stored, other] {
@@ -57,7 +59,7 @@ fn actions(test_cluster: &TestCluster) -> Vec<[u64; 2]> {
         .map(|row| {
             [stored, other].map(|version| {
                 let name = format!("it-{version}");
-                // An UPDATE begins with a GET, which is not what is measured.
+                // An UPDATE begins with a GET, which is excluded from the measurement.
                 let before = settled(&ctx);
                 let gets = if row.action.starts_with("UPDATE") && version == other { 1 } else { 0 };
                 (row.act)(&ctx, version, &name);
@@ -67,7 +69,7 @@ fn actions(test_cluster: &TestCluster) -> Vec<[u64; 2]> {
         .collect()
 }
 
-/// What we were asked so far, once the caches have caught up.
+/// The number of calls so far, once the caches are current.
 fn settled(ctx: &TestContext<'_>) -> u64 {
     let mut last = ours(ctx);
     loop {
@@ -80,7 +82,7 @@ fn settled(ctx: &TestContext<'_>) -> u64 {
     }
 }
 
-/// Conversions as we count them: the API server also counts those it did not need us for.
+/// Conversions in the metrics of pointsman: the API server also counts conversions without a webhook call.
 fn ours(ctx: &TestContext<'_>) -> u64 {
     let page = ctx.pointsman.borrow().as_ref().unwrap().metrics();
     let objects = |line: &&str| !line.starts_with('#') && line.contains("conversions_total");
@@ -94,7 +96,7 @@ struct Cold {
     took: Duration,
 }
 
-/// The first LIST at the other version when nothing of it is cached.
+/// The first LIST at the other version with an empty cache.
 fn cold(test_cluster: &TestCluster) -> Cold {
     let ctx = TestContext::new(test_cluster, &WIDGET, "cold", None, test_cluster.logs.join("cold.log"));
     ctx.enable(WIDGET.new);
@@ -111,7 +113,7 @@ fn cold(test_cluster: &TestCluster) -> Cold {
             });
         }
     });
-    // Any change of the CRD's spec throws the caches away.
+    // Any change of the CRD's spec clears the caches.
     ctx.change_crd(|crd| crd["spec"]["names"]["shortNames"] = json!(["w"]));
     thread::sleep(Duration::from_secs(2));
     let (before, began) = (ours(&ctx), Instant::now());

@@ -1,4 +1,4 @@
-//! `pointsman migrate`: what is stored, rewritten by a process that may be killed at any time.
+//! `pointsman migrate`: rewrites stored objects, by a process that may be killed at any time.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -22,7 +22,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
 
 static WIDGETS: [&Sample; 1] = [&WIDGET];
 
-/// SIGKILL five times: it completes all the same, and no object is written more often than once.
+/// After five SIGKILLs the migration still completes, and each object is written at most once.
 fn killed(ctx: &TestContext<'_>) {
     let (old, new) = (ctx.sample.old, ctx.sample.new);
     ctx.enable(old);
@@ -53,12 +53,12 @@ fn killed(ctx: &TestContext<'_>) {
     }
     assert_eq!(ctx.stored_versions(), json!([new]));
     assert_eq!(ctx.crd_now()["metadata"]["annotations"]["pointsman.dev/rewriting"], Value::Null);
-    // No object is read again: the CRD says it all. A policy of the version before could be left.
+    // Reads no object again: the CRD has the state. A policy of the former version could remain.
     let proxy = Proxy::start(&ctx.test_cluster.api.client, |_, _, _| Fate::Pass);
     let (code, text, _) = ctx.migrate_at(&ctx.through(proxy.port), &[]);
     assert_eq!((code, text.ends_with(&format!("every object is stored as {new} already\n"))), (0, true), "{text}");
     assert_eq!(proxy.calls().len(), 3, "{:?}", proxy.calls());
-    // A fleet takes its time to go.
+    // The deletion of many objects takes time.
     let path = format!("{CRDS}/{}", ctx.crd_name());
     ctx.call(Method::DELETE, &path, None).ok();
     eventually("the fleet is gone", Duration::from_secs(600), || {
@@ -66,7 +66,7 @@ fn killed(ctx: &TestContext<'_>) {
     });
 }
 
-/// Nothing of an object changes but how it is stored, and afterwards nobody needs the old version, or us.
+/// Only the stored version of an object changes; afterwards the old version and the webhook are unused.
 fn there_and_back(ctx: &TestContext<'_>) {
     let (old, new) = (ctx.sample.old, ctx.sample.new);
     ctx.enable(old);
@@ -100,14 +100,14 @@ fn there_and_back(ctx: &TestContext<'_>) {
         let annotations = |object: &Value| object["metadata"]["annotations"].clone();
         assert_eq!(annotations(&now), annotations(&object));
     }
-    // The policies of both versions are there, and go with the CRD's scenario.
+    // The policies of both versions exist, and are deleted with the CRD of the scenario.
     let (code, _, errors) = ctx.migrate(&["--to", new, "--settle=2s"]);
     assert_eq!(code, 0, "{errors}");
     ctx.leave_alone(new, old);
     assert_eq!(ctx.names(new), ["a", "b"]);
 }
 
-/// The rest is written, storedVersions stays, and afterwards only that object is.
+/// The other objects are written and storedVersions stays; the next run writes the remaining object only.
 fn refused(ctx: &TestContext<'_>) {
     let (old, new) = (ctx.sample.old, ctx.sample.new);
     ctx.enable(old);
@@ -138,13 +138,13 @@ fn in_the_way(ctx: &TestContext<'_>) {
     ctx.enable(old);
     let (_, _, errors) = ctx.migrate(&["--to", "v9"]);
     assert!(errors.contains("has no version v9; known versions:"), "{errors}");
-    // Relabelled only, fields would be lost.
+    // With a mere change of the apiVersion, fields would be lost.
     ctx.change_crd(|crd| drop(crd["spec"].as_object_mut().unwrap().remove("conversion")));
     let (code, _, errors) = ctx.migrate(&["--to", new]);
     assert_eq!(code, 1);
     assert!(errors.contains("no conversion webhook"), "{errors}");
     assert_eq!(ctx.stored_versions(), json!([old]));
-    // Nobody there.
+    // No API server at this address.
     let nowhere = ctx.dir.join("nowhere");
     let text = fs::read_to_string(&ctx.test_cluster.api.kubeconfig).unwrap();
     let (before, after) = text.split_once("https://127.0.0.1:").unwrap();
@@ -162,7 +162,7 @@ fn in_the_way(ctx: &TestContext<'_>) {
     }
 }
 
-/// Applies it, and waits until it is in force.
+/// Applies the policy, and waits until the policy is in force.
 pub(crate) fn freeze(ctx: &TestContext<'_>, policy: &Value) {
     ctx.kubectl(&["apply"], policy);
     let path = format!("{}?dryRun=All", ctx.one(ctx.sample.old, "bad"));
@@ -170,7 +170,7 @@ pub(crate) fn freeze(ctx: &TestContext<'_>, policy: &Value) {
     ctx.eventually(|| (!ctx.call(Method::PATCH, &path, Some((MERGE, patch.clone()))).is_ok()).then_some(()));
 }
 
-/// Refuses every write of the object that is called bad.
+/// Refuses every write of the object `bad`.
 pub(crate) fn policy(ctx: &TestContext<'_>) -> Value {
     let name = format!("{}-frozen", ctx.ns);
     let rule = json!({

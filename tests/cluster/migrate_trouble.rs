@@ -1,4 +1,4 @@
-//! `pointsman migrate` while everything goes wrong that can.
+//! `pointsman migrate` during faults of every type.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -49,7 +49,8 @@ fn start(ctx: &TestContext<'_>, kubeconfig: &Path, more: &[&str]) -> Process {
     Process::start("migrate", env!("CARGO_BIN_EXE_pointsman").as_ref(), &args, &ctx.dir.join("migrate.log"))
 }
 
-/// All is stored in this version, each object was written once more than before, and nothing else is left.
+/// Checks that all objects are stored in this version, each with one more write than before, and that no other trace
+/// remains.
 #[track_caller]
 fn assert_migrated(ctx: &TestContext<'_>, to: &str, names: &[String], before: &[u64]) {
     for (name, before) in names.iter().zip(before) {
@@ -61,7 +62,7 @@ fn assert_migrated(ctx: &TestContext<'_>, to: &str, names: &[String], before: &[
     assert_eq!(crd["metadata"]["annotations"]["pointsman.dev/rewriting"], Value::Null, "nothing is left on the CRD");
 }
 
-/// SIGKILL after the first call, after the second, and so on, until it comes to its end.
+/// Sends SIGKILL after the first call, after the second, and so on, until the command completes.
 fn killed(ctx: &TestContext<'_>) {
     let (old, new) = (ctx.sample.old, ctx.sample.new);
     ctx.enable(old);
@@ -84,7 +85,7 @@ fn killed(ctx: &TestContext<'_>) {
     }
 }
 
-/// SIGINT while a call is under way, whichever: exit code 130, soon, and what is left is said.
+/// SIGINT during any call: exit code 130, soon, with a message about the remaining work.
 fn interrupted(ctx: &TestContext<'_>) {
     let (old, new) = (ctx.sample.old, ctx.sample.new);
     ctx.enable(old);
@@ -129,7 +130,7 @@ fn interrupted(ctx: &TestContext<'_>) {
             break;
         }
     }
-    // In a pause as well.
+    // During a pause as well.
     let to = if ctx.stored_versions() == json!([old]) { new } else { old };
     let mut process = start(ctx, &ctx.test_cluster.api.kubeconfig, &["--to", to, "--settle=1h"]);
     ctx.eventually(|| {
@@ -142,14 +143,14 @@ fn interrupted(ctx: &TestContext<'_>) {
     assert!(began.elapsed() < Duration::from_secs(3) + 10 * a_start(), "{:?}", began.elapsed());
 }
 
-/// How long the program takes here and now for nothing: machines have much else to do.
+/// The start time of the program under the current load of the machine.
 fn a_start() -> Duration {
     let began = Instant::now();
     run(&["--version".to_owned()]);
     began.elapsed()
 }
 
-/// Every fifth call fails in a way that passes, each time in another one.
+/// Every fifth call fails temporarily, each time in another way.
 fn passing(ctx: &TestContext<'_>) {
     let (old, new) = (ctx.sample.old, ctx.sample.new);
     ctx.enable(old);
@@ -168,7 +169,7 @@ fn passing(ctx: &TestContext<'_>) {
         if !is_object && !is_page {
             return Fate::Late(Duration::from_millis(10));
         }
-        // How often the CRD is looked at depends on the machine.
+        // The number of reads of the CRD depends on the machine.
         let at = asked.fetch_add(1, Ordering::Relaxed);
         if at % 5 != 0 {
             return Fate::Late(Duration::from_millis(10));
@@ -188,7 +189,7 @@ fn passing(ctx: &TestContext<'_>) {
     assert_migrated(ctx, new, &names, &before);
 }
 
-/// Three at once, from the beginning, with enabling beside them.
+/// Three migrations at once, from the start, with parallel runs of `enable`.
 fn several(ctx: &TestContext<'_>) {
     let (old, new) = (ctx.sample.old, ctx.sample.new);
     ctx.enable(old);
@@ -215,7 +216,7 @@ fn several(ctx: &TestContext<'_>) {
 
 type Change<'c> = Box<dyn Fn(&mut Value) + 'c>;
 
-/// What somebody may do to a CRD while its objects are migrated away from a version.
+/// Possible changes of a CRD by another client during a migration from a version.
 fn changes_of_crd(old: &str) -> [(&'static str, Change<'_>); 3] {
     let add_version = |crd: &mut Value| {
         let versions = crd["spec"]["versions"].as_array_mut().unwrap();
@@ -236,13 +237,14 @@ fn changes_of_crd(old: &str) -> [(&'static str, Change<'_>); 3] {
     ]
 }
 
-/// Somebody changes the CRD under it: it stops, nothing is trimmed, and what it writes after that is a handful.
+/// Another client changes the CRD during the migration. The migration stops, storedVersions stays complete, and only a
+/// few more writes follow.
 fn another_crd(ctx: &TestContext<'_>) {
     let (old, new) = (ctx.sample.old, ctx.sample.new);
     ctx.enable(old);
     let names = create(ctx, 150);
     for (what, change) in changes_of_crd(old) {
-        // As it was.
+        // Restores the initial state.
         let (code, _, errors) = ctx.migrate(&["--to", old, "--settle=0s"]);
         assert_eq!(code, 0, "{what}: {errors}");
         let one = format!("/{}/w-", ctx.sample.plural);
@@ -277,7 +279,7 @@ fn another_crd(ctx: &TestContext<'_>) {
             assert!(code == 1 && errors.contains("no conversion webhook"), "{errors}");
         }
     }
-    // Enabling again mends it: nothing but what was written meanwhile lost anything.
+    // `enable` repairs the CRD: only objects written meanwhile lost data.
     let (code, _, errors) = ctx.enables(&["--force-conflicts"]);
     assert!(code == 1 && errors.contains("serves") || code == 0 || errors.contains("v3"), "{errors}");
     ctx.change_crd(|crd| crd["spec"]["versions"].as_array_mut().unwrap().retain(|version| version["name"] != "v3"));
@@ -288,7 +290,7 @@ fn another_crd(ctx: &TestContext<'_>) {
     assert_eq!(ctx.get(old, &names[149]).ok()["spec"], ctx.sample.old_spec());
 }
 
-/// A CRD that was deleted and made again from a backup has the mark of the other one, and a generation like it.
+/// A CRD that was deleted and restored from a backup has the annotation of the deleted CRD, and an equal generation.
 fn another_mark(ctx: &TestContext<'_>) {
     let (old, new) = (ctx.sample.old, ctx.sample.new);
     ctx.enable(old);
@@ -308,7 +310,7 @@ fn another_mark(ctx: &TestContext<'_>) {
     again["metadata"]["annotations"] = json!({"pointsman.dev/rewriting": mark});
     ctx.install(&again);
     let names = create(ctx, 3);
-    // By hand, as far as the other one had come.
+    // By hand, to the same progress as the deleted CRD.
     ctx.store(new);
     assert_eq!(ctx.crd_now()["metadata"]["generation"], marked["metadata"]["generation"]);
     let before = writes(ctx, &names);
@@ -317,7 +319,7 @@ fn another_mark(ctx: &TestContext<'_>) {
     assert_migrated(ctx, new, &names, &before);
 }
 
-/// Others create, change and delete all the time, at both versions.
+/// Other clients create, change and delete objects continuously, at both versions.
 fn busy(ctx: &TestContext<'_>) {
     let (old, new) = (ctx.sample.old, ctx.sample.new);
     ctx.enable(old);
@@ -350,7 +352,7 @@ fn busy(ctx: &TestContext<'_>) {
     println!("     {turn} rounds of writes by others");
 }
 
-/// A second API server of the same etcd goes away in the middle, and another one comes.
+/// A second API server on the same etcd stops during the migration, and another one starts.
 fn restarted(ctx: &TestContext<'_>) {
     let (old, new) = (ctx.sample.old, ctx.sample.new);
     ctx.enable(old);
@@ -376,7 +378,7 @@ fn restarted(ctx: &TestContext<'_>) {
     assert_migrated(ctx, new, &names, &before);
 }
 
-/// Its Pods are replaced just now.
+/// The Pods of the webhook are being replaced.
 fn webhook_away(ctx: &TestContext<'_>) {
     let (old, new) = (ctx.sample.old, ctx.sample.new);
     ctx.enable(old);
@@ -385,7 +387,7 @@ fn webhook_away(ctx: &TestContext<'_>) {
     ctx.stop_pointsman();
     let mut process = start(ctx, &ctx.test_cluster.api.kubeconfig, &["--to", new, "--settle=0s"]);
     let log = || std::fs::read_to_string(ctx.dir.join("migrate.log")).unwrap();
-    // Long enough for a list and a write to fail, had nobody waited.
+    // Long enough for a list and a write to fail without retries.
     thread::sleep(Duration::from_secs(5));
     *ctx.pointsman.borrow_mut() = Some(crate::support::pointsman::Pointsman::start(&ctx.setup));
     assert_eq!(process.end(SOON), Some(0), "{}", log());
@@ -402,7 +404,7 @@ fn cluster_scoped(ctx: &TestContext<'_>) {
     ctx.post(CRDS, &crd).ok();
     let all = |version: &str| format!("/apis/{}/{version}/{}", ctx.group, ctx.sample.plural);
     ctx.eventually(|| ctx.call(Method::GET, &all(old), None).is_ok().then_some(()));
-    // Nothing there yet.
+    // No objects exist yet.
     let (code, text, errors) = ctx.migrate(&["--to", new, "--settle=0s"]);
     assert_eq!(code, 0, "{text}{errors}");
     assert!(text.contains("0 objects written") && text.contains("storedVersions was"), "{text}");

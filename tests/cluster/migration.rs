@@ -26,8 +26,8 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
 
 static WIDGETS: [&Sample; 1] = [&WIDGET];
 
-/// There and back by the cluster's own controller, killed in the middle, with an object that it cannot write, and by
-/// one that does not begin.
+/// Migrates to another version and back with the controller of the cluster: killed in the middle, with an object that
+/// the controller cannot write, and with a controller that never starts.
 fn delegated(ctx: &TestContext<'_>) {
     let (old, new) = (ctx.sample.old, ctx.sample.new);
     ctx.enable(old);
@@ -44,7 +44,7 @@ fn delegated(ctx: &TestContext<'_>) {
         assert_eq!(ctx.stored_versions(), json!([version]));
         assert_eq!(ctx.call(Method::GET, &path, None).code, 404, "nothing of it is left");
     };
-    // Killed while the cluster writes, or is about to: the same command goes on.
+    // Killed while the cluster writes, or just before: the same command continues.
     let args = ctx.migrate_args(&ctx.test_cluster.api.kubeconfig, &[&["--to", new], &flags[..]].concat());
     let mut process = ctx.started("migrate", &args);
     ctx.eventually(|| ctx.call(Method::GET, &path, None).is_ok().then_some(()));
@@ -54,14 +54,15 @@ fn delegated(ctx: &TestContext<'_>) {
     assert_eq!(code, 0, "{text}{errors}");
     assert!(errors.contains("the cluster rewrites the objects: StorageVersionMigration pointsman."), "{errors}");
     assert_stored(new);
-    // One that cannot be written is named, as without the cluster.
+    // An object that cannot be written is reported, as in a migration without the controller.
     let policy = policy(ctx);
     freeze(ctx, &policy);
     let (code, text, errors) = ctx.migrate(&[&["--to", old], &flags[..]].concat());
     println!("     {}", errors.replace('\n', "\n     "));
     assert_eq!(code, 1, "{text}{errors}");
     assert!(text.contains("not everything is stored") && text.contains("bad") && text.contains("frozen"), "{text}");
-    // Its controller takes both off the list although it has failed. They are back also where we look and see nothing.
+    // The controller removes both versions from the list despite the failure. Both are restored, even if the lists of
+    // pointsman fail.
     let lists = format!("/{}?", ctx.sample.plural);
     let forbidden = status(403, "lists are forbidden");
     let proxy = Proxy::start(&ctx.test_cluster.api.client, move |_, method, path| {
@@ -79,7 +80,7 @@ fn delegated(ctx: &TestContext<'_>) {
     ctx.kubectl(&["delete"], &policy);
     ctx.eventually(|| (ctx.migrate(&["--settle=0s", "--means=auto"]).0 == 0).then_some(()));
     assert_stored(old);
-    // Its controller says nothing.
+    // The controller reports nothing.
     let asked = path.clone();
     let silent = json!({"metadata": {"name": "x"}, "spec": {}}).to_string();
     let proxy = Proxy::start(&ctx.test_cluster.api.client, move |_, method, path| match path == asked {
@@ -94,7 +95,7 @@ fn delegated(ctx: &TestContext<'_>) {
     assert_stored(new);
 }
 
-/// With a message that says what does without it.
+/// Fails with a message that names the alternative.
 fn not_offered(ctx: &TestContext<'_>) {
     if ctx.call(Method::GET, "/apis/storagemigration.k8s.io", None).is_ok() {
         return;
@@ -110,7 +111,7 @@ fn not_offered(ctx: &TestContext<'_>) {
     assert_eq!(version_of(&ctx.etcd("a")), new);
 }
 
-/// Kubernetes' own `TestStorageVersionMigrationWithCRD`, step by step.
+/// `TestStorageVersionMigrationWithCRD` of Kubernetes, step by step.
 fn migration(ctx: &TestContext<'_>) {
     let (old, new) = (ctx.sample.old, ctx.sample.new);
     // One version, no webhook.
@@ -124,7 +125,7 @@ fn migration(ctx: &TestContext<'_>) {
         ctx.create(old, &ctx.object(old, name)).ok();
     }
     let seen = names.map(|name| ctx.get(old, name).ok());
-    // A second one, and us.
+    // A second version, and the webhook.
     ctx.change_crd(|crd| {
         crd["spec"]["conversion"] = both["spec"]["conversion"].clone();
         crd["spec"]["versions"] = both["spec"]["versions"].clone();
@@ -146,7 +147,7 @@ fn migration(ctx: &TestContext<'_>) {
         assert_eq!(now["spec"], object["spec"], "{name}");
         assert_eq!(now["metadata"]["generation"], object["metadata"]["generation"], "{name}");
     }
-    // Nobody needs the old version any more, and nobody needs us.
+    // The old version and the webhook are unused now.
     ctx.leave_alone(new, old);
     assert_eq!(ctx.names(new), ["a", "b", "c", "d", "e"]);
     assert_holds(&ctx.get(new, "a").ok(), &json!({"spec": ctx.sample.new_spec()}));
@@ -169,7 +170,7 @@ fn migrate(ctx: &TestContext<'_>) {
         let conditions = migration["status"]["conditions"].as_array().cloned().unwrap_or_default();
         let has = |kind: &str| conditions.iter().any(|it| it["type"] == kind && it["status"] == "True");
         assert!(!has("Failed"), "{migration:#}");
-        // It waits for the garbage collector's view to get as far, which only another write brings about.
+        // The migration waits for the garbage collector's cache, which advances only after another write.
         if migration["status"]["resourceVersion"].is_string() {
             turn += 1;
             let label = json!({"metadata": {"labels": {"turn": turn.to_string()}}});

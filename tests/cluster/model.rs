@@ -1,9 +1,8 @@
-//! The model of the API server by which the laws of conversion are judged (`pointsman_core::laws::apiserver`), beside a
-//! real one: whatever is written and read, in whatever version, the model says the same, to the last digit.
+//! Compares the model of the API server for the laws of conversion (`pointsman_core::laws::apiserver`) with a real API
+//! server. Every write and read, at every version, gives the same result, to the last digit.
 //!
-//! Objects are made by chance, of a kind with every keyword of a schema and of kinds that are made by chance as well.
-//! `POINTSMAN_SEED` is where chance begins, the same place each time unless it is set; `POINTSMAN_CASES` is how many
-//! objects each kind has.
+//! Objects are random, of a kind with every schema keyword and of random kinds. `POINTSMAN_SEED` is the random seed,
+//! with a constant default; `POINTSMAN_CASES` is the number of objects per kind.
 
 use std::fs;
 
@@ -35,7 +34,7 @@ fn as_the_model_says(ctx: &TestContext<'_>) {
     let mut tally = Tally::default();
     for (at, kind) in kinds.iter().enumerate() {
         let case = |number: u64| Case { ctx, kind, name: format!("c{number}"), seed, told: Vec::new() };
-        // The one with every keyword first, and more of it.
+        // The kind with every keyword is first, and has more objects.
         let count = if at == 0 { cases * 3 } else { cases };
         (0..count).for_each(|number| case(number).holds(number, &mut tally));
         let path = format!("{CRDS}/{}", kind.crd_name());
@@ -47,7 +46,7 @@ fn as_the_model_says(ctx: &TestContext<'_>) {
          decoded, {converted} read and {rewritten} written back at other versions",
         kinds.len()
     );
-    // What another seed compares is a matter of chance.
+    // The coverage of another seed is random.
     if cases >= 40 && wanted.is_none() {
         let enough = stored >= 150 && refused >= 20 && undecodable >= 5 && converted >= 150 && rewritten >= 50;
         assert!(enough, "too little was compared");
@@ -63,7 +62,7 @@ struct Tally {
     rewritten: u32,
 }
 
-/// A kind on the API server, and the model of it.
+/// A kind on the API server, and its model.
 struct Modelled {
     webhook: Webhook,
     home: String,
@@ -83,13 +82,14 @@ impl Modelled {
         schema_of(self.kind(), version).unwrap()
     }
 
-    /// A converted object, as the API server takes it from us.
+    /// A converted object, as the API server accepts it from the webhook.
     fn converted(&self, object: &Value, to: &str) -> Result<Value, String> {
         let converted = self.webhook.convert(&sent(object), to).map_err(|error| error.to_string())?;
         answered(self.schema(to), &Value::read(&converted.text).unwrap()).map_err(|error| error.to_string())
     }
 
-    /// What is stored by a write at a version, where `old` was read before. The client is answered what is then read.
+    /// The stored object after a write at a version, where `old` was read before. The client receives the result of the
+    /// next read.
     fn write(&self, version: &str, sent: &Value, old: Option<&Value>) -> Result<Value, Refusal> {
         let taken = written(self.schema(version), sent, old)?;
         if version == self.home {
@@ -99,7 +99,7 @@ impl Modelled {
         }
     }
 
-    /// What is read at a version of what is stored.
+    /// The result of a read of the stored object at a version.
     fn get(&self, version: &str, stored: &Value) -> Result<Value, String> {
         let home = read(self.schema(&self.home), stored).map_err(|error| error.to_string())?;
         if version == self.home { Ok(home) } else { self.converted(&home, version) }
@@ -117,13 +117,13 @@ impl From<WriteError> for Refusal {
     }
 }
 
-/// One object on its way.
+/// One object under test.
 struct Case<'a> {
     ctx: &'a TestContext<'a>,
     kind: &'a Modelled,
     name: String,
     seed: u64,
-    /// What was asked, stored and answered so far.
+    /// The requests, stored objects and responses so far.
     told: Vec<String>,
 }
 
@@ -138,12 +138,12 @@ impl Case<'_> {
         }
         tally.stored += 1;
         let found = self.reads(&kind.home);
-        // Written back as it was read: what is stored changes by its spelling at most.
+        // A write of the unchanged object changes at most the number format in storage.
         let before = self.etcd();
         self.writes(Method::PUT, &kind.home, &found, Some(&found), tally);
         let (after, again) = (self.etcd(), self.reads(&kind.home));
         let of = |name: &str| again.field(name) == found.field(name);
-        // It keeps count of who owns a set's elements in floats: 9007199254740993 is another one then.
+        // The API server tracks the owners of set elements in floats: 9007199254740993 becomes another number there.
         let is_quiet = of("metadata.resourceVersion") || !of("metadata.managedFields");
         assert!(is_quiet || bare(&before) != bare(&after), "a write of nothing was one\n{}", self.story());
         for other in kind.versions.iter().filter(|other| **other != kind.home) {
@@ -153,7 +153,7 @@ impl Case<'_> {
         }
     }
 
-    /// Writes an object: it is stored and answered, or refused, as the model says. Returns whether it was stored.
+    /// Writes an object: it is stored or refused, as the model predicts. Returns true if it was stored.
     fn writes(
         &mut self,
         method: Method,
@@ -177,7 +177,7 @@ impl Case<'_> {
         true
     }
 
-    /// Reads it: what is stored, as the model says that it reads at this version.
+    /// Reads the object at this version and compares the result with the model.
     fn reads(&mut self, version: &str) -> Value {
         let stored = self.etcd();
         let path = format!("{}/{}", self.path(version), self.name);
@@ -194,8 +194,8 @@ impl Case<'_> {
         seen.unwrap_or_else(|error| panic!("the model cannot read it: {error}\n{}", self.story()))
     }
 
-    /// An object by chance: as the schema has it, with numbers in any spelling, and now and then with anything
-    /// anywhere.
+    /// A random object: valid for the schema, with numbers in any format, and occasionally with arbitrary values at
+    /// arbitrary places.
     fn make(&self, random: &mut Random, version: &str) -> Value {
         let optional = [20, 50, 80][random.below(3)];
         let fullness = FillRatio { optional, unknown: 10 };
@@ -261,7 +261,7 @@ impl Case<'_> {
         Value::read(&text).unwrap()
     }
 
-    /// The API server's own metadata aside, two objects are the same to the last digit.
+    /// Checks that two objects are equal to the last digit, except for the metadata of the API server.
     fn same(&self, what: &str, model: &Value, found: &Value) {
         if let Some(difference) = difference(&bare(model), &bare(found)) {
             let model = model.to_text();
@@ -274,14 +274,14 @@ impl Case<'_> {
     }
 }
 
-/// An object as the API server sends it: Go's JSON escapes what HTML would read, and what we keep we keep as it came.
+/// An object as the API server sends it: Go's JSON escapes HTML characters, and kept values stay as received.
 fn sent(object: &Value) -> String {
     let escapes =
         [('<', "\\u003c"), ('>', "\\u003e"), ('&', "\\u0026"), ('\u{2028}', "\\u2028"), ('\u{2029}', "\\u2029")];
     escapes.into_iter().fold(object.to_text(), |text, (from, to)| text.replace(from, to))
 }
 
-/// An object with what we answer of its metadata.
+/// An object with the parts of its metadata that the webhook returns.
 fn bare(object: &Value) -> Value {
     let mut object = object.clone();
     let annotations = object.field("metadata.annotations").filter(|all| !all.is_empty()).cloned();
@@ -293,7 +293,7 @@ fn bare(object: &Value) -> Value {
     object
 }
 
-/// A number in a spelling that JSON allows.
+/// A number in a format that JSON allows.
 fn spelling(random: &mut Random) -> String {
     if random.percent(50) {
         return random.word(&SPELLINGS).to_owned();
@@ -356,7 +356,7 @@ const SPELLINGS: [&str; 32] = [
     "1E400",
 ];
 
-/// Puts the kinds up, and starts a server that knows them all.
+/// Installs the kinds, and starts a server for all of them.
 fn install(ctx: &TestContext<'_>, seed: u64) -> Vec<Modelled> {
     let mut kinds = vec![modelled(ctx.kind())];
     let mut crds = vec![ctx.enabled(ctx.sample.old)];
@@ -371,7 +371,7 @@ fn install(ctx: &TestContext<'_>, seed: u64) -> Vec<Modelled> {
         let Ok(kind) = draft.load() else { continue };
         let mut crd = kind.crd().clone();
         crd["spec"]["conversion"] = ctx.conversion();
-        // What the API server refuses as a schema is no schema of a kind.
+        // Skips schemas that the API server refuses.
         if !ctx.post(&format!("{CRDS}?dryRun=All"), &crd).is_ok() {
             continue;
         }
@@ -403,5 +403,5 @@ fn modelled(kind: Kind) -> Modelled {
     Modelled { webhook, home, versions }
 }
 
-/// Kinds in one run, the one with every keyword among them.
+/// The number of kinds in one run, including the kind with every keyword.
 const KINDS: usize = 7;

@@ -1,8 +1,7 @@
-//! Mutations as policies, which the API server evaluates by itself: what they make of an object is what a server of
-//! ours makes of it.
+//! Mutations as policies, which the API server evaluates itself: the result equals the result of a pointsman server.
 //!
-//! Mutations and objects are made by chance. `POINTSMAN_SEED` is where chance begins, the same place each time unless
-//! it is set; `POINTSMAN_CASES` is how many definitions are tried.
+//! Mutations and objects are random. `POINTSMAN_SEED` is the random seed, with a constant default; `POINTSMAN_CASES` is
+//! the number of definitions.
 
 use std::time::Duration;
 
@@ -34,13 +33,13 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
 
 static WIDGETS: [&Sample; 1] = [&WIDGET];
 
-/// The story of `mutations.rs`, byte by byte, with policies in the place of servers.
+/// The scenario of `mutations.rs`, byte by byte, with policies instead of servers.
 fn followed_alone(ctx: &TestContext<'_>) {
     define(ctx);
     ctx.stop_pointsman();
     let policies = printed(ctx);
     assert_eq!(policies["items"].as_array().map(Vec::len), Some(2), "{policies}");
-    // What becomes of each where no policy is: the same object, as the server of ours says it has to be.
+    // The expected objects, computed by pointsman without a policy.
     let wanted = |fact: &str| NAMES.map(|name| stored(ctx, &mutated(ctx, &mutations::deployment(ctx, name), fact)));
     let [before, after] = ["false", "true"].map(wanted);
     ctx.kubectl(&["apply"], &policies);
@@ -62,7 +61,7 @@ fn followed_alone(ctx: &TestContext<'_>) {
     }
     annotate(ctx, FINISHED);
     ctx.call(Method::DELETE, &path(ctx, "kube-scheduler"), None).ok();
-    // A command line longer than any: an expression may take so much time and no more.
+    // An oversized command line: the cost of an expression is limited.
     let mut long = mutations::deployment(ctx, "kube-scheduler");
     let words = long["spec"]["template"]["spec"]["containers"][0]["command"].as_array_mut().unwrap();
     words.extend((0..LONG).map(|at| json!(format!("--some-flag-of-a-long-name-{at:04}={}", "x".repeat(40)))));
@@ -75,8 +74,8 @@ fn followed_alone(ctx: &TestContext<'_>) {
     ctx.kubectl(&["delete"], &policies);
 }
 
-/// Policies and servers at the same time, beside somebody else's policy that changes the same list: nothing is done
-/// twice, and nobody's change is lost. Where the fact is taken away in the middle, what is made next is as before it.
+/// Policies and servers at the same time, with a foreign policy that changes the same list: no change is applied twice
+/// and none is lost. After the removal of the fact, new objects are as before the fact.
 fn beside_others(ctx: &TestContext<'_>) {
     define(ctx);
     mutations::serve(ctx, &ctx.test_cluster.api.kubeconfig);
@@ -116,8 +115,7 @@ fn beside_others(ctx: &TestContext<'_>) {
         let again = nudge(ctx, name).ok();
         assert_eq!(again["metadata"]["resourceVersion"], now["metadata"]["resourceVersion"], "{name} is quiet");
     }
-    // The fact is gone: one that is made now is as before it, and no operation takes anything back of those that are
-    // there.
+    // Without the fact, a new object is as before the fact, and existing objects keep all changes.
     let none = json!({"metadata": {"annotations": {NEEDS_COMPLETE: null}}}).to_string();
     ctx.call(Method::PATCH, &format!("/api/v1/namespaces/{}", ctx.ns), Some((MERGE, none))).ok();
     ctx.call(Method::DELETE, &path(ctx, "kube-scheduler"), None).ok();
@@ -130,7 +128,7 @@ fn beside_others(ctx: &TestContext<'_>) {
     }
 }
 
-/// Somebody else's policy, which has every first container of a Deployment started with one more flag.
+/// A foreign policy that adds a flag to the first container of every Deployment.
 fn adds_a_flag(ctx: &TestContext<'_>) -> Value {
     let name = format!("{}-theirs", ctx.ns);
     let rule = json!({
@@ -160,7 +158,7 @@ fn adds_a_flag(ctx: &TestContext<'_>) -> Value {
 /// Flags: several times as many as an API server has.
 const LONG: usize = 500;
 
-/// What `pointsman webhooks mutations --policy` prints for the definitions of a ctx.
+/// The output of `pointsman webhooks mutations --policy` for the definitions of a ctx.
 fn printed(ctx: &TestContext<'_>) -> Value {
     let kinds = format!("--kinds={}", ctx.setup.kinds.display());
     let args = ["webhooks", "mutations", "--kind=deployments", "--policy", &kinds, "--output=json"];
@@ -169,12 +167,12 @@ fn printed(ctx: &TestContext<'_>) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// What the API server would store of an object that somebody creates.
+/// The object that the API server would store for a creation.
 fn stored(ctx: &TestContext<'_>, document: &Value) -> Value {
     ctx.post(&format!("{}?dryRun=All", path(ctx, "")), document).ok()
 }
 
-/// The text of it: the API server writes the members of an object in one order.
+/// The spec as text: the API server writes the members of an object in one order.
 fn spec_of(object: &Value) -> String {
     object["spec"].to_string()
 }
@@ -222,17 +220,17 @@ fn alike(ctx: &TestContext<'_>) {
 
 /// Objects for each definition.
 const OBJECTS: usize = 4;
-/// How long a fact may take to be heard of.
+/// The time limit for the observation of a fact.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A definition, what becomes of it in the API server, and objects for it.
+/// A definition, its policies in the API server, and its objects.
 struct Case {
     policies: PolicyCase,
     objects: Vec<(Value, Writing)>,
 }
 
 impl Case {
-    /// Nothing where the definition is refused, as operations are against each other.
+    /// Returns `None` if the definition is refused because its operations conflict.
     fn by_chance(ctx: &TestContext<'_>, (number, facts): (usize, &[String]), random: &mut Random) -> Option<Self> {
         let list = |random: &mut Random| {
             let mut all = chance::operations(random);
@@ -295,10 +293,10 @@ impl Case {
     }
 }
 
-/// Why what chance makes is no policy.
+/// Reasons for random mutations that cannot be policies.
 const LEFT_OUT: [&str; 2] = ["two policies have no order", "the API server fills in defaults in between"];
 
-/// Puts what shells are given among the words of a command line.
+/// Inserts shell syntax into the words of a command line.
 fn run_a_shell(object: &mut Value, random: &mut Random) {
     let words = object.pointer_mut("/spec/template/spec/containers/0/command").and_then(Value::as_array_mut);
     let Some(words) = words else { return };
@@ -309,8 +307,8 @@ fn run_a_shell(object: &mut Value, random: &mut Random) {
 }
 
 impl Case {
-    /// Selectors take an object by what it was as well. One that has lost its label is none of the mutation's. Returns
-    /// whether there was an object to see that by.
+    /// Selectors match the old object as well. A mutation ignores an object that has lost its label. Returns true if an
+    /// object showed this.
     fn lets_go(&self, ctx: &TestContext<'_>) -> bool {
         let takes = |object: &&(Value, Writing)| {
             written(ctx, &without_case(&object.0))
@@ -328,13 +326,13 @@ impl Case {
     }
 }
 
-/// What the API server would store of an object. Nothing where it takes none like it.
+/// The object that the API server would store; `None` if the API server refuses it.
 fn written(ctx: &TestContext<'_>, object: &Value) -> Option<String> {
     let answer = ctx.post(&format!("{}?dryRun=All", boxes(ctx)), object);
     answer.is_ok().then(|| parts(&answer.body))
 }
 
-/// As the objects of chance want it.
+/// A Deployment in the form of the random objects.
 fn deployment(name: &str, pod: &Value) -> Value {
     json!({"metadata": {"name": name}, "spec": {"template": {"spec": pod}}})
 }

@@ -1,5 +1,5 @@
-//! Mutations as policies, of kinds that the API server fills in: what a policy does in several steps leaves nothing
-//! behind that a server, which does all of it at once, would not.
+//! Mutations as policies, for kinds with defaults of the API server: a policy of several steps leaves the same result
+//! as a server, which applies all steps at once.
 
 use std::time::Duration;
 
@@ -19,10 +19,10 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
 
 static WIDGETS: [&Sample; 1] = [&WIDGET];
 
-/// A mutation of some objects, what it does before its fact and after it, and an object.
+/// A mutation of some objects, its operations before and after its fact, and an object.
 struct ByHand {
     of: &'static str,
-    /// Which of the facts it hangs on.
+    /// The index of the fact.
     fact: usize,
     before: &'static str,
     after: &'static str,
@@ -36,7 +36,7 @@ const STORAGE: &str = "storage.k8s.io v1 StorageClass storageclasses .";
 const SCALER: &str = "autoscaling v2 HorizontalPodAutoscaler horizontalpodautoscalers spec.template.spec";
 const CRON: &str = "batch v1 CronJob cronjobs spec.jobTemplate.spec.template.spec";
 const BOX: &str = "GROUP v1 Box boxes spec.template.spec";
-/// A fact that the namespace says, one that an object beside the one that is written says, and a number.
+/// A fact of the namespace, a fact of another object in the namespace, and a number.
 const NAMESPACE: usize = 0;
 const BESIDE: usize = 2;
 const NUMBER: usize = 6;
@@ -60,10 +60,10 @@ fn case(of: &'static str, fact: usize, before: &'static str, after: &'static str
     ByHand { of, fact, before, after, object }
 }
 
-/// What is filled in depends on what is there meanwhile.
+/// Defaults depend on the intermediate state.
 fn of_deployments() -> Vec<ByHand> {
     vec![
-        // `rollingUpdate` is filled in for one of the two.
+        // The default `rollingUpdate` belongs to one of the two types.
         case(
             DEPLOYMENT,
             NAMESPACE,
@@ -78,7 +78,7 @@ fn of_deployments() -> Vec<ByHand> {
             "[{flag: {name: --z, value: '$(A)'}}]",
             deployment(&json!({})),
         ),
-        // `imagePullPolicy` hangs on the tag.
+        // `imagePullPolicy` depends on the tag.
         case(
             DEPLOYMENT,
             NAMESPACE,
@@ -93,7 +93,7 @@ fn of_deployments() -> Vec<ByHand> {
             "[{set: {of: side, field: securityContext.runAsNonRoot, value: true}}, {unset: minReadySeconds}]",
             deployment(&json!({})),
         ),
-        // What holds a field that is taken back stays.
+        // The parent of a removed field stays.
         case(
             DEPLOYMENT,
             NAMESPACE,
@@ -106,7 +106,7 @@ fn of_deployments() -> Vec<ByHand> {
     ]
 }
 
-/// The same of other kinds, and what takes long.
+/// The same for other kinds, and expensive expressions.
 fn of_others() -> Vec<ByHand> {
     let pod = json!({"spec": {
         "automountServiceAccountToken": false,
@@ -117,9 +117,9 @@ fn of_others() -> Vec<ByHand> {
         "schedule": "* * * * *", "jobTemplate": {"spec": {"template": {"spec": job}}},
     }});
     vec![
-        // `hostPort` is filled in where the network is that of the host.
+        // `hostPort` has a default on the host network.
         case(POD, NAMESPACE, "[{set: {field: hostNetwork, value: true}}]", "[{unset: spec.hostNetwork}]", pod),
-        // `externalTrafficPolicy` is only of those that are reached from outside.
+        // `externalTrafficPolicy` is only for Services with external access.
         case(
             SERVICE,
             NAMESPACE,
@@ -127,10 +127,10 @@ fn of_others() -> Vec<ByHand> {
             "[{set: {field: spec.type, value: ClusterIP}}]",
             json!({"spec": {"ports": [{"port": 80}]}}),
         ),
-        // Of an object that is in no namespace no object beside it says anything.
+        // A cluster-scoped object has no other object in its namespace, and so no such fact.
         case(STORAGE, BESIDE, "[{set: {field: allowVolumeExpansion, value: true}}]", "[]", json!({"provisioner": "x"})),
         case(CRON, BESIDE, "[{flag: {name: --a, value: '2'}}]", "[{set: {field: hostNetwork, value: true}}]", cron),
-        // An expression may take so much time and no more.
+        // The cost of an expression is limited.
         case(
             BOX,
             NAMESPACE,
@@ -211,7 +211,7 @@ fn alike(ctx: &TestContext<'_>) {
     ctx.call(Method::DELETE, &format!("{CRDS}/boxes.{}", ctx.group), None).ok();
 }
 
-/// How long a fact may take to be heard of.
+/// The time limit for the observation of a fact.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 fn what_goes_is_left_alone(ctx: &TestContext<'_>, object: &Value) {
@@ -226,7 +226,7 @@ fn what_goes_is_left_alone(ctx: &TestContext<'_>, object: &Value) {
     assert_eq!(last["spec"], object["spec"]);
 }
 
-/// What docs/mutations.md says of it.
+/// The limits in docs/mutations.md.
 fn refused(ctx: &TestContext<'_>) {
     ctx.stop_pointsman();
     anything_is_taken(ctx);

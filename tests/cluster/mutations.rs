@@ -1,5 +1,5 @@
-//! Mutations on the real API server: three Deployments on both sides of a fact, and what becomes of writes while nobody
-//! knows the fact, or nobody is there.
+//! Mutations on the real API server: three Deployments for both values of a fact, and writes while the fact is unknown
+//! or no server runs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,13 +23,13 @@ pub(crate) const NAMES: [&str; 3] = ["kube-apiserver", "kube-controller-manager"
 pub(crate) const NEEDS_COMPLETE: &str = "csi-migration.extensions.gardener.cloud/needs-complete-feature-gates";
 pub(crate) const FINISHED: &str = "csi-migration.extensions.gardener.cloud/controller-finished";
 
-/// A file of the example that people read.
+/// A file of the documented example.
 pub(crate) fn example(name: &str) -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("manifests/examples/gardener");
     fs::read_to_string(folder.join(name)).unwrap()
 }
 
-/// Its definition, for this namespace alone, whose own annotation is the fact.
+/// The definition of the example, for this namespace alone, with an annotation of the namespace as the fact.
 pub(crate) fn define(ctx: &TestContext<'_>) {
     let text = example("control-plane.yaml")
         .replace("clusters.extensions.gardener.cloud", "namespaces")
@@ -38,7 +38,7 @@ pub(crate) fn define(ctx: &TestContext<'_>) {
     fs::write(ctx.setup.kinds.join("control-plane.yaml"), text).unwrap();
 }
 
-/// Serves it, by a kubeconfig.
+/// Serves the definition, with a kubeconfig.
 pub(crate) fn serve(ctx: &TestContext<'_>, kubeconfig: &Path) {
     ctx.stop_pointsman();
     let mut setup = ctx.setup.clone();
@@ -46,8 +46,7 @@ pub(crate) fn serve(ctx: &TestContext<'_>, kubeconfig: &Path) {
     *ctx.pointsman.borrow_mut() = Some(Pointsman::start(&setup));
 }
 
-/// A kubeconfig of somebody who has the role of docs/rights.md, for these objects, and no other: with these verbs of
-/// it, or all.
+/// A kubeconfig of a user with exactly the role of docs/rights.md for these objects: with these verbs, or with all.
 fn reader(ctx: &TestContext<'_>, verbs: Option<&[&str]>) -> PathBuf {
     let rights = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/rights.md")).unwrap();
     let section = rights.split("\n## serve with mutations\n").nth(1).expect("a section");
@@ -71,7 +70,7 @@ fn reader(ctx: &TestContext<'_>, verbs: Option<&[&str]>) -> PathBuf {
     kubeconfig(ctx, &name)
 }
 
-/// A kubeconfig of somebody.
+/// A kubeconfig of a user.
 fn kubeconfig(ctx: &TestContext<'_>, who: &str) -> PathBuf {
     let text = fs::read_to_string(&ctx.test_cluster.api.kubeconfig).unwrap();
     let file = ctx.dir.join(who);
@@ -114,12 +113,12 @@ fn patched_by_nothing(ctx: &TestContext<'_>, path: &str) -> Answer {
     ctx.call(Method::PATCH, path, Some((STRATEGIC, "{}".to_owned())))
 }
 
-/// The command lines of what a mutation makes of it offline, on this side of the fact.
+/// The command lines of the offline result of a mutation, for this value of the fact.
 pub(crate) fn offline(ctx: &TestContext<'_>, document: &Value, fact: &str) -> Value {
     commands(&mutated(ctx, document, fact))
 }
 
-/// What a mutation makes of it offline, on this side of the fact.
+/// The offline result of a mutation, for this value of the fact.
 pub(crate) fn mutated(ctx: &TestContext<'_>, document: &Value, fact: &str) -> Value {
     let file = ctx.dir.join("deployment.json");
     fs::write(&file, document.to_string()).unwrap();
@@ -131,7 +130,7 @@ pub(crate) fn mutated(ctx: &TestContext<'_>, document: &Value, fact: &str) -> Va
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// The command lines of an object, and the names of what mutations take away.
+/// The command lines of an object, and the names of items that mutations remove.
 pub(crate) fn commands(object: &Value) -> Value {
     let pod = &object["spec"]["template"]["spec"];
     let names = |list: &Value| -> Vec<Value> {
@@ -171,7 +170,7 @@ fn followed(ctx: &TestContext<'_>) {
         let tried = patched_by_nothing(ctx, &format!("{}?dryRun=All", path(ctx, "kube-scheduler")));
         (tried.is_ok() && commands(&tried.body) == changed).then_some(())
     });
-    // Namespaces of others may say it as well.
+    // Namespaces of other scenarios may have the fact as well.
     assert!(metric(ctx, "pointsman_fact_objects{resource=\"namespaces\"} "));
     assert!(!metric(ctx, "pointsman_fact_objects{resource=\"namespaces\"} 0\n"));
     for name in NAMES {
@@ -183,7 +182,7 @@ fn followed(ctx: &TestContext<'_>) {
         assert_eq!(again["metadata"]["resourceVersion"], after["metadata"]["resourceVersion"], "{name} is quiet");
     }
     annotate(ctx, FINISHED);
-    // One that is created now is what the others became.
+    // A new object equals the changed objects.
     ctx.call(Method::DELETE, &path(ctx, "kube-scheduler"), None).ok();
     let made = eventually("it is gone", SOON, || {
         let made = ctx.post(&path(ctx, ""), &deployment(ctx, "kube-scheduler"));
@@ -202,7 +201,7 @@ pub(crate) fn annotate(ctx: &TestContext<'_>, key: &str) {
     ctx.call(Method::PATCH, &format!("/api/v1/namespaces/{}", ctx.ns), Some((MERGE, patch))).ok();
 }
 
-/// Without either right of its role a server says in its log what it cannot do.
+/// Without either right of its role a server logs the forbidden action.
 fn each_right_is_needed(ctx: &TestContext<'_>) {
     for (kept, missing) in [("watch", "list"), ("list", "watch")] {
         let reader = reader(ctx, Some(&[kept]));
@@ -216,23 +215,25 @@ fn each_right_is_needed(ctx: &TestContext<'_>) {
     }
 }
 
-/// A server that may not read the fact, or does not reach who says it, decides nothing by it. It is ready all the same.
+/// A server that cannot read the fact, or cannot reach its source, makes no decision with the fact. The server is still
+/// ready.
 fn nobody_knows(ctx: &TestContext<'_>) {
     serve(ctx, &kubeconfig(ctx, "nobody"));
     let said = nudge(ctx, "kube-scheduler");
     assert!(!said.is_ok(), "{}", said.body);
     let said = said.message();
     assert!(said.contains("failed calling webhook \"csi.mutations.deployments.apps\""), "{said}");
-    // It is told to come again in a second, does so for as long as the call may take, and then says that alone.
+    // The client receives a request to retry after a second, retries until the call times out, and reports the timeout
+    // alone.
     assert!(said.contains("context deadline exceeded"), "{said}");
     ctx.eventually(|| metric(ctx, "pointsman_fact_known{resource=\"namespaces\"} 0\n").then_some(()));
-    // Of another name: no mutation is about it.
+    // An object with another name: no mutation selects it.
     let mut other = deployment(ctx, "kube-scheduler");
     other["metadata"]["name"] = json!("other");
     ctx.post(&path(ctx, ""), &other).ok();
 }
 
-/// Writes wait for a server, deletions do not.
+/// Writes need a server, deletions do not.
 fn nobody_is_there(ctx: &TestContext<'_>) {
     ctx.stop_pointsman();
     let said = nudge(ctx, "kube-scheduler").message();

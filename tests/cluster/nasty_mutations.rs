@@ -1,10 +1,10 @@
-//! What mutations by chance meet rarely: names that are words or signs of another language, numbers in all spellings,
-//! lists with strangers in them.
+//! Rare cases for random mutations: names that are keywords or symbols of another language, numbers in all formats,
+//! lists with foreign items.
 
 use pointsman_core::laws::Random;
 use serde_json::{Value, json};
 
-/// Names of fields, as paths have them.
+/// Names of fields in path syntax.
 const FIELDS: [&str; 13] = [
     "spec[\"a/b~c\"]",
     "spec[\"~1\"][\"/\"]",
@@ -35,7 +35,7 @@ const TEXTS: [&str; 12] = [
     " , A=1 ,",
 ];
 
-/// An operation; some that are against others are refused at load.
+/// An operation; conflicting operations are refused at load.
 pub(crate) fn operation(random: &mut Random) -> Value {
     let text = |random: &mut Random| random.word(&TEXTS);
     match random.below(9) {
@@ -107,7 +107,7 @@ fn any(random: &mut Random, depth: usize) -> Value {
     }
 }
 
-/// Puts some of it into an object.
+/// Inserts some of these cases into an object.
 pub(crate) fn spoil(object: &mut Value, random: &mut Random) {
     if let Some(spec) = object["spec"].as_object_mut() {
         for name in ["a/b~c", "~1", "in", "__x", "a-b", "$x", "list", "rules", "\"q\\"] {

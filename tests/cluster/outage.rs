@@ -1,4 +1,4 @@
-//! Instances that go: asked to, one after the other, and without being asked.
+//! Instances that stop: by request, one after the other, and by a crash.
 
 use std::sync::atomic::Ordering;
 use std::thread;
@@ -25,8 +25,8 @@ fn another(ctx: &TestContext<'_>) -> Pointsman {
     Pointsman::start(&setup)
 }
 
-/// What a Deployment does: the next one first, then the old one is asked to go. And what somebody does who deletes
-/// Pods.
+/// Acts like a Deployment: starts the next instance first, then terminates the old one. Then acts like a person who
+/// deletes Pods.
 fn rolled(ctx: &TestContext<'_>) {
     let balancer = behind_balancer(ctx);
     let (mut one, mut two) = (another(ctx), another(ctx));
@@ -47,7 +47,7 @@ fn rolled(ctx: &TestContext<'_>) {
     println!("     {rollouts} instances rolled under {} requests: {} errors", load.requests, load.errors.len());
     assert_eq!(load.errors, [""; 0]);
     assert_eq!(ctx.conversions().1, 0);
-    // Both at once, and the next ones when they are gone.
+    // Stops both at once, and starts the next ones afterwards.
     forget(ctx);
     let (naive, ()) = under_load(ctx, 20, || {
         one.kill();
@@ -58,11 +58,11 @@ fn rolled(ctx: &TestContext<'_>) {
     });
     println!("     deleted and made anew under {} requests: {} errors", naive.requests, naive.errors.len());
     assert!(!naive.errors.is_empty(), "the test can fail");
-    // Caches may be behind still, and the CRD's deletion converts as well.
+    // Caches may lag behind, and the deletion of the CRD converts objects as well.
     ctx.keep((balancer, one, two));
 }
 
-/// Two replicas take over one leaf after the other, while they run. And what somebody does who restarts them for it.
+/// Two running replicas load one leaf after the other. Then the replicas are restarted for a new leaf.
 fn leaves(ctx: &TestContext<'_>) {
     let balancer = behind_balancer(ctx);
     let authority = &ctx.test_cluster.authority;
@@ -103,12 +103,12 @@ fn leaves(ctx: &TestContext<'_>) {
     ctx.keep((balancer, replicas.map(|replica| replica.running)));
 }
 
-/// Makes room for the next load.
+/// Deletes the objects before the next load.
 fn forget(ctx: &TestContext<'_>) {
     ctx.call(hyper::Method::DELETE, &ctx.all(ctx.sample.new), None).ok();
 }
 
-/// What nobody can help: requests that were with the dead one, and those sent there until that is noticed.
+/// Unavoidable errors: requests to the dead instance, until the load balancer detects the crash.
 fn one_of_two(ctx: &TestContext<'_>) {
     let balancer = behind_balancer(ctx);
     let (mut one, two) = (another(ctx), another(ctx));
@@ -127,8 +127,8 @@ fn one_of_two(ctx: &TestContext<'_>) {
     assert_quiet(ctx);
 }
 
-/// With one instance, a crash is an outage of the other version until it is back. What is asked for then fails, by
-/// name; what was stored is untouched.
+/// With one instance, a crash is an outage of the other version until the restart. Requests fail with a reason; stored
+/// objects are unchanged.
 fn the_only_one(ctx: &TestContext<'_>) {
     ctx.enable(ctx.sample.new);
     let (load, ()) = under_load(ctx, 10, || {
@@ -146,7 +146,7 @@ fn the_only_one(ctx: &TestContext<'_>) {
     assert_eq!(ctx.names(ctx.sample.old), ctx.names(ctx.sample.new));
 }
 
-/// Nothing is left of the trouble.
+/// Checks that no errors remain.
 fn assert_quiet(ctx: &TestContext<'_>) {
     forget(ctx);
     let (load, ()) = under_load(ctx, 10, || thread::sleep(Duration::from_secs(1)));

@@ -1,4 +1,4 @@
-//! Every field manager owns what it owned, in a version that is served, whatever a command has done.
+//! Every field manager keeps its fields, in a served version, after each command.
 
 use std::thread;
 use std::time::Duration;
@@ -24,7 +24,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
 
 static WIDGETS: [&Sample; 1] = [&WIDGET];
 
-/// One manager applies the address, another one the replicas, and a third one writes a label, all at the old version.
+/// One manager applies the address, a second the replicas, and a third writes a label, all at the old version.
 fn create(ctx: &TestContext<'_>, name: &str) {
     let old = ctx.sample.old;
     applies(ctx, old, name, "owner", &json!({"hostPort": "example.com:8080"}));
@@ -42,7 +42,7 @@ fn applies(ctx: &TestContext<'_>, version: &str, name: &str, manager: &str, spec
     ctx.call(Method::PATCH, &path, Some((APPLY, object.to_string()))).ok()
 }
 
-/// Manager, version and fields of each entry, as stored.
+/// Manager, version and fields of each stored entry.
 fn owners(ctx: &TestContext<'_>, name: &str) -> Vec<(String, String, Value)> {
     let stored = ctx.etcd(name);
     let entries = stored["metadata"]["managedFields"].as_array().cloned().unwrap_or_default();
@@ -55,7 +55,7 @@ fn owners(ctx: &TestContext<'_>, name: &str) -> Vec<(String, String, Value)> {
     owners
 }
 
-/// The entries that are expected once the old version is gone.
+/// The expected entries after the removal of the old version.
 fn translated(ctx: &TestContext<'_>) -> Vec<(String, String, Value)> {
     let entry =
         |manager: &str, fields: Value| (manager.to_owned(), format!("{}/{}", ctx.group, ctx.sample.new), fields);
@@ -66,7 +66,7 @@ fn translated(ctx: &TestContext<'_>) -> Vec<(String, String, Value)> {
     ]
 }
 
-/// Each manager can apply, and a field that its only owner leaves out goes.
+/// Checks that each manager can apply, and that a field is deleted if its only owner omits it.
 fn assert_owned(ctx: &TestContext<'_>, name: &str) {
     let new = ctx.sample.new;
     assert_eq!(owners(ctx, name), translated(ctx), "{name}");
@@ -77,11 +77,11 @@ fn assert_owned(ctx: &TestContext<'_>, name: &str) {
     assert_eq!(after["spec"].get("port"), None, "{after}");
 }
 
-/// Answers between two kills, in turn. An object takes a few, and a page of 50 objects that no cache holds takes 50:
-/// some kills come in the middle of each, and all of it gets done.
+/// The number of responses between two kills, in turn. An object takes a few responses, and an uncached page of 50
+/// objects takes 50 responses. Some kills interrupt each kind of request, and the migration still completes.
 const ANSWERED: [u64; 4] = [150, 5, 80, 20];
 
-/// The webhook is killed again and again while objects are written: every manager owns what it owned.
+/// The webhook is killed repeatedly while objects are written: every manager keeps its fields.
 fn flickering(ctx: &TestContext<'_>) {
     let (old, new) = (ctx.sample.old, ctx.sample.new);
     ctx.enable(old);
@@ -101,7 +101,7 @@ fn flickering(ctx: &TestContext<'_>) {
         let pointsman = Pointsman::start(&ctx.setup);
         let answers = ANSWERED[flickers % ANSWERED.len()];
         flickers += 1;
-        // Counted in answers, not in time: a slow machine makes progress as well.
+        // Counts responses instead of time: a slow machine makes progress as well.
         while ended.is_none() && pointsman.answered() < answers {
             ended = process.end(Duration::from_millis(10));
         }
@@ -114,13 +114,13 @@ fn flickering(ctx: &TestContext<'_>) {
     assert_eq!(ended, Some(0), "{failed:#?}");
     for (name, before) in names.iter().zip(&before) {
         assert_eq!(ctx.etcd(name)["apiVersion"], format!("{}/{new}", ctx.group), "{name}");
-        // Where the API server could not tell who owns what just then, all of it is written down in the new version.
+        // If the API server could not compute the owners at that time, all entries are in the new version.
         let now = owners(ctx, name);
         assert!(now == *before || now == translated(ctx), "{name}: {now:?}");
     }
 }
 
-/// The old version is not served any more, and then not known.
+/// The old version is not served, and later removed.
 fn disabled(ctx: &TestContext<'_>) {
     let (old, new, crd) = (ctx.sample.old, ctx.sample.new, ctx.crd_name());
     ctx.enable(old);
@@ -129,14 +129,14 @@ fn disabled(ctx: &TestContext<'_>) {
     assert_eq!(code, 0, "{text}{errors}");
     ctx.commanded(&["disable", &crd, &ctx.server(), "--served", new, "--settle=1s"]);
     assert_owned(ctx, "a");
-    // Once more, there is nothing to do.
+    // A second run changes nothing.
     ctx.commanded(&["disable", &crd, &ctx.server(), "--settle=0s"]);
     ctx.change_crd(|crd| crd["spec"]["versions"].as_array_mut().unwrap().retain(|version| version["name"] != old));
     ctx.eventually(|| ctx.patch(new, "c", &json!({"metadata": {"labels": {"z": "z"}}})).is_ok().then_some(()));
     assert_owned(ctx, "b");
 }
 
-/// The conversion was taken away by hand, so that entries name a version that is not served.
+/// The conversion was removed by hand, so that entries name an unserved version.
 fn forgotten(ctx: &TestContext<'_>) {
     let (old, new, crd) = (ctx.sample.old, ctx.sample.new, ctx.crd_name());
     ctx.enable(old);
@@ -155,8 +155,8 @@ fn forgotten(ctx: &TestContext<'_>) {
     assert_owned(ctx, "a");
 }
 
-/// Owner references to the version that goes are counted within the kind, and found in other kinds by the documented
-/// command.
+/// Owner references to the removed version are counted within the kind; the documented command finds references in
+/// other kinds.
 fn referred(ctx: &TestContext<'_>) {
     let (old, new, crd) = (ctx.sample.old, ctx.sample.new, ctx.crd_name());
     ctx.enable(new);
@@ -173,7 +173,7 @@ fn referred(ctx: &TestContext<'_>) {
     assert!(text.contains(&format!("owners in     {old}: 1\n")), "{text}");
     let named = format!("removable     {old}: no, because of owner references of 1: run pointsman disable {crd}, ");
     assert!(text.contains(&named), "{text}");
-    // Once the version is not served, the garbage collector deletes such children for a while.
+    // While the version is unserved, the garbage collector deletes such children for some time.
     assert_eq!(children(ctx), format!("ConfigMap {}/child\n", ctx.ns));
     let (code, text, errors) = ctx.command(&["disable", &crd, &ctx.server(), "--served", new, "--settle=1s"]);
     assert!(code == 0 && !text.contains("left: "), "{text}{errors}");
@@ -187,7 +187,7 @@ fn referred(ctx: &TestContext<'_>) {
     ctx.commanded(&["status", &crd]);
 }
 
-/// The ConfigMaps that refer to the old version, as docs/uninstall.md finds them.
+/// The ConfigMaps with references to the old version, found as in docs/uninstall.md.
 fn children(ctx: &TestContext<'_>) -> String {
     let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/uninstall.md")).unwrap();
     let template = page.split("go-template='").nth(1).unwrap().split('\'').next().unwrap();
@@ -201,7 +201,7 @@ fn children(ctx: &TestContext<'_>) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// With the webhook down, the version that is stored can be written, whichever way the migration went.
+/// While the webhook is down, writes at the storage version succeed, for both directions of the migration.
 fn outage(ctx: &TestContext<'_>) {
     let (old, new) = (ctx.sample.old, ctx.sample.new);
     ctx.conversion();
@@ -218,7 +218,7 @@ fn outage(ctx: &TestContext<'_>) {
         }
     }
     ctx.stop_pointsman();
-    // The API server looks at policies as they were a moment ago.
+    // The API server evaluates slightly outdated policies.
     ctx.eventually(|| ctx.create(new, &ctx.object(new, "a")).is_ok().then_some(()));
     ctx.patch(new, "a", &json!({"metadata": {"labels": {"x": "y"}, "finalizers": ["e.com/f"]}})).ok();
     let status = json!({"status": {"observedGeneration": 1}}).to_string();
@@ -226,7 +226,7 @@ fn outage(ctx: &TestContext<'_>) {
     ctx.patch(new, "a", &json!({"metadata": {"finalizers": null}})).ok();
 }
 
-/// What is printed can be applied by two managers, one after the other.
+/// Two managers can apply the printed documents, one after the other.
 fn printed_twice(ctx: &TestContext<'_>) {
     let (old, new) = (ctx.sample.old, ctx.sample.new);
     ctx.conversion();
@@ -250,7 +250,7 @@ fn printed_twice(ctx: &TestContext<'_>) {
     ctx.kubectl(&["delete"], &printed);
 }
 
-/// Versions with one schema need no conversion: migrate stores them anew.
+/// Versions with one schema need no conversion: migrate rewrites the objects.
 fn one_schema(ctx: &TestContext<'_>) {
     let (old, new, crd) = (ctx.sample.old, ctx.sample.new, ctx.crd_name());
     let mut same = ctx.crd.clone();

@@ -1,4 +1,4 @@
-//! `pointsman plan`: what would become of the objects that are there, asked of a cluster.
+//! `pointsman plan`: the predicted conversions of the existing objects in a cluster.
 
 use serde_json::{Value, json};
 

@@ -1,5 +1,4 @@
-//! A definition of mutations as policies on the real API server, beside what a server of ours makes of the same
-//! objects.
+//! A definition of mutations as policies on the real API server, compared with a pointsman server for the same objects.
 
 use std::time::{Duration, Instant};
 
@@ -12,39 +11,39 @@ use serde_json::{Value, json};
 use crate::support::ctx::{APPLY, CRDS, JSON, MERGE, TestContext};
 use crate::support::process::eventually;
 
-/// A definition of mutations, each of which is about objects with one label.
+/// A definition of mutations for objects with one label.
 pub(crate) struct PolicyCase {
     pub(crate) definition: String,
-    /// What of it is no policy, and why.
+    /// Mutations that cannot be policies, with the reason.
     pub(crate) others: Vec<(String, String)>,
     policies: Vec<Value>,
     mutations: Vec<String>,
     server: Webhook,
-    /// Where its objects are.
+    /// The path of the objects.
     all: String,
 }
 
-/// Asks until an API server decides by policies that were just applied.
+/// Polls until the API server evaluates policies that were just applied.
 pub(crate) fn once_in_force<T>(ask: impl FnMut() -> Option<T>) -> T {
     eventually("the policies are in force", IN_FORCE, ask)
 }
 
-/// While others are applied an API server compiles all of them again for each: half a minute, where one alone takes a
+/// The API server compiles all policies again after each change: half a minute for many, where a single one takes a
 /// second.
 const IN_FORCE: Duration = Duration::from_secs(60);
 
-/// How an object is written.
+/// The type of a write.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Writing {
     Create,
-    /// It was there, without the label.
+    /// The object existed before, without the label.
     Update,
-    /// By a server-side apply, which makes it.
+    /// A server-side apply that creates the object.
     Apply,
 }
 
 impl PolicyCase {
-    /// Nothing where the definition is refused, as operations are against each other.
+    /// Returns an error if the definition is refused because its operations conflict.
     pub(crate) fn load(definition: &str, all: &str) -> Result<Self, String> {
         let mutated = MutatedKind::load("mutations.yaml", definition).map_err(|bad| bad.to_string())?;
         let MutationPolicies { documents: policies, others } = mutation_policies(&mutated);
@@ -53,7 +52,7 @@ impl PolicyCase {
         Ok(Self { definition: definition.to_owned(), others, policies, mutations, server, all: all.to_owned() })
     }
 
-    /// Has the API server evaluate it; the answer where it does not take it.
+    /// Installs the policies in the API server; returns the response if the API server refuses them.
     pub(crate) fn install(&self, ctx: &TestContext<'_>) -> Result<(), String> {
         for policy in &self.policies {
             let answer = ctx.post(&all_like(policy), policy);
@@ -71,13 +70,13 @@ impl PolicyCase {
         }
     }
 
-    /// Where objects of the version of this one are.
+    /// The path of objects with the version of this object.
     fn all_of(&self, object: &Value) -> String {
         let (_, version) = object["apiVersion"].as_str().unwrap().rsplit_once('/').unwrap_or(("", "v1"));
         self.all.replace("/v1/namespaces/", &format!("/{version}/namespaces/"))
     }
 
-    /// What would be stored of an object that is written, or why it is refused.
+    /// The object that a write would store, or the reason of a refusal.
     fn write(
         &self,
         ctx: &TestContext<'_>,
@@ -101,14 +100,14 @@ impl PolicyCase {
         if answer.is_ok() { Ok(parts(&answer.body)) } else { Err(answer.message()) }
     }
 
-    /// Waits until the API server decides by it, which was just installed, before its facts are true.
+    /// Waits until the API server evaluates the installed policies, while their facts are false.
     pub(crate) fn comes_into_force(&self, ctx: &TestContext<'_>, object: &Value) {
         let said = self.compare(ctx, object, (FactValue::False, Writing::Create), IN_FORCE);
         said.unwrap_or_else(|why| panic!("{why}"));
     }
 
-    /// Compares what becomes of an object by a policy and by a server; returns whether anything was changed, nothing
-    /// where the API server takes no such object.
+    /// Compares the results of a policy and a server for an object. Returns true if the object was changed, or `None`
+    /// if the API server refuses the object.
     pub(crate) fn compare(
         &self,
         ctx: &TestContext<'_>,
@@ -165,14 +164,14 @@ impl PolicyCase {
     }
 }
 
-/// Where the API server has policies, or bindings.
+/// The path of policies or bindings.
 pub(crate) fn all_like(policy: &Value) -> String {
     let kind = policy["kind"].as_str().unwrap().to_lowercase();
     let plural = kind.strip_suffix('y').map_or_else(|| format!("{kind}s"), |kind| format!("{kind}ies"));
     format!("/apis/admissionregistration.k8s.io/v1/{plural}")
 }
 
-/// A kind whose objects may have any form, so that they may be wrong in all ways.
+/// A kind without a strict schema, so that its objects can be invalid in every way.
 pub(crate) fn anything_is_taken(ctx: &TestContext<'_>) {
     let any = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
     let crd = json!({
@@ -194,7 +193,7 @@ pub(crate) fn boxes(ctx: &TestContext<'_>) -> String {
     format!("/apis/{}/v1/namespaces/{}/boxes", ctx.group, ctx.ns)
 }
 
-/// Makes all facts true, or none.
+/// Makes all facts true or false.
 pub(crate) fn turn(ctx: &TestContext<'_>, is: FactValue) {
     let is = is == FactValue::True;
     let word = if is { "yes" } else { "no" };
@@ -212,9 +211,10 @@ pub(crate) fn turn(ctx: &TestContext<'_>, is: FactValue) {
     change(&format!("{}/facts", boxes(ctx)), json!({"spec": said}));
 }
 
-/// A policy about a ConfigMap, which stays as long as the API server. Where the last such policy goes, an API server
-/// stops listening to ConfigMaps, and it never begins again: those that come later see them as they were.
-/// Source: `k8s.io/apiserver pkg/admission/plugin/policy/generic/policy_source.go`, `ensureParamsForPolicyLocked`.
+/// A policy with ConfigMap parameters, which exists as long as the API server. After the deletion of the last such
+/// policy, an API server stops watching ConfigMaps and never restarts the watch. Later policies then see outdated
+/// ConfigMaps. Source: `k8s.io/apiserver pkg/admission/plugin/policy/generic/policy_source.go`,
+/// `ensureParamsForPolicyLocked`.
 fn keeps_hearing_of_maps(ctx: &TestContext<'_>) {
     let (metadata, api) = (json!({"name": "keeps-hearing-of-maps"}), "admissionregistration.k8s.io/v1");
     let rule = json!({
@@ -234,7 +234,7 @@ fn keeps_hearing_of_maps(ctx: &TestContext<'_>) {
     }
 }
 
-/// The objects that say facts, and the facts that they say.
+/// Creates the objects with the facts, and returns the facts.
 pub(crate) fn facts(ctx: &TestContext<'_>) -> Vec<String> {
     keeps_hearing_of_maps(ctx);
     let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "facts"}, "data": {"moved": "no"}});
@@ -276,14 +276,14 @@ pub(crate) fn patched(object: &Value, patch: &[PatchOperation]) -> Value {
     object
 }
 
-/// An object of which no policy is.
+/// An object that no policy selects.
 pub(crate) fn without_case(object: &Value) -> Value {
     let mut object = object.clone();
     object["metadata"]["labels"]["case"] = json!("none");
     object
 }
 
-/// What mutations are about.
+/// The parts of an object that mutations change.
 pub(crate) fn parts(object: &Value) -> String {
     let mut object = object.clone();
     let mut labels = object["metadata"]["labels"].take();

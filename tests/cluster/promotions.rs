@@ -1,4 +1,4 @@
-//! The policy that keeps what is being promoted, on the real API server.
+//! The policy that protects promoting objects, on the real API server.
 
 use hyper::Method;
 use serde_json::{Value, json};
@@ -31,24 +31,24 @@ fn promoted(ctx: &TestContext<'_>) {
     let said = tries(ctx, &other).fails(422);
     let words = format!("status.requestedRolloutHash stays {promoted} until status.lastCompletedRolloutHash is equal");
     assert!(said.contains(&words) && said.contains("a condition has Promoting"), "{said}");
-    // A controller that has forgotten what it was doing, or takes it back.
+    // A controller that lost its state, or reverts it.
     let applying = json!([{
         "type": "UpToDate", "status": "Unknown", "reason": "Applying", "message": "it began anew",
         "lastTransitionTime": "2026-02-10T12:00:00Z", "observedGeneration": 1,
     }]);
     tries(ctx, &json!({"requestedRolloutHash": "0123456789abcdef", "conditions": applying})).fails(422);
     tries(ctx, &json!({"requestedRolloutHash": null})).fails(422);
-    // What is none of its business.
+    // Writes outside the scope of the policy.
     tries(ctx, &json!({"activeGeneration": 7})).ok();
     ctx.patch(new, "a", &json!({"spec": {"consoleReplicas": 3}})).ok();
     old_controller(ctx, "b", Phase::Promoting, SECOND);
-    // What is completed may be followed by the next one, in one write or in two.
+    // A completed rollout may be followed by the next one, in one write or in two.
     let next = json!({"requestedRolloutHash": "0123456789abcdef", "lastCompletedRolloutHash": promoted});
     tries(ctx, &next).ok();
     assert_eq!(requested(), promoted);
     new_controller(ctx, "a", Phase::Settled);
     tries(ctx, &other).ok();
-    // Nobody of us is there.
+    // No pointsman server runs.
     let image = json!({"spec": {"environmentdImageRef": "materialize/environmentd:v26.13.0"}});
     ctx.patch(new, "a", &image).ok();
     new_controller(ctx, "a", Phase::Promoting);
@@ -58,7 +58,7 @@ fn promoted(ctx: &TestContext<'_>) {
     ctx.eventually(|| tries(ctx, &other).is_ok().then_some(()));
 }
 
-/// Writes members of the status, and stores nothing.
+/// Writes members of the status in a dry run.
 fn tries(ctx: &TestContext<'_>, members: &Value) -> Answer {
     let path = format!("{}/status?dryRun=All", ctx.one(ctx.sample.new, "a"));
     ctx.call(Method::PATCH, &path, Some((MERGE, json!({"status": members}).to_string())))

@@ -1,4 +1,4 @@
-//! What the CRD of StagedRollouts takes, and what becomes of a StagedRollout that it takes and that nobody can read.
+//! The limits of the CRD of StagedRollouts, and StagedRollouts that the CRD accepts but the runner cannot read.
 
 use std::time::Duration;
 
@@ -18,13 +18,13 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("unreadable_rollout_resumes_after_repair", unreadable).of(&ENGINES).newest(),
 ];
 
-/// Numbers in braces stand for so many letters.
+/// Replaces a number in braces by as many letters.
 fn filled(text: &str) -> String {
     let lengths = [63, 64, 200, 201, 253, 254];
     lengths.iter().fold(text.to_owned(), |text, length| text.replace(&format!("{{{length}}}"), &"a".repeat(*length)))
 }
 
-/// The table by which the reader of StagedRollouts is held to them as well, in crates/core/tests/rollouts/bounds.rs.
+/// The table that also tests the parser of StagedRollouts, in crates/core/tests/rollouts/bounds.rs.
 fn bounded(ctx: &TestContext<'_>) {
     ctx.install(&ctx.printed_crd(&[]));
     ctx.knows_rollouts();
@@ -48,7 +48,7 @@ fn bounded(ctx: &TestContext<'_>) {
     }
 }
 
-/// An order by a field that is nowhere: no schema of StagedRollouts knows of that.
+/// An order by an unknown field: the schema of StagedRollouts cannot detect the error.
 fn unreadable(ctx: &TestContext<'_>) {
     ctx.install(&ctx.printed_crd(&[]));
     ctx.knows_rollouts();
@@ -68,11 +68,11 @@ fn unreadable(ctx: &TestContext<'_>) {
     assert!(status["message"].as_str().unwrap().contains("has no field spec.nothing"), "{status}");
     ctx.rollout_tells(&ctx.ns, "Unreadable", "has no field spec.nothing");
     assert!(ctx.does(&["status"]).contains(&format!("next      kubectl edit stagedrollouts {}", ctx.ns)));
-    // Others who look, once or for all rollouts, say the same, and none of them moves anything.
+    // Other runners, with `--once` or for all rollouts, report the same and move no object.
     ctx.eventually(|| {
         let (code, text, errors) = ctx.runs_rollout(&["--once"]);
         assert_eq!(code, 1, "{text} {errors}");
-        // For a moment now and then the other one runs it.
+        // The other process holds the rollout at times.
         text.contains(" Paused: the StagedRollout is invalid").then_some(())
     });
     let mut all = ctx.rollouts_all_on("all");

@@ -1,5 +1,4 @@
-//! StagedRollouts and the controllers that they move objects between: that these run, and that only one acts on an
-//! object.
+//! StagedRollouts and the controllers of both versions: the controllers run, and only one controller acts on an object.
 
 use std::fs;
 use std::sync::Arc;
@@ -27,7 +26,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("two_managers_writes_are_seen", of_two_managers).of(&ENGINES).newest(),
 ];
 
-/// A cluster with some healthy engines at A, whose definition tells their controllers from each other.
+/// A cluster with some healthy engines at A, whose definition distinguishes their controllers.
 fn begins(ctx: &TestContext<'_>, count: usize) {
     let file = ctx.setup.kinds.join("kind.yaml");
     let definition = fs::read_to_string(&file).unwrap();
@@ -40,7 +39,7 @@ fn begins(ctx: &TestContext<'_>, count: usize) {
     ctx.engines(&names(count), Some(A));
 }
 
-/// The Lease of a controller, and whoever renews it; dropped, it is renewed no more.
+/// The Lease of a controller, renewed until the value is dropped.
 struct Renewed {
     ends: Arc<AtomicBool>,
     works: Option<JoinHandle<()>>,
@@ -87,9 +86,9 @@ fn at(ctx: &TestContext<'_>, version: &str) -> usize {
     ctx.versions().get(version).copied().unwrap_or_default()
 }
 
-/// Its objects look healthy all the time: it was the old controller that said so.
+/// The objects seem healthy all the time: the old controller reported the health.
 fn dead(ctx: &TestContext<'_>) {
-    // They take longer than it takes a Lease to run out, and to be looked at.
+    // The objects take longer than the expiry of a Lease and the next check.
     begins(ctx, 18);
     let file = ctx
         .rollout_file(&json!({"waves": [{"name": "all", "maxInFlight": 1}], "timeout": "120s"}))
@@ -109,7 +108,7 @@ fn dead(ctx: &TestContext<'_>) {
     let controllers = Controllers::start(ctx, |_, _| Some(true));
     let mut running = ctx.rollouts_on("one");
     ctx.eventually(|| (at(ctx, B) >= 1).then_some(()));
-    // It looks at nothing any more either.
+    // The controller also stops checking objects.
     drop((new, controllers));
     let status = ctx.rollout_says("controller 2.17.0 does not run");
     let message = status["message"].as_str().unwrap();
@@ -132,7 +131,7 @@ fn dead(ctx: &TestContext<'_>) {
     ctx.forgets_rollout();
 }
 
-/// Its Lease is renewed, and nobody looks at what was moved: that it is healthy was said before.
+/// The Lease is renewed, but no controller acts on moved objects: their health is outdated.
 fn silent(ctx: &TestContext<'_>) {
     begins(ctx, 3);
     let _leases = [A, B].map(|version| Renewed::start(ctx, version));
@@ -167,16 +166,16 @@ fn contested(ctx: &TestContext<'_>) {
         let said = json!({"status": status(true, &renewed_at())["status"]}).to_string();
         ctx.call(Method::PATCH, &path, Some((MERGE, said))).ok()
     };
-    // Longer than the old one may take to end what it had begun.
+    // Longer than the old controller may take to finish its work.
     sleep(Duration::from_secs(12));
     writes("old-controller");
-    // The fleet as a whole is looked at now and then.
+    // The runner checks the whole fleet at intervals.
     let stopped = ctx.rollout_says("TwoControllers");
     assert_eq!(stopped["phase"], "Paused");
     let said = format!("{}/e-01: two controllers: old-controller wrote to the object at", ctx.ns);
     assert!(stopped["message"].as_str().unwrap().starts_with(&said), "{stopped}");
     ctx.rollout_tells("e-01", "TwoControllers", "");
-    // The old one has learned its lesson.
+    // The old controller stops writing.
     ctx.does(&["resume"]);
     ctx.does(&["approve", "first"]);
     ctx.rollout_says("Complete");
@@ -193,7 +192,7 @@ fn of_one_manager(ctx: &TestContext<'_>) {
     answer(ctx, |_| "engine-controller");
 }
 
-/// Each version has a controller that writes as a field manager of its own.
+/// Each version has a controller with its own field manager.
 fn of_two_managers(ctx: &TestContext<'_>) {
     begins(ctx, 20);
     let _leases = [A, B].map(|version| Renewed::start(ctx, version));
@@ -204,7 +203,7 @@ fn names(count: usize) -> Vec<String> {
     (0..count).map(|at| format!("e-{at:02}")).collect()
 }
 
-/// Each object is answered once, however soon: all of them go there, and back.
+/// A controller writes once per object, after different delays: all objects move forward and back.
 fn answer(ctx: &TestContext<'_>, manager: fn(&str) -> &'static str) {
     for delay in [0, 20, 200, 1_100] {
         let _controllers = Controllers::start_after(ctx, Duration::from_millis(delay), manager, |_, _| Some(true));

@@ -1,4 +1,4 @@
-//! What a rollout freezes, on the real API server: it holds while everybody of us is down.
+//! The freezes of a rollout on the real API server: a freeze holds while no part of pointsman runs.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -32,7 +32,7 @@ fn begins(ctx: &TestContext<'_>) {
     ctx.engines(&["e-00", "e-01"].map(str::to_owned), Some(A));
 }
 
-/// ConfigMaps but for their deletion, and Services with a label.
+/// Freezes ConfigMaps, except for deletions, and Services with a label.
 fn freeze(ctx: &TestContext<'_>) -> Value {
     json!({"timeout": "5m", "freeze": [
         {"resources": ["configmaps"], "operations": ["CREATE", "UPDATE"], "namespaces": [ctx.ns]},
@@ -61,22 +61,22 @@ fn policy(ctx: &TestContext<'_>) -> [String; 2] {
         .map(|plural| format!("/apis/admissionregistration.k8s.io/v1/{plural}/pointsman-freeze.{}", ctx.ns))
 }
 
-/// How often policies of an API server look for kinds that they have not found before.
-/// `pkg/server/options/admission.go` of k8s.io/apiserver.
+/// The interval at which policies of an API server retry to find unknown kinds. `pkg/server/options/admission.go` of
+/// k8s.io/apiserver.
 const NEW_KINDS: Duration = Duration::from_secs(30);
 
-/// For how long policies may still have to find StagedRollouts.
+/// The maximum remaining time until policies find StagedRollouts.
 fn rollouts_are_new_for(ctx: &TestContext<'_>) -> Duration {
     NEW_KINDS.saturating_sub(ctx.test_cluster.rollouts_since.get().unwrap().elapsed())
 }
 
-/// How long it took until the API server had heard of it, where it knows StagedRollouts.
+/// Prints the time until the API server observed a change, once the API server knows StagedRollouts.
 fn within_a_second(what: &str, new: Duration, mut is_so: impl FnMut() -> bool) {
     let began = Instant::now();
     eventually(what, new + Duration::from_secs(20), || is_so().then_some(()));
     let took = began.elapsed();
     println!("     {what} after {} ms", took.as_millis());
-    // A second where nobody else works on this machine.
+    // One second on an idle machine.
     assert!(took < new + Duration::from_secs(5), "{what} after {took:?}, and for {new:?} StagedRollouts were new");
 }
 
@@ -95,7 +95,7 @@ fn frozen(ctx: &TestContext<'_>) {
     ctx.commanded(&["rollout", "start", "-f", &file]);
     let (_, text, errors) = plan();
     assert!(text.contains("configmaps, services; the policy that refuses these writes exists\n"), "{text}{errors}");
-    // Nothing is under way.
+    // No object is in flight.
     makes(ctx, "before").ok();
 
     let mut running = ctx.rollouts_on("one");
@@ -108,7 +108,7 @@ fn frozen(ctx: &TestContext<'_>) {
     );
     assert!(said.contains(&words), "{said}");
     refuses_what_it_names_and_nothing_else(ctx);
-    // Nobody of us is there.
+    // No part of pointsman runs.
     running.kill();
     ctx.stop_pointsman();
     std::thread::sleep(Duration::from_secs(2));
@@ -132,7 +132,7 @@ fn refuses_what_it_names_and_nothing_else(ctx: &TestContext<'_>) {
     let patch = |path: &str, patch: Value| {
         ctx.call(Method::PATCH, &format!("{}{path}?dryRun=All", core(ctx, "")), Some((MERGE, patch.to_string())))
     };
-    // Operations, namespaces, labels before and after.
+    // Operations, namespaces, and labels before and after the write.
     patch("configmaps/before", json!({"data": {"a": "b"}})).fails(403);
     ctx.call(Method::DELETE, &dry("configmaps/before"), None).ok();
     ctx.post("/api/v1/namespaces/default/configmaps?dryRun=All", &json!({"metadata": {"name": "tried"}})).ok();
@@ -142,13 +142,13 @@ fn refuses_what_it_names_and_nothing_else(ctx: &TestContext<'_>) {
     ctx.post(&dry("services"), &service("new", &json!(null))).ok();
     patch("services/there", json!({"metadata": {"labels": {"app": null}}})).fails(403);
     ctx.call(Method::DELETE, &dry("services/there"), None).fails(403);
-    // What is below an object is no part of it.
+    // Subresources are excluded.
     let condition = json!({
         "type": "example.com/seen", "status": "True", "reason": "Seen", "message": "",
         "lastTransitionTime": "2026-02-10T12:00:00Z",
     });
     patch("services/there/status", json!({"status": {"conditions": [condition]}})).ok();
-    // Who runs the rollout.
+    // The runner of the rollout is exempt.
     let runner =
         ["apply", "--as=system:serviceaccount:pointsman-system:pointsman-rollout", "--as-group=system:masters"];
     let own = json!({
@@ -157,7 +157,7 @@ fn refuses_what_it_names_and_nothing_else(ctx: &TestContext<'_>) {
     ctx.kubectl(&runner, &own);
 }
 
-/// What is made needs the new version, and what is deleted the old one.
+/// Creations need the new version, and deletions need the old version.
 fn bound(ctx: &TestContext<'_>) {
     begins(ctx);
     let of = |operation: &str, what: &str, version: &str| json!({"resources": ["configmaps"], "operations": [operation], "namespaces": [ctx.ns], what: version});
@@ -182,7 +182,7 @@ fn bound(ctx: &TestContext<'_>) {
     assert_eq!(code, 0, "{text}{errors}");
     ctx.eventually(|| tries(ctx).is_ok().then_some(()));
     deletes().fails(403);
-    // Back at the old one everywhere.
+    // All objects are at the old version again.
     ctx.does(&["undo"]);
     ctx.runs_rollout(&[]);
     ctx.eventually(|| deletes().is_ok().then_some(()));
@@ -212,7 +212,7 @@ fn unfrozen(ctx: &TestContext<'_>) {
             assert_eq!(ctx.call(Method::GET, path, None).code, 404, "{path}");
         }
     }
-    // A tool applies the StagedRollout, and nothing else.
+    // A tool applies the StagedRollout alone.
     let document: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
     ctx.kubectl(&["apply"], &document);
     let refused = |why: &str| {
@@ -241,7 +241,7 @@ fn unfrozen(ctx: &TestContext<'_>) {
     ctx.forgets_rollout();
 }
 
-/// Who starts, looks at and cleans a rollout that never began.
+/// The rights to start, inspect and clean a rollout that never ran.
 fn rights(ctx: &TestContext<'_>) {
     begins(ctx);
     let file = ctx.rollout_file(&freeze(ctx)).display().to_string();
@@ -250,7 +250,7 @@ fn rights(ctx: &TestContext<'_>) {
         let who = format!("--kubeconfig={}", who.display());
         ctx.call(Method::DELETE, &rollout, None);
         policy(ctx).iter().for_each(|path| drop(ctx.call(Method::DELETE, path, None)));
-        // What is there is patched.
+        // The second run patches existing objects.
         let start = ["rollout", "start", "-f", &file, &who];
         let calls: [&[&str]; 4] =
             [&start, &start, &["rollout", "plan", "-f", &file, "--server", &who], &["rollout", "clean", &ctx.ns, &who]];
@@ -262,7 +262,7 @@ fn rights(ctx: &TestContext<'_>) {
     ctx.forgets_rollout();
 }
 
-/// Somebody has taken StagedRollouts away with all that they were, and left the policy behind.
+/// A client has deleted the CRD of StagedRollouts with all objects, and left the policy.
 fn forgotten(ctx: &TestContext<'_>) {
     begins(ctx);
     ctx.starts_rollout(&freeze(ctx));
@@ -272,7 +272,7 @@ fn forgotten(ctx: &TestContext<'_>) {
     ctx.call(Method::DELETE, &crd, None).ok();
     ctx.eventually(|| (ctx.call(Method::GET, &crd, None).code == 404).then_some(()));
     ctx.eventually(|| tries(ctx).is_ok().then_some(()));
-    // It stays so, once the API server has found out that there is no parameter of that kind.
+    // The state persists once the API server has found no such parameter kind.
     std::thread::sleep(Duration::from_secs(5));
     makes(ctx, "after").ok();
     policy(ctx).iter().for_each(|path| drop(ctx.call(Method::DELETE, path, None).ok()));

@@ -1,5 +1,4 @@
-//! Objects that a rollout holds until their turn, and those who ask for the new version meanwhile: on the real API
-//! server.
+//! Objects that a rollout holds until their turn, and early requests for the new version: on the real API server.
 
 use std::time::{Duration, Instant};
 
@@ -29,7 +28,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
 const HELD: &str = "pointsman.dev/hold";
 const WANTED: &str = "pointsman.dev/wanted-version";
 
-/// A fleet of five, held, with a canary that is through.
+/// A fleet of five held objects, after a completed canary.
 fn begins<'a>(ctx: &'a TestContext<'a>) -> SideBySide<'a> {
     ctx.install(&ctx.printed_crd(&[]));
     ctx.knows_rollouts();
@@ -60,7 +59,7 @@ fn version(ctx: &TestContext<'_>, name: &str) -> Value {
     one(ctx, name)["metadata"]["resourceVersion"].clone()
 }
 
-/// Who owns the version label, and how.
+/// The owners of the version label, with the operation.
 fn owners(ctx: &TestContext<'_>, name: &str) -> Vec<String> {
     let label = format!("f:{}", ctx.label_key());
     let object = one(ctx, name);
@@ -70,7 +69,7 @@ fn owners(ctx: &TestContext<'_>, name: &str) -> Vec<String> {
     owners.map(|one| format!("{} {}", one["manager"].as_str().unwrap(), one["operation"].as_str().unwrap())).collect()
 }
 
-/// Says that it stays where it was, and is noted.
+/// Checks that the object keeps its version and the request is recorded.
 #[track_caller]
 fn stays(ctx: &TestContext<'_>, name: &str, answer: &Answer, wanted: &str) {
     assert!(answer.is_ok(), "{}", answer.message());
@@ -91,13 +90,13 @@ fn held(ctx: &TestContext<'_>) {
     ctx.rollout_says("canary 1/1, waiting for approval");
     assert_eq!((label(ctx, "e-0"), note(ctx, "e-0", HELD)), (json!(B), Value::Null), "its turn is over");
     let manifest = ctx.labelled(new, "e-2", Some(B));
-    // By then the controllers have looked at all of them, and write nothing more.
+    // By then the controllers have processed all objects and stop writing.
     std::thread::sleep(Duration::from_secs(3));
     everybody_asks(ctx, &manifest);
     ctx.does(&["approve", "canary"]);
     ctx.rollout_says("Complete");
     assert_eq!(running.end(Duration::from_secs(20)), Some(0));
-    // They may still look at what was moved last, and nobody but Git is to write below.
+    // The controllers may still process the last moved object; below, only Git may write.
     drop(controllers);
     let log = std::fs::read_to_string(ctx.dir.join("rollout.log")).unwrap();
     assert!(!log.contains("other clients can still move the object"), "{log}");
@@ -107,7 +106,7 @@ fn held(ctx: &TestContext<'_>) {
     }
     assert_eq!(note(ctx, "e-4", WANTED), json!(UNKNOWN), "what it did not get is told");
     assert_eq!(owners(ctx, "e-2"), ["pointsman-rollout Update"]);
-    // Git says what is so: it owns the label as well, and is quiet from then on.
+    // The manifest of Git matches: Git owns the label as well, and is quiet from then on.
     let answer = ctx.apply(new, "e-2", &manifest, "git");
     assert!(answer.is_ok() && answer.warnings.is_empty(), "{} {:?}", answer.message(), answer.warnings);
     assert_eq!(owners(ctx, "e-2"), ["git Apply", "pointsman-rollout Update"]);
@@ -118,14 +117,14 @@ fn held(ctx: &TestContext<'_>) {
     ctx.forgets_rollout();
 }
 
-/// Whoever asks in whichever way.
+/// Requests the new version in every way.
 fn everybody_asks(ctx: &TestContext<'_>, manifest: &Value) {
     let (new, key) = (ctx.sample.new, ctx.label_key());
     let asks = |version: &str| json!({"metadata": {"labels": {&key: version}}});
     // By hand.
     stays(ctx, "e-1", &ctx.patch(new, "e-1", &asks(B)), B);
     assert!(owners(ctx, "e-1").iter().all(|owner| owner.ends_with(" Update")), "{:?}", owners(ctx, "e-1"));
-    // By server-side apply, again and again, as a GitOps tool does.
+    // By server-side apply, repeatedly, as a GitOps tool does.
     stays(ctx, "e-2", &ctx.force_apply(new, "e-2", manifest, "git"), B);
     assert_eq!(owners(ctx, "e-2"), ["git Apply"]);
     let before = version(ctx, "e-2");
@@ -136,15 +135,15 @@ fn everybody_asks(ctx: &TestContext<'_>, manifest: &Value) {
     }
     let tried = ctx.apply(new, "e-2", manifest, "git&dryRun=All").ok();
     assert_eq!(tried["metadata"], one(ctx, "e-2")["metadata"], "whoever asks for the difference is told of none");
-    // By a whole object that knows nothing of annotations.
+    // By a replace without annotations.
     let mut replaced = one(ctx, "e-3");
     replaced["metadata"]["labels"][&key] = json!(B);
     replaced["metadata"].as_object_mut().unwrap().remove("annotations");
     let body = Some(("application/json", replaced.to_string()));
     stays(ctx, "e-3", &ctx.call(Method::PUT, &ctx.one(new, "e-3"), body), B);
-    // What nobody serves is noted as well.
+    // A request for an unserved version is recorded as well.
     stays(ctx, "e-4", &ctx.patch(new, "e-4", &asks(UNKNOWN)), UNKNOWN);
-    // Who knows of the hold lets go.
+    // A client that clears the hold moves the object.
     let mut lets_go = asks(B);
     lets_go["metadata"]["annotations"] = json!({HELD: ""});
     assert!(ctx.patch(new, "e-5", &lets_go).is_ok());
@@ -183,7 +182,7 @@ fn deleted(ctx: &TestContext<'_>) {
     ctx.rollout_says("canary 1/1, waiting for approval");
     running.kill();
     ctx.forgets_rollout();
-    // Nobody is there any more who lets go, and whoever asks is told what does.
+    // No runner releases the hold any more; the warning names the manual command.
     let asks = json!({"metadata": {"labels": {ctx.label_key(): B}}});
     let answer = ctx.patch(new, "e-1", &asks);
     stays(ctx, "e-1", &answer, B);
@@ -193,7 +192,7 @@ fn deleted(ctx: &TestContext<'_>) {
     assert_eq!(label(ctx, "e-1"), json!(B));
     let left = json!({"metadata": {"labels": {"rollout": "left"}}});
     ctx.patch(new, "e-2", &left).ok();
-    // The next one is of the same name, holds nobody, and is not about all of them.
+    // The next rollout has the same name, holds no object, and selects only some objects.
     let all = json!({"name": "all", "maxInFlight": 4});
     ctx.starts_rollout(&json!({"selector": {"labels": "rollout!=left"}, "waves": [all]}));
     let (code, text, errors) = ctx.runs_rollout(&[]);
@@ -225,8 +224,8 @@ fn unregistered(ctx: &TestContext<'_>) {
     ctx.forgets_rollout();
 }
 
-/// An object that is created meanwhile is held when it is seen, and so is one that comes with the hold of an export: at
-/// its turn each of them moves, and not before.
+/// An object that is created during the rollout is held once observed, and so is an object with the hold of an export.
+/// Each moves at its turn, and not earlier.
 fn created(ctx: &TestContext<'_>) {
     let _servers = begins(ctx);
     let _controllers = Controllers::start(ctx, |_, _| Some(true));
@@ -258,7 +257,7 @@ fn created(ctx: &TestContext<'_>) {
     for name in ["late-0", "late-1"] {
         assert_eq!((note(ctx, name, HELD), note(ctx, name, WANTED)), (Value::Null, Value::Null), "{name}");
     }
-    // Whoever held that one before is told that it is let go.
+    // The hold annotation of the other rollout is replaced by a release.
     assert!(note(ctx, "late-2", HELD).as_str().is_some_and(|text| text.starts_with("released ")));
     let mut writes = ctx.rollout_writes();
     writes.retain(|name| name.starts_with("late-0"));
@@ -266,7 +265,7 @@ fn created(ctx: &TestContext<'_>) {
     ctx.forgets_rollout();
 }
 
-/// Held, and moved: nothing else is asked of an object, however many there are. `POINTSMAN_OBJECTS` says how many.
+/// Two writes per object, hold and move, for any number of objects. `POINTSMAN_OBJECTS` is the number.
 fn many(ctx: &TestContext<'_>) {
     let count = std::env::var("POINTSMAN_OBJECTS").map_or(60, |count| count.parse().unwrap());
     ctx.install(&ctx.printed_crd(&[]));
@@ -304,9 +303,9 @@ fn many(ctx: &TestContext<'_>) {
         of(&calls, &get),
         of(&calls, "?limit="),
     );
-    // One more of the first one: whether anybody keeps others away.
+    // One extra PATCH on the first object: checks that the webhook keeps other clients from moving the object.
     assert_eq!(of(&held, &patch), count + 1, "each is held by one write");
-    // And one: whether the mark of its move is kept.
+    // And one more: checks that the annotation of the move is kept.
     assert_eq!(of(&calls, &patch), 2 * count + 2, "and moved by one");
     assert!(of(&calls, &get) * 20 <= count, "{} GETs of one", of(&calls, &get));
     assert!(names.iter().all(|name| note(ctx, name, HELD).is_null()));

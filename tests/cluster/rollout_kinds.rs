@@ -1,6 +1,5 @@
-//! One kind becomes another one in a cluster: installations of an operator are migrated to the kind that replaces
-//! theirs, and none of them stops serving. The controllers of Kubernetes are real; the kubelet and both operators are
-//! played.
+//! Replaces one kind by another in a cluster: installations of an operator are migrated to the new kind, without an
+//! outage. The controllers of Kubernetes are real; the kubelet and both operators are fakes.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -54,7 +53,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
 
 static MATTERMOSTS: [&Sample; 1] = [&MATTERMOST];
 
-/// An installation before it is migrated, with what has to stay.
+/// An installation before its migration, with the objects that must stay.
 pub(crate) struct Before {
     pub(crate) object: Value,
     pub(crate) deployment: Value,
@@ -84,7 +83,7 @@ pub(crate) fn before(ctx: &TestContext<'_>, name: &str) -> Before {
     }
 }
 
-/// Starts a roll over installations, and returns its name.
+/// Starts a rollout over installations.
 pub(crate) fn starts(ctx: &TestContext<'_>, name: &str, more: &Value) {
     let file = ctx.migration(name, more);
     ctx.commanded(&["rollout", "start", "-f", &file.display().to_string()]);
@@ -95,7 +94,7 @@ pub(crate) fn runs(ctx: &TestContext<'_>, name: &str) -> (i32, String, String) {
     ctx.command(&["rollout", "run", name, "--holder=test", &namespace])
 }
 
-/// Has a rollout go the other way.
+/// Changes the direction of a rollout.
 pub(crate) fn goes(ctx: &TestContext<'_>, rollout: &str, direction: &str) {
     let patch = json!({"spec": {"direction": direction}}).to_string();
     ctx.call(Method::PATCH, &format!("/apis/pointsman.dev/v1/stagedrollouts/{rollout}"), Some((MERGE, patch))).ok();
@@ -105,13 +104,13 @@ pub(crate) fn status(ctx: &TestContext<'_>, name: &str) -> Value {
     ctx.call_get(&format!("/apis/pointsman.dev/v1/stagedrollouts/{name}"))["status"].clone()
 }
 
-/// What is so at the end of each migration, whatever happened on the way.
+/// Checks the result of a migration, independent of its course.
 #[track_caller]
 pub(crate) fn is_replaced(ctx: &TestContext<'_>, fake_operators: &FakeOperators, name: &str, before: &Before) {
     is_replaced_among(ctx, fake_operators, &ctx.belongings(), name, before);
 }
 
-/// The same, of one of many.
+/// The same, for one of many.
 #[track_caller]
 fn is_replaced_among(
     ctx: &TestContext<'_>,
@@ -129,7 +128,7 @@ fn is_replaced_among(
     assert_eq!(target["spec"]["ingressName"], before.object["spec"]["ingressName"]);
     let deployment = ctx.call_get(&format!("{}/{name}", ctx.deployments()));
     assert_eq!(deployment["spec"]["selector"]["matchLabels"][LABEL], name);
-    // All but the labels of the selector is what it was.
+    // Everything except the selector labels is unchanged.
     let stripped = |deployment: &Value| {
         let mut spec = deployment["spec"].clone();
         spec["selector"] = Value::Null;
@@ -178,8 +177,7 @@ fn whole(ctx: &TestContext<'_>) {
     ctx.leaves_fake_operators(&[&ctx.ns]);
 }
 
-/// Runs a rollout, and kills whoever does after each write. Returns how many writes it took, and what they were. With
-/// `most`, so many of them.
+/// Runs a rollout, and kills the runner after each write. Returns the writes. `most` limits their number.
 pub(crate) fn killed_after_each_write(
     ctx: &TestContext<'_>,
     name: &str,
@@ -202,7 +200,7 @@ pub(crate) fn killed_after_each_write(
         eventually("a write, or the end", Duration::from_secs(200), || {
             (written().is_some() || process.end(Duration::from_millis(20)).is_some() || ends()).then_some(())
         });
-        // The API server does it whether anybody waits or not.
+        // The API server completes the call without a client.
         sleep(Duration::from_millis(100));
         process.kill();
         writes.extend(written());
@@ -217,8 +215,7 @@ fn run_through(ctx: &TestContext<'_>, name: &str, kubeconfig: &Path) -> crate::s
     ctx.started("killed", &args)
 }
 
-/// Leases, events and dry runs change nothing of what a rollout is about; and who asks what time it is changes nothing
-/// at all.
+/// Leases, events and dry runs change no object of a rollout; SelfSubjectReviews change nothing at all.
 fn is_write(method: &str, path: &str) -> bool {
     method != "GET"
         && ["/leases", "/events", "dryRun=", "/selfsubjectreviews"].iter().all(|other| !path.contains(other))
@@ -239,7 +236,7 @@ fn killed(ctx: &TestContext<'_>) {
     ctx.leaves_fake_operators(&[&ctx.ns]);
 }
 
-/// Where installations turn back: so many steps are done, and so many writes of the next one.
+/// Points of return for installations: the number of completed steps, and of writes in the next step.
 const TURNS: [(usize, usize); 13] = [
     (0, 2),
     (1, 0),
@@ -248,22 +245,22 @@ const TURNS: [(usize, usize); 13] = [
     (1, 2),
     (2, 0),
     (3, 0),
-    // The new object is there.
+    // The new object exists.
     (3, 1),
     (4, 0),
     (5, 0),
-    // The first of what belongs to it is handed over.
+    // The first owned object is handed over.
     (5, 1),
     (6, 0),
-    // The old ReplicaSet is gone.
+    // The old ReplicaSet is deleted.
     (6, 1),
     (7, 0),
 ];
 
-/// Steps of the workflow, of which the last one takes the object away.
+/// Steps of the workflow; the last step deletes the object.
 const STEPS: usize = 8;
 
-/// How many steps of its workflow an installation says that are done.
+/// The number of completed steps in the annotation of an installation.
 fn steps_done(ctx: &TestContext<'_>, name: &str) -> usize {
     let object = ctx.call_get(&format!("{}/{name}", ctx.installations()));
     let mark = object["metadata"]["annotations"]["pointsman.dev/rollout"].as_str();
@@ -271,8 +268,8 @@ fn steps_done(ctx: &TestContext<'_>, name: &str) -> usize {
     usize::try_from(mark["step"]["all"].as_u64().unwrap_or_default()).unwrap()
 }
 
-/// S32: one installation goes back from each step before the last one, and from the middle of those that write more
-/// than once. Whoever runs it is killed after each write on the way there.
+/// S32: one installation reverts from each step before the last, and from the middle of steps with several writes. The
+/// runner is killed after each write on the way to the point of return.
 fn back(ctx: &TestContext<'_>) {
     let fake_operators = FakeOperators::begins(ctx);
     let name = |(done, more): (usize, usize)| format!("mm-{done}-{more}");
@@ -331,7 +328,7 @@ fn is_as_before_among(
     assert!(annotations.keys().all(|key| !key.contains("pointsman")), "{annotations:?}");
     let new = others.sets.iter().filter(|set| set["metadata"]["labels"][LABEL] == name).count();
     assert_eq!(new, 0, "no ReplicaSet of the new Deployment is left of {name}");
-    // Its ReplicaSet is its own again, where that was not gone.
+    // The Deployment owns its ReplicaSet again, unless the ReplicaSet was deleted.
     let old =
         others.sets.iter().filter(|set| was.sets.iter().any(|old| old["metadata"]["uid"] == set["metadata"]["uid"]));
     for set in old.filter(|set| set["metadata"]["deletionTimestamp"].is_null()) {
@@ -384,7 +381,7 @@ fn refused(ctx: &TestContext<'_>) {
     assert_eq!(state, "Refused");
     assert!(why.contains("resourcequotas tight leaves 1 of pods, where 2 are needed"), "{why}");
     is_untouched(ctx, "full", &was);
-    // With its Secret, and with room, they go.
+    // With the Secret and with quota, they move.
     let secret = json!({"metadata": {"name": "nowhere"}, "stringData": {"DB_CONNECTION_STRING": "postgres://a"}});
     ctx.post(&core(ctx, "secrets"), &secret).ok();
     ctx.call(Method::DELETE, &format!("{}/tight", core(ctx, "resourcequotas")), None).ok();
@@ -406,7 +403,7 @@ fn runs_once(ctx: &TestContext<'_>) {
     assert_eq!(code, 0, "{text}{errors}");
 }
 
-/// How an object stands that is not moved, and why.
+/// The state of a blocked object, with the reason.
 #[track_caller]
 fn unmoved(ctx: &TestContext<'_>, name: &str) -> (String, String) {
     let status = status(ctx, &ctx.ns);
@@ -425,7 +422,7 @@ fn is_untouched(ctx: &TestContext<'_>, name: &str, was: &Before) {
     assert_eq!(ctx.get("v1beta1", name).code, 404);
 }
 
-/// S37, and what a runner may do that has the printed rights and no others.
+/// S37, and the limits of a runner with exactly the printed rights.
 fn guarded(ctx: &TestContext<'_>) {
     let fake_operators = FakeOperators::begins(ctx);
     let name = "mm-abcd";
@@ -466,7 +463,7 @@ fn guarded(ctx: &TestContext<'_>) {
         (!answer.is_ok()).then(|| answer.fails(403))
     });
     assert!(refused.contains("ClusterInstallation mm-abcd is becoming Mattermost mm-abcd"), "{refused}");
-    // Whoever undoes the trigger takes the mark away with it, from wherever that is run.
+    // A client that reverts the trigger also removes the annotation.
     let back =
         json!({"metadata": {"annotations": {"pointsman.dev/rollout": null}}, "spec": {"migrate": null}}).to_string();
     ctx.call(Method::PATCH, &format!("{one}?dryRun=All"), Some((MERGE, back))).ok();
@@ -490,7 +487,7 @@ fn log(ctx: &TestContext<'_>) -> String {
     std::fs::read_to_string(ctx.log_of("killed")).unwrap_or_default()
 }
 
-/// S34, smaller; with `POINTSMAN_INSTALLATIONS=100` as it is. With more of them, ten go at once.
+/// S34, smaller; in full size with `POINTSMAN_INSTALLATIONS=100`. With more of them, ten are in flight at once.
 fn never_stable(ctx: &TestContext<'_>) {
     let count: usize = std::env::var("POINTSMAN_INSTALLATIONS").map_or(6, |count| count.parse().unwrap());
     let max_in_flight = match count {
@@ -551,10 +548,10 @@ fn never_stable(ctx: &TestContext<'_>) {
     ctx.leaves_fake_operators(&[&ctx.ns]);
 }
 
-/// From so many installations on, five go at once.
+/// From this number of installations on, five are in flight at once.
 const MANY: usize = 20;
 
-/// S36: the old operator does not leave its Deployment alone.
+/// S36: the old operator keeps changing its Deployment.
 fn contested(ctx: &TestContext<'_>) {
     let fake_operators = FakeOperators::begins(ctx);
     let name = "mm-abcd";
@@ -589,7 +586,8 @@ fn contested(ctx: &TestContext<'_>) {
     ctx.leaves_fake_operators(&[&ctx.ns]);
 }
 
-/// Somebody deletes a Deployment, and leaves its Pods: once it has them, and the garbage collector knows that.
+/// Deletes a Deployment and orphans its Pods, once the Deployment owns Pods and the garbage collector has observed
+/// that.
 fn leaves_pods(ctx: &TestContext<'_>, name: &str) {
     let path = format!("{}/{name}", ctx.deployments());
     let uid = ctx.call_get(&path)["metadata"]["uid"].clone();
@@ -600,8 +598,8 @@ fn leaves_pods(ctx: &TestContext<'_>, name: &str) {
     ctx.eventually(|| (ctx.call(Method::GET, &path, None).code == 404).then_some(()));
 }
 
-/// A Deployment that has taken its Pods over just now: the garbage collector may not know that yet, and would delete
-/// them with it.
+/// A Deployment that has just adopted its Pods: the garbage collector may not have observed that, and would delete the
+/// Pods.
 fn taken_over(ctx: &TestContext<'_>) {
     let fake_operators = FakeOperators::begins(ctx);
     let name = "mm-abcd";
@@ -657,7 +655,8 @@ fn belongs(ctx: &TestContext<'_>) {
 const POLICIES: &str = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies";
 const BINDINGS: &str = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings";
 
-/// A policy by which no Deployment is made in the namespace of which this CEL expression does not hold, once it works.
+/// Installs a policy that refuses Deployments in the namespace unless this CEL expression is true, and waits until the
+/// policy is in force.
 fn policy(ctx: &TestContext<'_>, name: &str, expression: &str, refused: &Value) {
     let rules = json!([{
         "apiGroups": ["apps"], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["deployments"],
@@ -676,7 +675,7 @@ fn policy(ctx: &TestContext<'_>, name: &str, expression: &str, refused: &Value) 
     ctx.eventually(|| is_denied(ctx, refused).then_some(()));
 }
 
-/// Whether the policy is heard, whatever a quota says.
+/// True if the policy is in force, regardless of a quota.
 fn is_denied(ctx: &TestContext<'_>, deployment: &Value) -> bool {
     let answer = ctx.post(&format!("{}?dryRun=All", ctx.deployments()), deployment);
     answer.body["message"].as_str().is_some_and(|message| message.contains("no such Deployment today"))
@@ -689,8 +688,8 @@ fn no_policy(ctx: &TestContext<'_>, name: &str, allowed: &Value) {
     ctx.eventually(|| (!is_denied(ctx, allowed)).then_some(()));
 }
 
-/// Whoever admits objects would not let the new Deployment through, or on the way back the old one: each stays. A quota
-/// that counts Deployments, and is full with the one that goes, is in nobody's way.
+/// Admission would refuse the new Deployment, or the old Deployment during an undo: the existing Deployment stays each
+/// time. A quota of Deployments that the deleted Deployment fills blocks nothing.
 fn refused_successor(ctx: &TestContext<'_>) {
     let fake_operators = FakeOperators::begins(ctx);
     let name = "mm-abcd";

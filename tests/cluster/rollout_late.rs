@@ -1,4 +1,4 @@
-//! Writes of a rollout that an API server does long after whoever sent them has given up, while the rollout is turned.
+//! Writes of a rollout that an API server processes long after the client has timed out, while the rollout is undone.
 //! The controllers of Kubernetes are real.
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,10 +28,10 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
 static ENGINES: [&Sample; 1] = [&ENGINE];
 static MATTERMOSTS: [&Sample; 1] = [&MATTERMOST];
 
-/// How late it is: longer than it takes to turn a rollout, and less than it takes until it is sure.
+/// The delay: longer than an undo takes, and shorter than the runner's wait for certainty.
 const LATE: Duration = Duration::from_secs(20);
 
-/// Loses the answer to the first call of this method whose path has this, before the API server has it.
+/// A proxy that loses the first call with this method and path part, before the API server receives the call.
 fn loses(ctx: &TestContext<'_>, method: Method, part: String) -> Proxy {
     let was_lost = AtomicBool::new(false);
     Proxy::start(&ctx.test_cluster.api.client, move |_, asked, path| {
@@ -40,16 +40,16 @@ fn loses(ctx: &TestContext<'_>, method: Method, part: String) -> Proxy {
     })
 }
 
-/// A rollout whose runner waits for what it was not told.
+/// A rollout whose runner waits for an unacknowledged write.
 struct Waiting {
     rollout: String,
     running: Process,
-    /// What was lost goes through it, late.
+    /// The lost write passes through this proxy, late.
     _proxy: Proxy,
 }
 
 impl Waiting {
-    /// Turns it, once it says so.
+    /// Undoes the rollout, once its message names the write.
     fn turns(&self, ctx: &TestContext<'_>, lost: &str) {
         let said = || status(ctx, &self.rollout)["message"].as_str().is_some_and(|message| message.contains(lost));
         eventually("it waits", SOON, || said().then_some(()));
@@ -84,7 +84,7 @@ fn moved(ctx: &TestContext<'_>) {
     ctx.forgets_rollout();
 }
 
-/// How often this was done to an object, a change by a rollout, by the audit log.
+/// The number of such changes of an object by a rollout, in the audit log.
 fn done(ctx: &TestContext<'_>, (method, plural, name): (&str, &str, &str)) -> usize {
     let is_it = |event: &&Value| {
         let of = &event["objectRef"];
@@ -96,8 +96,8 @@ fn done(ctx: &TestContext<'_>, (method, plural, name): (&str, &str, &str)) -> us
     ctx.test_cluster.audit().iter().filter(is_it).count()
 }
 
-/// What was handed over to an object that is gone meanwhile would be collected, and so would what is deleted for one
-/// that is not made any more be missed.
+/// The late write must do no harm. An object handed over to a deleted owner would be collected. An object deleted in
+/// favour of a replacement that is no longer created would be missing.
 fn handed_over(ctx: &TestContext<'_>) {
     let fake_operators = FakeOperators::begins(ctx);
     let lost = [

@@ -1,5 +1,5 @@
-//! Objects that somebody replaces in the middle of a rollout, who knows nothing of what it has noted on them: on the
-//! real API server, by the real kubectl.
+//! A client replaces objects in the middle of a rollout, without the rollout's annotations: on the real API server,
+//! with the real kubectl.
 
 use serde_json::{Value, json};
 
@@ -32,14 +32,13 @@ fn mark(ctx: &TestContext<'_>, name: &str) -> Value {
     one(ctx, name)["metadata"]["annotations"][MARK].clone()
 }
 
-/// Marks of all objects that have one.
+/// The number of objects with a rollout annotation.
 fn marks(ctx: &TestContext<'_>) -> usize {
     (0..COUNT).filter(|at| !mark(ctx, &format!("e-{at}")).is_null()).count()
 }
 
-/// Replaces an object by what somebody has in a file: no annotation, and this label. Returns what kubectl says.
-/// kubectl reads an object before it replaces it: its controller may have written a status meanwhile, and then whoever
-/// replaces it is told to try again.
+/// Replaces an object by a user's file: no annotation, and this label. Returns the output of kubectl. kubectl reads an
+/// object before the replace. A controller may have written the status meanwhile, and then the client must retry.
 fn replace(ctx: &TestContext<'_>, name: &str, version: &str) -> String {
     let mut object = ctx.labelled(ctx.sample.new, name, Some(version));
     if name == "e-0" {
@@ -77,7 +76,7 @@ fn replaced(ctx: &TestContext<'_>) {
     ctx.rollout_says("Complete");
     running.end(std::time::Duration::from_secs(20));
     assert_eq!(ctx.versions(), [(B.to_owned(), COUNT)].into());
-    // After its end as well, and so it is taken back.
+    // After the end as well, so that an undo works.
     let noted = mark(ctx, "e-1");
     assert!(replace(ctx, "e-1", B).contains("was restored"));
     assert_eq!(mark(ctx, "e-1"), noted);
@@ -93,7 +92,7 @@ fn replaced(ctx: &TestContext<'_>) {
     cleaned(ctx);
 }
 
-/// Its canary is through, and the others wait.
+/// The canary is complete, and the other objects wait.
 fn in_the_middle(ctx: &TestContext<'_>) {
     let noted = mark(ctx, "e-0");
     assert!(noted.as_str().is_some_and(|text| text.contains(A) && text.contains(B)), "{noted}");
@@ -103,7 +102,7 @@ fn in_the_middle(ctx: &TestContext<'_>) {
         "{said}"
     );
     assert_eq!((mark(ctx, "e-0"), label(ctx, "e-0")), (noted.clone(), json!(B)));
-    // A file of yesterday turns it back. It is not moved a second time, as it is known that it was moved once.
+    // An outdated file reverts the object. The rollout moves it once only, as the annotation records the first move.
     replace(ctx, "e-0", A);
     assert_eq!((mark(ctx, "e-0"), label(ctx, "e-0")), (noted, json!(A)));
     ctx.rollout_says("(\"Held\")");
@@ -111,14 +110,14 @@ fn in_the_middle(ctx: &TestContext<'_>) {
     assert_eq!(ctx.versions(), [(A.to_owned(), COUNT)].into());
     assert_eq!(ctx.rollout_writes().iter().filter(|name| *name == "e-0").count(), 1);
     replace(ctx, "e-0", B);
-    // What never had a mark gets none.
+    // Objects without an annotation get none.
     assert!(!replace(ctx, "e-2", A).contains(MARK));
     assert_eq!(marks(ctx), 1);
     ctx.does(&["resume"]);
     ctx.rollout_says("waiting for approval");
 }
 
-/// Whoever is done with a rollout takes its marks off.
+/// Removes the annotations after the end of a rollout.
 fn cleaned(ctx: &TestContext<'_>) {
     starts(ctx);
     ctx.does(&["approve", "canary"]);
@@ -129,8 +128,8 @@ fn cleaned(ctx: &TestContext<'_>) {
     ctx.forgets_rollout();
 }
 
-/// Somebody's own text is told with what takes it off; without one character, and of a rollout before this one, it is
-/// in nobody's way.
+/// A foreign text in the annotation is reported with the command that removes it. An empty text, or a text of an
+/// earlier rollout, blocks nothing.
 fn texts(ctx: &TestContext<'_>) {
     ctx.install(&ctx.printed_crd(&[]));
     ctx.knows_rollouts();
@@ -152,7 +151,7 @@ fn texts(ctx: &TestContext<'_>) {
     ctx.rollout_says("which is not written by a rollout");
     ctx.eventually(|| (ctx.versions().get(B) == Some(&2) && ctx.rollout_status()["phase"] == "Waiting").then_some(()));
     assert_eq!((mark(ctx, "e-1"), mark(ctx, "e-3")), (json!("[\"mine\"]"), json!(large)), "nobody's data is lost");
-    // What it says to do is done.
+    // Runs the printed command.
     let shown = ctx.does(&["objects"]);
     for name in ["e-1", "e-3"] {
         let said = shown.lines().find(|line| line.contains(&format!(" {name} "))).unwrap();
@@ -174,7 +173,7 @@ fn texts(ctx: &TestContext<'_>) {
     lost(ctx);
 }
 
-/// What stands in the place of a mark is no way back. Such objects stay, and whoever takes the fleet back is told.
+/// With a foreign text instead of the annotation an undo is impossible. Such objects stay, and the undo reports them.
 fn lost(ctx: &TestContext<'_>) {
     ctx.starts_rollout(&json!({}));
     let (code, text, errors) = ctx.runs_rollout(&[]);
@@ -193,7 +192,7 @@ fn lost(ctx: &TestContext<'_>) {
     ctx.forgets_rollout();
 }
 
-/// What has gone back says nothing of its rollout any more: it counts until it is healthy all the same.
+/// An undone object has no annotation of its rollout, but counts until it is healthy.
 fn deselected(ctx: &TestContext<'_>) {
     ctx.install(&ctx.printed_crd(&[]));
     ctx.knows_rollouts();
@@ -208,7 +207,7 @@ fn deselected(ctx: &TestContext<'_>) {
     for name in &names {
         ctx.patch(ctx.sample.new, name, &json!({"metadata": {"labels": {"frozen": "true"}}})).ok();
     }
-    // Nobody is there who would look at them.
+    // No controller reports on the objects.
     ctx.does(&["undo"]);
     let mut running = ctx.rollouts_on("one");
     ctx.rollout_says("TimedOut");

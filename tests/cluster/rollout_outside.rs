@@ -1,4 +1,4 @@
-//! StagedRollouts that ask beside the cluster: Prometheus for a number, and an application whether all is well.
+//! StagedRollouts with checks outside the cluster: a Prometheus query, and an HTTP request to an application.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -25,19 +25,19 @@ pub(crate) const SCENARIOS: &[Scenario] =
 
 const QUERY: &str = "sum(rate(es_5xx[5m]))";
 
-/// A Prometheus and an application at one port, played.
+/// A fake Prometheus and a fake application on one port.
 struct Outside {
     port: u16,
     says: Arc<Mutex<Says>>,
 }
 
-/// What they say.
+/// The responses of both.
 struct Says {
     /// The samples of every query.
     samples: Vec<&'static str>,
     /// The status of the application.
     code: u16,
-    /// Questions so far.
+    /// The number of requests so far.
     queries: usize,
 }
 
@@ -65,7 +65,7 @@ impl Outside {
     }
 }
 
-/// What somebody asks for: path and query.
+/// The path and query of a request.
 pub(crate) fn asked_for(stream: &mut TcpStream) -> Option<String> {
     let (mut head, mut some) = (Vec::new(), [0; 512]);
     while !head.windows(4).any(|end| end == b"\r\n\r\n") {
@@ -77,13 +77,13 @@ pub(crate) fn asked_for(stream: &mut TcpStream) -> Option<String> {
     str::from_utf8(&head).unwrap().split(' ').nth(1).map(str::to_owned)
 }
 
-/// The answer to one question.
+/// Writes a response.
 pub(crate) fn replies(mut stream: TcpStream, code: u16, body: &str) {
     let length = body.len();
     let _ = write!(stream, "HTTP/1.1 {code} As it is\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}");
 }
 
-/// One question, as the documentation of Prometheus' API has it.
+/// Answers one request, as in the documentation of the Prometheus API.
 fn answer(mut stream: TcpStream, says: &Mutex<Says>) {
     let Some(path) = asked_for(&mut stream) else { return };
     let mut says = says.lock().unwrap();
@@ -101,7 +101,8 @@ fn answer(mut stream: TcpStream, says: &Mutex<Says>) {
     replies(stream, code, &body);
 }
 
-/// A cluster with healthy engines at A, whose definition asks both, before a rollout begins and while it goes on.
+/// A cluster with healthy engines at A, whose definition has both checks, before a rollout begins and during the
+/// rollout.
 fn begins(ctx: &TestContext<'_>, outside: &Outside) {
     let file = ctx.setup.kinds.join("kind.yaml");
     let definition = fs::read_to_string(&file).unwrap();
@@ -128,7 +129,7 @@ fn asked(ctx: &TestContext<'_>) {
     let wave =
         json!([{"name": "first", "selector": {"labels": "rollout=first"}, "after": "approval"}, {"name": "rest"}]);
     let file = ctx.rollout_file(&json!({"waves": wave, "timeout": "120s"})).display().to_string();
-    // Nobody says where Prometheus is.
+    // No Prometheus is configured.
     let unknown = format!(
         "errors: {QUERY} cannot be read: no Prometheus is configured: use --prometheus URL, or set POINTSMAN_PROMETHEUS"
     );
@@ -136,7 +137,7 @@ fn asked(ctx: &TestContext<'_>) {
     assert_eq!(code, 1, "{text}{errors}");
     assert!(text.contains(&format!("\nthe rollout would not start: {unknown}\n")), "{text}");
     assert!(text.contains(&format!("\nno object would move: {unknown}\n")), "{text}");
-    // Each alone, and then it is mended.
+    // Each problem alone, then resolved.
     let flag = outside.flag();
     let app = format!("app: http://127.0.0.1:{}/ok does not answer with 2xx:", outside.port);
     for (samples, status, said) in [
@@ -163,7 +164,7 @@ fn asked(ctx: &TestContext<'_>) {
     ctx.forgets_rollout();
 }
 
-/// What was fine when it began turns, and turns back.
+/// A check that passed at the start fails, and passes again.
 fn under_way(ctx: &TestContext<'_>, outside: &Outside) {
     let _controllers = Controllers::start(ctx, |_, _| Some(true));
     let (began, before) = (Instant::now(), outside.queries());
@@ -171,7 +172,7 @@ fn under_way(ctx: &TestContext<'_>, outside: &Outside) {
     ctx.rollout_says("waiting for approval");
     assert_eq!(moved(ctx), 1);
     outside.say(&["0.3"], 200);
-    // It is asked every 5 s.
+    // The runner repeats the query every 5 s.
     sleep(Duration::from_secs(6));
     ctx.does(&["approve", "first"]);
     let status = ctx.rollout_says(&format!("errors: {QUERY} is 0.3, and must be at most 0.1"));
@@ -181,7 +182,7 @@ fn under_way(ctx: &TestContext<'_>, outside: &Outside) {
     outside.say(&["0"], 500);
     ctx.rollout_says("does not answer with 2xx: HTTP 500");
     assert_eq!(moved(ctx), 1, "nothing more is moved");
-    // Twice before it begins, the one question for both lists; then every 5 s.
+    // Twice before the start, one query for both lists; then every 5 s.
     let most = 4 + usize::try_from(began.elapsed().as_secs()).unwrap() / 5;
     assert!(outside.queries() - before <= most, "{} queries, {most} at most", outside.queries() - before);
     outside.say(&["0"], 200);
@@ -190,7 +191,7 @@ fn under_way(ctx: &TestContext<'_>, outside: &Outside) {
     assert_eq!(moved(ctx), 4);
 }
 
-/// Runs the rollout beside what else happens.
+/// Starts the rollout in a separate process.
 fn runs(ctx: &TestContext<'_>, outside: &Outside) -> Process {
     let namespace = format!("--namespace={}", ctx.ns);
     let args = ctx.on_the_cluster(&["rollout", "run", &ctx.ns, "--holder=one", &namespace, &outside.flag()]);

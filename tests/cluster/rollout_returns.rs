@@ -1,5 +1,5 @@
-//! Installations that have become objects of another kind are taken back after the end of their rollout. The
-//! controllers of Kubernetes are real; the kubelet and both operators are played.
+//! Replaced installations are undone after the end of their rollout. The controllers of Kubernetes are real; the
+//! kubelet and both operators are fakes.
 
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
 
 static MATTERMOSTS: [&Sample; 1] = [&MATTERMOST];
 
-/// What is so of an installation that was taken back after it had become another object.
+/// Checks an installation that was undone after its replacement.
 #[track_caller]
 fn is_there_again(ctx: &TestContext<'_>, fake_operators: &FakeOperators, name: &str, was: &Before) {
     let object = ctx.call_get(&format!("{}/{name}", ctx.installations()));
@@ -100,8 +100,8 @@ fn again(ctx: &TestContext<'_>) {
     ctx.leaves_fake_operators(&[&ctx.ns]);
 }
 
-/// Goes back while an autoscaler scales one of the new Deployments: the old installation is there then, and nothing is
-/// given back to it.
+/// Starts the undo while an autoscaler scales one of the new Deployments. The old installation then exists, and
+/// receives no owned objects.
 fn stands_against_it(ctx: &TestContext<'_>, name: &str) {
     let all = format!("/apis/autoscaling/v2/namespaces/{}/horizontalpodautoscalers", ctx.ns);
     let scaler = json!({
@@ -129,7 +129,7 @@ fn stands_against_it(ctx: &TestContext<'_>, name: &str) {
     assert_eq!(running.end(SOON), Some(0));
 }
 
-/// The same, by somebody who is killed after each write.
+/// The same, with a runner that is killed after each write.
 fn killed(ctx: &TestContext<'_>) {
     let fake_operators = FakeOperators::begins(ctx);
     let name = "mm-abcd";
@@ -149,7 +149,7 @@ fn killed(ctx: &TestContext<'_>) {
     ctx.leaves_fake_operators(&[&ctx.ns]);
 }
 
-/// A workflow that can be undone from its end, of installations without Pods.
+/// A workflow that can be undone from its end, for installations without Pods.
 const WORKFLOWS: &str = r#"workflows:
   whole:
   - name: trigger
@@ -169,7 +169,7 @@ const WORKFLOWS: &str = r#"workflows:
     irreversible: it is gone
 "#;
 
-/// What only the way back after the end takes.
+/// The rights that only an undo after the end needs.
 fn rights(ctx: &TestContext<'_>) {
     fake_operators(ctx, WORKFLOWS);
     let file = |name: &str| {

@@ -1,5 +1,5 @@
-//! What a rollout may do: the role that is printed for it is enough, and without any right of it the rollout does not
-//! come to its end, nothing is lost, and it says which one is missing. Given that, it goes on.
+//! The rights of a rollout: the printed role suffices. Without any one right the rollout stops without data loss, and
+//! reports the missing right. Once the right is granted, the rollout continues.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -40,13 +40,13 @@ pub(crate) fn phase(ctx: &TestContext<'_>, name: &str) -> Value {
     ctx.call_get(&format!("/apis/pointsman.dev/v1/stagedrollouts/{name}"))["status"]["phase"].clone()
 }
 
-/// Has a StagedRollout of a file be in the cluster, with nobody asked.
+/// Creates the StagedRollout of a file, bypassing the command.
 pub(crate) fn applied(ctx: &TestContext<'_>, file: &std::path::Path) {
     let rollout: Value = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
     ctx.post("/apis/pointsman.dev/v1/stagedrollouts", &rollout).ok();
 }
 
-/// Ends rollouts for good.
+/// Completes and deletes rollouts.
 fn forgets(ctx: &TestContext<'_>, rollouts: &[String]) {
     for name in rollouts {
         let path = format!("/apis/pointsman.dev/v1/stagedrollouts/{name}");
@@ -56,7 +56,7 @@ fn forgets(ctx: &TestContext<'_>, rollouts: &[String]) {
     }
 }
 
-/// What a StagedRollout of a file freezes is frozen.
+/// Installs the freezes of the StagedRollout of a file.
 fn freezes(ctx: &TestContext<'_>, file: &std::path::Path) {
     let policies = ctx.commanded(&["rollout", "policies", "-f", &file.display().to_string()]);
     for policy in serde_saphyr::from_multiple::<Value>(&policies).unwrap() {
@@ -73,8 +73,8 @@ fn thaws(ctx: &TestContext<'_>, name: &str) {
     }
 }
 
-/// A rollout of labels that asks for whatever such a rollout can ask: lists before it begins and on the way, something
-/// that a version needs, what it freezes, and others that say what runs.
+/// A rollout of labels with every type of lookup: checks before the start and during the rollout, a prerequisite of a
+/// version, freezes, and other objects that report running versions.
 fn labels(ctx: &TestContext<'_>) {
     let file = ctx.setup.kinds.join("kind.yaml");
     let definition = std::fs::read_to_string(&file).unwrap();
@@ -126,14 +126,14 @@ fn labels(ctx: &TestContext<'_>) {
         },
     };
     let mut all = rights_of(&role);
-    // An object is read by itself where the watch has not told anything for a while: that has a kind of its own.
+    // The runner reads a single object only if the watch has been silent for a while: `read_alone` covers that.
     all.retain(|right| right.plural != ctx.sample.plural || right.verb != "get");
     let rollouts = story.try_each(&all);
     forgets(ctx, &rollouts);
     rollouts.iter().for_each(|name| thaws(ctx, name));
 }
 
-/// Two engines, one after the other: the first one is let go while the other one is still to be moved.
+/// Two engines, one after the other: the first is released while the second is pending.
 fn read_alone(ctx: &TestContext<'_>) {
     let file = ctx.setup.kinds.join("kind.yaml");
     let definition = std::fs::read_to_string(&file).unwrap();
@@ -172,7 +172,7 @@ const CHECKS: &str = "checks:
   - {name: disks, list: persistentvolumes, every: {field: metadata.name, present: true}}
 ";
 
-/// Workflows with every step that writes in the cluster: one to the end, and one that goes back from where it waits.
+/// Workflows with every step that writes in the cluster: one runs to the end, and one is undone from its waiting step.
 const WORKFLOWS: &str = r#"workflows:
   whole:
   - name: trigger
@@ -212,12 +212,12 @@ const WORKFLOWS: &str = r#"workflows:
     wait: {on: target, until: {field: status.state, is: never}}
 "#;
 
-/// Both kinds are known, with workflows of this test.
+/// Installs both kinds, with the workflows of this test.
 pub(crate) fn fake_operators(ctx: &TestContext<'_>, workflows: &str) {
     let file = ctx.setup.kinds.join("kind.yaml");
     let definition = std::fs::read_to_string(&file).unwrap();
     let (head, rest) = definition.split_once("workflows:\n").unwrap();
-    // What renames the kind is behind the workflows.
+    // The field that renames the kind follows the workflows.
     let name = rest.lines().find(|line| line.starts_with("name: ")).unwrap();
     std::fs::write(&file, format!("{head}{name}\n{}", workflows.replace("NAMESPACE", &ctx.ns))).unwrap();
     ctx.install(&ctx.crd);
@@ -235,7 +235,7 @@ pub(crate) fn fake_operators(ctx: &TestContext<'_>, workflows: &str) {
     ctx.post(&format!("/api/v1/namespaces/{}/configmaps", ctx.ns), &map).ok();
 }
 
-/// An installation without Pods, and whether it is refused by its own fields.
+/// An installation without Pods; its own fields may cause a refusal.
 pub(crate) fn installs(ctx: &TestContext<'_>, name: &str, more: &Value) {
     let mut spec = json!({"replicas": 0, "database": {"secret": "database"}});
     spec.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -246,7 +246,7 @@ fn is_there(ctx: &TestContext<'_>, path: &str) -> bool {
     ctx.call(Method::GET, path, None).is_ok()
 }
 
-/// Whatever is missing, there is the object or what it has become, and the Deployment or what is saved of it.
+/// Without any right, the object or its replacement exists, and the Deployment or its saved copy exists.
 pub(crate) fn is_whole(ctx: &TestContext<'_>, name: &str) {
     let old = is_there(ctx, &format!("{}/{name}", ctx.installations()));
     assert!(old || ctx.get("v1beta1", name).is_ok(), "{name} is there");
@@ -258,7 +258,7 @@ pub(crate) fn is_whole(ctx: &TestContext<'_>, name: &str) {
     assert!(is_there(ctx, &format!("/api/v1/namespaces/{}/services/{name}", ctx.ns)));
 }
 
-/// Writes the file of a StagedRollout over the installation of its name, by a workflow.
+/// Writes the file of a StagedRollout over the installation of the same name, with a workflow.
 fn migrates(ctx: &TestContext<'_>, name: &str, workflow: &str) -> PathBuf {
     let accept = if workflow == "whole" { json!(["work", "old-object"]) } else { json!([]) };
     let spec = json!({
@@ -267,13 +267,13 @@ fn migrates(ctx: &TestContext<'_>, name: &str, workflow: &str) -> PathBuf {
     ctx.migration(name, &spec)
 }
 
-/// An installation, and a rollout that moves it all the way.
+/// An installation, and a rollout that moves it to the end.
 fn moves(ctx: &TestContext<'_>, name: &str) {
     installs(ctx, name, &json!({}));
     applied(ctx, &migrates(ctx, name, "whole"));
 }
 
-/// Whether that rollout is through, after whoever else has to do something has done it.
+/// True if that rollout is complete, after the work of all other clients.
 fn has_moved(ctx: &TestContext<'_>, name: &str) -> bool {
     works(ctx);
     let is_through = phase(ctx, name) == "Complete";
@@ -301,14 +301,14 @@ fn workflow(ctx: &TestContext<'_>) {
         has_ended: &|name| has_moved(ctx, name),
         is_whole: &|name| is_whole(ctx, name),
     };
-    // What only the way back takes, and what is told whom it refuses, have stories of their own.
+    // The rights for an undo, and for reports in refused objects, have separate scenarios.
     let (other, all): (Vec<Right>, Vec<Right>) = rights_of(&role).into_iter().partition(|right| {
         let on_target = right.plural == ctx.sample.plural && right.verb == "delete";
         on_target || right.plural.ends_with("installations/status")
     });
     let told = other.iter().find(|right| right.verb == "patch").unwrap();
     assert_eq!(other.len(), 2, "{other:?}");
-    // What every rollout takes has its own story.
+    // The rights of every rollout have a separate scenario.
     let is_of_rollouts = |right: &Right| BASE.contains(&right.group.as_str());
     let all: Vec<Right> = all.into_iter().filter(|right| !is_of_rollouts(right)).collect();
     let mut rollouts = story.try_each(&all);
@@ -316,10 +316,10 @@ fn workflow(ctx: &TestContext<'_>) {
     leaves(ctx, &rollouts);
 }
 
-/// Groups of what every rollout takes.
+/// Groups of the rights of every rollout.
 const BASE: [&str; 4] = ["apiextensions.k8s.io", "coordination.k8s.io", "events.k8s.io", "pointsman.dev"];
 
-/// Whoever is refused by the fields of an installation is told so in its status.
+/// An installation that its own fields refuse receives the reason in its status.
 fn tells(ctx: &TestContext<'_>, role: &Value, right: &Right) -> Vec<String> {
     let story = Story {
         ctx,
@@ -341,7 +341,7 @@ fn tells(ctx: &TestContext<'_>, role: &Value, right: &Right) -> Vec<String> {
     story.try_without(std::slice::from_ref(right))
 }
 
-/// On the way back from where nothing goes on, what was made is deleted, and what was deleted is made.
+/// An undo from the waiting step deletes created objects and recreates deleted objects.
 fn is_undo(ctx: &TestContext<'_>) {
     fake_operators(ctx, WORKFLOWS);
     let role = ctx.role(&migrates(ctx, "any", "back"), &[]).remove(0);
@@ -377,7 +377,7 @@ fn is_undo(ctx: &TestContext<'_>) {
     leaves(ctx, &story.try_each(&rights));
 }
 
-/// Brings an installation each to where nothing goes on.
+/// Moves each installation to the waiting step.
 fn go_forth(ctx: &TestContext<'_>, names: &[String]) {
     let namespace = format!("--namespace={}", ctx.ns);
     let begun = names.iter().map(|name| {
@@ -400,8 +400,8 @@ fn go_forth(ctx: &TestContext<'_>, names: &[String]) {
     }
 }
 
-/// Where owner references are guarded, the printed role has what that takes, and without any of it nothing is handed
-/// over.
+/// With guarded owner references, the printed role contains the additional rights; without any one of them no object is
+/// handed over.
 fn guarded(ctx: &TestContext<'_>) {
     fake_operators(ctx, WORKFLOWS);
     let dir = ctx.dir.join("guarded");
@@ -437,7 +437,7 @@ fn guarded(ctx: &TestContext<'_>) {
     leaves(ctx, &rollouts);
 }
 
-/// Jobs end. By then somebody has set a label of each installation that has become another object, and is still there.
+/// Completes the Jobs. Another client labels each replaced installation that still exists.
 fn works(ctx: &TestContext<'_>) {
     let jobs = format!("/apis/batch/v1/namespaces/{}/jobs", ctx.ns);
     let all = ctx.items(&jobs);
@@ -457,7 +457,7 @@ fn works(ctx: &TestContext<'_>) {
     }
 }
 
-/// What is asked for by names that are the same for all may be allowed by these names alone.
+/// Requests with fixed names can be granted for these names alone.
 fn by_name(at_home: Story<'_>, in_shoots: Story<'_>) -> Vec<String> {
     let [named, elsewhere] = [at_home.role, in_shoots.role].map(narrowed);
     assert_ne!((&named, &elsewhere), (at_home.role, in_shoots.role));
@@ -466,7 +466,7 @@ fn by_name(at_home: Story<'_>, in_shoots: Story<'_>) -> Vec<String> {
     rollouts
 }
 
-/// A role whose rules are about some objects alone, where their names are known.
+/// A role whose rules are limited to resource names, where the names are known.
 fn narrowed(role: &Value) -> Value {
     let mut role = role.clone();
     for rule in role["rules"].as_array_mut().unwrap() {
@@ -481,7 +481,7 @@ fn narrowed(role: &Value) -> Value {
     role
 }
 
-/// What a hand-over does beside what every rollout does: in its own cluster, and by the second role in the shoots.
+/// The additional rights of a hand-over: in the home cluster, and with the second role in the shoots.
 fn handed_over(ctx: &TestContext<'_>) {
     let garden = Landscape::begins(ctx, &ctx.test_cluster.api.kubeconfig);
     garden.node("new", "v1.18.20");
@@ -519,7 +519,7 @@ fn handed_over(ctx: &TestContext<'_>) {
         has_ended: &is_handed_over,
         is_whole: &nothing_is_finished,
     };
-    // What every rollout takes has its own story.
+    // The rights of every rollout have a separate scenario.
     let of_steps = ["secrets", "controlplanes", "deployments"];
     let rights: Vec<Right> =
         rights_of(role).into_iter().filter(|right| of_steps.contains(&right.plural.as_str())).collect();
@@ -539,7 +539,7 @@ fn handed_over(ctx: &TestContext<'_>) {
             assert_eq!(garden.classes(), ["default"], "{name}");
         },
     };
-    // One after the other: there is one class.
+    // One after the other: only one storage class exists.
     for right in rights_of(elsewhere) {
         rollouts.extend(in_shoots.try_without(&[right]));
     }

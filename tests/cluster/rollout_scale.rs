@@ -1,6 +1,6 @@
-//! What a rollout of a fleet costs the API server, and everybody else who asks it.
+//! The costs of a fleet rollout for the API server and for its other clients.
 //!
-//! `POINTSMAN_OBJECTS=10000` takes a fleet of that size.
+//! `POINTSMAN_OBJECTS=10000` sets the size of the fleet.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -26,15 +26,15 @@ static ENGINES: [&Sample; 1] = [&ENGINE];
 pub(crate) const SCENARIOS: &[Scenario] =
     &[Scenario::new("fleet_needs_one_write_per_object", frugal).of(&ENGINES).newest().alone()];
 
-/// What the runner has asked, and when.
+/// The calls of the runner, with their times.
 type Asked = Arc<Mutex<Vec<(Instant, String)>>>;
 
-/// The list at the beginning and the one at the end, one PATCH for each object, one status for each batch.
+/// One list at the start and one at the end, one PATCH for each object, one status write for each batch.
 fn frugal(ctx: &TestContext<'_>) {
     let count = std::env::var("POINTSMAN_OBJECTS").map_or(60, |count| count.parse().unwrap());
-    // Of a whole fleet it is of interest what it costs where nothing is in the way.
+    // The costs of a large fleet are measured without faults.
     let busy = (count <= MANY).then_some(BUSY);
-    // Everybody works at the version that is stored: what is converted, the rollout has had converted.
+    // All clients use the storage version: only the rollout causes conversions.
     let mut crd = ctx.printed_crd(&[]);
     for version in crd["spec"]["versions"].as_array_mut().unwrap() {
         version["storage"] = json!(version["name"] == ctx.sample.new);
@@ -77,9 +77,9 @@ fn frugal(ctx: &TestContext<'_>) {
         let at = |percent: usize| took[(took.len() * percent / 100).min(took.len() - 1)].as_secs_f64() * 1e3;
         println!("| {name} | {:.2} | {:.2} | {} |", at(50), at(99), took.len());
     }
-    // The API server has a cache of each version that is served, which converts every write once: that of the rollout
-    // and that of the controller. Lists, the watch and answers cost none. Every five minutes it compares that cache
-    // with what is stored, for which it converts everything (`apiserver pkg/storage/cacher/delegator.go`,
+    // The API server has a cache of each served version, which converts every write once: the write of the rollout and
+    // the write of the controller. Lists, the watch and responses need no conversion. Every five minutes the API server
+    // compares that cache with the storage, and converts all objects (`apiserver pkg/storage/cacher/delegator.go`,
     // `consistencyChecker`).
     assert!(more <= (2 + checked) * count as u64, "{more} conversions");
     told.is_frugal(ctx, count, (took, late), busy.is_some());
@@ -87,13 +87,13 @@ fn frugal(ctx: &TestContext<'_>) {
     ctx.forgets_rollout();
 }
 
-/// How often the API server has compared its caches of these objects with its storage.
+/// The number of comparisons of the caches of these objects with the storage.
 fn consistency_checks(ctx: &TestContext<'_>) -> u64 {
     let group = format!("group=\"{}\"", ctx.group);
     sum(ctx.test_cluster, "apiserver_storage_consistency_checks_total", &group) as u64
 }
 
-/// Healthy engines, made by several at a time.
+/// Creates healthy engines in parallel.
 fn fleet(ctx: &TestContext<'_>, count: usize) {
     let (all, next) = (ctx.all(ctx.sample.new), AtomicUsize::new(0));
     let one = |name: String| {
@@ -114,8 +114,8 @@ fn fleet(ctx: &TestContext<'_>, count: usize) {
     });
 }
 
-/// Waits until the API server's cache of the other version has heard of all there is, for which it converts.
-/// Source: `apiserver pkg/storage/cacher/watch_cache.go`, `WaitUntilFreshAndGetList`.
+/// Waits until the API server's cache of the other version is current, which needs conversions. Source: `apiserver
+/// pkg/storage/cacher/watch_cache.go`, `WaitUntilFreshAndGetList`.
 fn caches_know_all(ctx: &TestContext<'_>) {
     let client = &ctx.test_cluster.api.client;
     let list = client.call(Method::GET, &ctx.all(ctx.sample.new), None).ok();
@@ -124,16 +124,16 @@ fn caches_know_all(ctx: &TestContext<'_>) {
     client.call(Method::GET, &format!("{}?{fresh}", ctx.all(ctx.sample.old)), None).ok();
 }
 
-/// What is said as before is no write: who says it, says when.
+/// Reports the health with a time, since an unchanged status would cause no write.
 fn report(client: &Client, all: &str, name: &str, when: &str) {
     let path = format!("{all}/{name}/status?fieldManager=engine-controller");
     client.call(Method::PATCH, &path, Some((MERGE, rolling::status(true, when).to_string()))).ok();
 }
 
-/// The controller: a batch that is moved together is healthy together, a moment later.
+/// The controller: a moved batch becomes healthy together, a moment later.
 struct Controller {
     client: Client,
-    /// Where all objects are.
+    /// The path of all objects.
     all: String,
     label: String,
 }
@@ -161,7 +161,7 @@ impl Controller {
     }
 }
 
-/// Answers one write in the middle with 429, where there is one to be answered so.
+/// Records calls, and answers one write in the middle with 429 if `busy` is set.
 fn judge(
     ctx: &TestContext<'_>,
     asked: &Asked,
@@ -181,7 +181,7 @@ fn judge(
     }
 }
 
-/// Waits for the end of a rollout. Returns the most memory that its runner had, in KiB.
+/// Waits for the end of a rollout. Returns the peak memory of its runner in KiB.
 fn ends_well(running: &mut Process, count: usize) -> u64 {
     let (mut most, deadline) = (0, Instant::now() + Duration::from_secs(60 + count as u64));
     loop {
@@ -196,7 +196,7 @@ fn ends_well(running: &mut Process, count: usize) -> u64 {
     }
 }
 
-/// How long somebody else waits for a GET each time, while something is done.
+/// The latencies of another client's GETs during `work`.
 fn others_wait(ctx: &TestContext<'_>, work: impl FnOnce()) -> Vec<Duration> {
     let ends = AtomicBool::new(false);
     let (client, path) = (ctx.test_cluster.api.client.another(), format!("/api/v1/namespaces/{}", ctx.ns));
@@ -218,19 +218,19 @@ fn others_wait(ctx: &TestContext<'_>, work: impl FnOnce()) -> Vec<Duration> {
     })
 }
 
-/// What the runner has asked of the API server.
+/// The calls of the runner to the API server, by type.
 #[derive(Debug)]
 struct Told {
     lists: usize,
     watches: usize,
     reads: usize,
     writes: usize,
-    /// Writes that store nothing.
+    /// Writes in dry runs.
     dry_runs: usize,
     statuses: usize,
     of_the_rollout: usize,
     others: usize,
-    /// From a 429 to the next call.
+    /// The time from a 429 to the next call.
     left_alone: Option<Duration>,
 }
 
@@ -241,7 +241,7 @@ impl Told {
         let one = format!("{all}/e-");
         let busy = asked.iter().position(|(_, call)| call == "429");
         let mut told = Self {
-            // Of several pages the first one.
+            // Counts only the first of several pages.
             lists: count(&|call| call.contains(&format!("{all}?limit=")) && !call.contains("continue=")),
             watches: count(&|call| call.contains(&format!("{all}?watch="))),
             reads: count(&|call| call.starts_with("GET") && call.contains(&one)),
@@ -259,23 +259,23 @@ impl Told {
         told
     }
 
-    /// `late` is how often somebody else waited for long who asked for little.
+    /// `late` is the number of slow GETs of another client.
     fn is_frugal(&self, ctx: &TestContext<'_>, count: usize, (took, late): (Duration, usize), was_busy: bool) {
         assert_eq!(self.lists, 2, "{self:?}");
         // The API server ends a watch after half an hour at the earliest (`--min-request-timeout`).
         let watches = 1 + took.as_secs() / 1800;
         assert!((1..=watches).contains(&(self.watches as u64)), "{self:?} in {took:?}");
-        // And the one that was to come later.
+        // Plus the retried write.
         assert_eq!(self.writes, count + usize::from(was_busy), "{self:?}");
         assert_eq!(self.dry_runs, 1, "whether the mark of a move is kept: {self:?}");
         let mut written = ctx.rollout_writes();
         written.sort();
         written.dedup();
         assert_eq!(written.len(), count, "each once");
-        // One for each batch, and the end; more tell of the trouble. A machine that is late sees a batch in two parts.
+        // One for each batch, one for the end, and more for the fault. A slow machine observes a batch in two parts.
         let statuses = count.div_ceil(AT_ONCE) + 1 + 4 * usize::from(was_busy);
         assert!(self.statuses <= statuses + statuses / 20 + late.min(statuses), "{self:?}, late {late} times");
-        // Only of what the watch has not told in time.
+        // Only objects that the watch reported late.
         assert!(self.reads * 20 <= count, "{self:?}");
         let pause = Duration::from_secs(PAUSE.into());
         assert_eq!(self.left_alone.map(|left| left >= pause), was_busy.then_some(true), "{self:?}");
@@ -283,15 +283,15 @@ impl Told {
 }
 
 const AT_ONCE: usize = 10;
-/// A machine that is not late answers a GET in a few milliseconds, and is heard within a second.
+/// A responsive machine answers a GET in a few milliseconds, and events arrive within a second.
 const LATE: Duration = Duration::from_millis(250);
 
-/// From the last move of a batch to its answers.
+/// The time from the last move of a batch to the reports of its health.
 const ANSWERS: Duration = Duration::from_millis(1_100);
-/// The write that meets a busy API server, and how long it asks to be left alone, in seconds.
+/// The number of the write that meets a busy API server, and the requested pause in seconds.
 const BUSY: usize = 25;
 const PAUSE: u16 = 3;
-/// How long others are looked at beside no rollout.
+/// The duration of the measurement without a rollout.
 const ALONE: Duration = Duration::from_secs(3);
 const MANY: usize = 1_000;
 /// KiB.

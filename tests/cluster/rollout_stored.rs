@@ -1,4 +1,4 @@
-//! A rollout that has every object stored anew.
+//! A rollout that rewrites every stored object.
 
 use std::fs;
 use std::time::Duration;
@@ -25,7 +25,7 @@ fn stored(ctx: &TestContext<'_>) {
     });
 }
 
-/// What the definition of Materialize does not say.
+/// The health rules that the definition of Materialize lacks.
 const HEALTHY: &str = "
 health:
   all: [{condition: UpToDate}]
@@ -33,7 +33,7 @@ health:
   seen: {manager: environmentd}
 ";
 
-/// Each has done what is asked of it, and has to do nothing more.
+/// Objects that have completed their rollouts and are settled.
 fn settled(ctx: &TestContext<'_>) {
     let file = ctx.setup.kinds.join("kind.yaml");
     let definition = fs::read_to_string(&file).unwrap();
@@ -47,7 +47,8 @@ fn settled(ctx: &TestContext<'_>) {
     names.iter().for_each(|name| assert!(!rollouts(ctx, name), "{name} is rolled out"));
 }
 
-/// A fleet is stored in the new version, by a rollout that is killed five times, and once more. Returns its names.
+/// Stores a fleet in the new version, with a rollout that is killed five times, and runs the rollout once more. Returns
+/// the names.
 fn stores_anew(ctx: &TestContext<'_>, make: impl Fn(&str)) -> Vec<String> {
     let (old, new) = (ctx.sample.old, ctx.sample.new);
     ctx.knows_rollouts();
@@ -67,7 +68,7 @@ fn stores_anew(ctx: &TestContext<'_>, make: impl Fn(&str)) -> Vec<String> {
     let before = writes();
     for round in 0_u64..5 {
         let mut running = ctx.rollouts_on("test");
-        // Some of them while API servers may still have to hear of it.
+        // Some of these kills happen before API servers have observed the change.
         std::thread::sleep(Duration::from_millis(2_000 + round * 713));
         running.kill();
     }

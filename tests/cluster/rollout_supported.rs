@@ -1,5 +1,5 @@
-//! A rollout begins only where the applications of a cluster bear the version that comes, and its images are there:
-//! what both are asked has that version in it.
+//! A rollout begins only if the applications of a cluster support the target version and its images exist. Both checks
+//! depend on the target version.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -18,7 +18,7 @@ use crate::support::ctx::{MERGE, TestContext};
 pub(crate) const SCENARIOS: &[Scenario] =
     &[Scenario::new("start_needs_supported_version", supported).of(&HOSTS).newest()];
 
-/// A registry of images, played: it answers for the tags that it has.
+/// A fake image registry: it answers for its tags.
 struct Registry {
     port: u16,
     seen: Arc<Mutex<Seen>>,
@@ -27,7 +27,7 @@ struct Registry {
 #[derive(Default)]
 struct Seen {
     tags: BTreeSet<&'static str>,
-    /// What it was asked for.
+    /// The requested paths.
     paths: BTreeSet<String>,
 }
 
@@ -49,7 +49,7 @@ impl Registry {
         self.seen.lock().unwrap().paths.clone()
     }
 
-    /// Where an image is, by its tag.
+    /// The URL of an image with this tag.
     fn image(&self, tag: &str) -> String {
         format!("http://127.0.0.1:{}{IMAGES}{tag}", self.port)
     }
@@ -64,17 +64,17 @@ fn answer(mut stream: TcpStream, seen: &Mutex<Seen>) {
     replies(stream, code, "");
 }
 
-/// As the API of registries has it (github.com/opencontainers/distribution-spec, "Pulling manifests").
+/// The path in the API of registries (github.com/opencontainers/distribution-spec, "Pulling manifests").
 const IMAGES: &str = "/v2/kube-apiserver/manifests/";
 
-/// The application says up to which Kubernetes it runs.
+/// Sets the newest Kubernetes version that the application supports.
 fn bears(ctx: &TestContext<'_>, newest: &str) {
     let path = format!("/apis/apps/v1/namespaces/{}/deployments/portal", ctx.ns);
     let change = json!({"metadata": {"annotations": {"example.com/kubernetes-max": newest}}});
     ctx.call(Method::PATCH, &path, Some((MERGE, change.to_string()))).ok();
 }
 
-/// The hosts of `tests/data`, whose definition asks the registry for the image of the version that comes, too.
+/// The hosts of `tests/data`, whose definition also checks the registry for the image of the target version.
 fn with_registry(ctx: &TestContext<'_>, registry: &Registry) {
     begins(ctx);
     let file = ctx.setup.kinds.join("kind.yaml");
@@ -99,7 +99,7 @@ fn supported(ctx: &TestContext<'_>) {
         format!("supported: deployments.apps {}/portal: {max} is \"{OLD}\", and must be at least \"{NEW}\"", ctx.ns);
     let image = format!("images: {} does not answer with 2xx: HTTP 404", registry.image(NEW));
     refused(ctx, &file, &[&application, &image]);
-    // Each alone, and then it is mended.
+    // Each problem alone, then resolved.
     registry.has(NEW);
     refused(ctx, &file, &[&application]);
     bears(ctx, "v1.17");
@@ -107,7 +107,7 @@ fn supported(ctx: &TestContext<'_>) {
     bears(ctx, "v1.18.3");
     registry.seen.lock().unwrap().tags.remove(NEW);
     refused(ctx, &file, &[&image]);
-    // Whoever applies a StagedRollout without asking us is told by `run`, before anything moves.
+    // If the StagedRollout was applied without the command, `run` reports the problem before any move.
     ctx.kubectl(&["apply"], &document(&file));
     let (code, text, errors) = ctx.runs_rollout(&[]);
     assert_eq!(code, 1, "{text}{errors}");
@@ -124,7 +124,7 @@ fn supported(ctx: &TestContext<'_>) {
     ctx.call(Method::DELETE, &format!("/api/v1/nodes/{}", ctx.ns), None).ok();
 }
 
-/// Neither `start` nor `plan` would begin, for these reasons and no others, and nothing was written.
+/// Checks that `start` and `plan` refuse the rollout for exactly these reasons, and write nothing.
 fn refused(ctx: &TestContext<'_>, file: &str, why: &[&str]) {
     let before: (Value, u16) = stored(ctx);
     let errors = ctx.refused(&["rollout", "start", "-f", file]);

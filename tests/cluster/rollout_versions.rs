@@ -1,5 +1,5 @@
-//! Which versions run, and what must be so before a rollout begins and while it goes on: hosts with a control plane and
-//! a kubelet, the patches of a version, applications and Nodes.
+//! Running versions, and prerequisites before and during a rollout: hosts with a control plane and a kubelet, the
+//! patches of a version, applications and Nodes.
 
 use std::fs;
 use std::path::Path;
@@ -29,7 +29,7 @@ pub(crate) const OLD: &str = "v1.16.4";
 pub(crate) const NEW: &str = "v1.17.1";
 pub(crate) const NAMES: [&str; 4] = ["controller-0", "controller-1", "compute-0", "compute-1"];
 
-/// A cluster with two controllers and two workers at the old version, whose definition looks at what is of this
+/// A cluster with two controllers and two workers at the old version, whose definition selects the objects of this
 /// scenario.
 pub(crate) fn begins(ctx: &TestContext<'_>) {
     let file = ctx.setup.kinds.join("kind.yaml");
@@ -44,7 +44,7 @@ pub(crate) fn begins(ctx: &TestContext<'_>) {
     }
 }
 
-/// A host reports what runs there: a controller its control plane as well.
+/// Writes the running versions of a host; a controller reports its control plane as well.
 pub(crate) fn runs(ctx: &TestContext<'_>, name: &str, control_plane: &str, kubelet: &str) {
     let mut status = json!({"kubelet": kubelet, "conditions": [{"type": "Ready", "status": "True"}]});
     if name.starts_with("controller") {
@@ -73,7 +73,7 @@ fn standing(ctx: &TestContext<'_>) {
     };
     let (away, before) = (["False", "unavailable"], [["True", "active"], ["False", "available"]]);
     assert_eq!(rows(ctx), told([before[0], before[1], away]));
-    // A rollout is under way.
+    // A rollout is in progress.
     ctx.kubectl(&["apply"], &serde_json::from_str(&fs::read_to_string(rollout(ctx, &json!({}))).unwrap()).unwrap());
     set_phase(ctx, "Rolling");
     assert_eq!(rows(ctx), told([["False", "active"], ["True", "available"], away]));
@@ -97,7 +97,7 @@ fn standing(ctx: &TestContext<'_>) {
             "version": NEW, "available_patches": ["PATCH.Z"], "objects": 4,
         })
     );
-    // Of one host nobody knows.
+    // The versions of one host are unknown.
     ctx.create("v1", &ctx.labelled("v1", "new", None)).ok();
     let (code, text, errors) = ctx.command(&["rollout", "versions", &ctx.crd_name(), "-o", "json"]);
     let told: Value = serde_json::from_str(&text).unwrap();
@@ -115,14 +115,14 @@ pub(crate) fn rollout(ctx: &TestContext<'_>, more: &Value) -> String {
     ctx.rollout_file(&members).display().to_string()
 }
 
-/// What a rollout has come to, played.
+/// Writes a fake phase of a rollout.
 fn set_phase(ctx: &TestContext<'_>, phase: &str) {
     let path = format!("/apis/pointsman.dev/v1/stagedrollouts/{}/status", ctx.ns);
     let status = json!({"status": {"phase": phase}});
     ctx.call(Method::PATCH, &path, Some((MERGE, status.to_string()))).ok();
 }
 
-/// A patch of the version, as something of the cluster keeps it.
+/// Writes a patch of the version, as a component of the cluster stores it.
 pub(crate) fn patch(ctx: &TestContext<'_>, name: &str, state: &str) {
     let all = format!("/api/v1/namespaces/{}/configmaps", ctx.ns);
     let map = json!({"metadata": {"name": name}, "data": {"state": state}});
@@ -131,12 +131,12 @@ pub(crate) fn patch(ctx: &TestContext<'_>, name: &str, state: &str) {
     }
 }
 
-/// An application that runs with every version that there is, and whether it is available.
+/// An application that supports every version, available or not.
 pub(crate) fn application(ctx: &TestContext<'_>, available: bool) {
     let all = format!("/apis/apps/v1/namespaces/{}/deployments", ctx.ns);
     let labels = json!({"tier": ctx.ns});
     let template = json!({"metadata": {"labels": labels}, "spec": {"containers": [{"name": "a", "image": "a"}]}});
-    // Nobody makes Pods of it.
+    // No controller creates Pods for the application.
     let spec = json!({"replicas": 0, "paused": true, "selector": {"matchLabels": labels}, "template": template});
     let annotations = json!({"example.com/kubernetes-max": "v1.18.1"});
     let metadata = json!({"name": "portal", "labels": labels, "annotations": annotations});
@@ -157,9 +157,9 @@ pub(crate) fn node(ctx: &TestContext<'_>, ready: bool) {
     ctx.call(Method::PATCH, &format!("/api/v1/nodes/{name}/status"), Some((MERGE, status.to_string()))).ok();
 }
 
-/// The members of each host that a rollout could change, and whether there is a StagedRollout.
+/// The metadata of each host that a rollout could change, and the response code for the StagedRollout.
 pub(crate) fn stored(ctx: &TestContext<'_>) -> (Value, u16) {
-    // A CRD that was changed a moment ago has no handler for a moment.
+    // A CRD that has just changed has no handler for a moment.
     let list = ctx.eventually(|| Some(ctx.list("v1")).filter(|answer| answer.is_ok())).ok();
     let hosts = list["items"].as_array().unwrap().iter().map(|host| host["metadata"].clone()).collect();
     (hosts, ctx.call(Method::GET, &format!("/apis/pointsman.dev/v1/stagedrollouts/{}", ctx.ns), None).code)
@@ -172,7 +172,7 @@ fn checked(ctx: &TestContext<'_>) {
     application(ctx, true);
     node(ctx, true);
     let file = rollout(ctx, &json!({}));
-    // Each alone, and then it is mended.
+    // Each problem alone, then resolved.
     let refused = |file: &str, said: &str| {
         let before = stored(ctx);
         let (code, _, errors) = ctx.command(&["rollout", "start", "-f", file]);
@@ -227,7 +227,7 @@ pub(crate) fn document(file: &str) -> Value {
     serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap()
 }
 
-/// The CRD in the cluster is an older one, without a field that the definition knows.
+/// The CRD in the cluster is older, and lacks a field of the definition.
 fn lacking(ctx: &TestContext<'_>, file: &str, refused: &dyn Fn(&str, &str)) {
     let fields = "/spec/versions/0/schema/openAPIV3Schema/properties/status/properties";
     let kubelet = ctx.call_get(&format!("{CRDS}/{}", ctx.crd_name())).pointer(fields).unwrap()["kubelet"].clone();
@@ -245,8 +245,8 @@ fn lacking(ctx: &TestContext<'_>, file: &str, refused: &dyn Fn(&str, &str)) {
     change(true);
 }
 
-/// Whoever applies a StagedRollout without asking us is told by `run`, also where something cannot be read; and once
-/// all of it is as it has to be, it goes.
+/// If a StagedRollout was applied without the command, `run` reports the problems, also for unreadable objects. Once
+/// all prerequisites hold, the rollout proceeds.
 fn unasked(ctx: &TestContext<'_>, file: &str) {
     let definition = fs::read_to_string(ctx.setup.kinds.join("kind.yaml")).unwrap();
     let broken = definition.replace("list: deployments.apps", "list: helmreleases.helm.toolkit.fluxcd.io");
@@ -266,7 +266,7 @@ fn unasked(ctx: &TestContext<'_>, file: &str) {
     ctx.forgets_rollout();
 }
 
-/// Hosts get healthy in whatever hands they are.
+/// A controller that reports every host as healthy.
 pub(crate) fn agents(ctx: &TestContext<'_>) -> Controllers {
     Controllers::start_as(ctx, |_| "host-agent", |_, _| Some(true))
 }
@@ -284,7 +284,7 @@ fn during(ctx: &TestContext<'_>) {
     let mut running = ctx.rollouts_on("one");
     ctx.rollout_says("waiting for approval");
     application(ctx, false);
-    // It is looked at every 5 s.
+    // The runner repeats the check every 5 s.
     sleep(Duration::from_secs(6));
     ctx.does(&["approve", "first"]);
     let status = ctx.rollout_says("condition Available is False");
@@ -318,7 +318,7 @@ fn rights(ctx: &TestContext<'_>) {
     ctx.call(Method::DELETE, &format!("/api/v1/nodes/{}", ctx.ns), None).ok();
 }
 
-/// While a rollout goes there, that is where they are to be.
+/// During a rollout its target is the target of the hosts.
 fn is_the_target_of_a_rollout(ctx: &TestContext<'_>) {
     ctx.kubectl(&["apply"], &document(&rollout(ctx, &json!({"paused": true}))));
     set_phase(ctx, "Rolling");
@@ -327,7 +327,7 @@ fn is_the_target_of_a_rollout(ctx: &TestContext<'_>) {
     ctx.forgets_rollout();
 }
 
-/// Pods and Nodes say what runs on a host; what it says itself is not looked at.
+/// Pods and Nodes report the versions of a host; the host's own report is ignored.
 fn watched(ctx: &TestContext<'_>) {
     begins(ctx);
     asks_pods_and_nodes(ctx);
@@ -337,7 +337,7 @@ fn watched(ctx: &TestContext<'_>) {
     api_server(ctx, "controller-0", NEW);
     assert_eq!(states()[1..3], [format!("{OLD} False partial"), format!("{NEW} False partial")]);
     is_the_target_of_a_rollout(ctx);
-    // The StagedRollout is looked at, and moves nothing.
+    // The StagedRollout is checked, and moves nothing.
     let freeze = json!([{
         "resources": ["configmaps"], "operations": ["CREATE"], "namespaces": [ctx.ns], "part": "control-plane",
         "atLeast": NEW,
@@ -369,14 +369,14 @@ fn watched(ctx: &TestContext<'_>) {
     let runs = |versions: &[&str]| json!({"versions": versions});
     assert_eq!(host("controller-1")["parts"], json!({"control-plane": runs(&[OLD]), "kubelet": runs(&[OLD])}));
     assert_eq!(host("compute-0")["parts"], json!({"control-plane": runs(&[]), "kubelet": runs(&[OLD])}));
-    // Nothing of the hosts changes.
+    // The hosts themselves do not change.
     api_server(ctx, "controller-1", NEW);
     kubelet(ctx, "compute-0", NEW);
     assert_eq!(looks(), [format!("{NEW}..{NEW}"), format!("{OLD}..{NEW}")]);
     ctx.eventually(|| tries().is_ok().then_some(()));
     NAMES.iter().for_each(|name| kubelet(ctx, name, NEW));
     assert_eq!(states()[1..3], [format!("{OLD} False unavailable"), format!("{NEW} True active")]);
-    // A Pod of another namespace that is called so, and one that runs something else, are about nobody here.
+    // A Pod of the same name in another namespace, and a Pod with another image, are ignored.
     strangers(ctx);
     assert_eq!(states()[1..3], [format!("{OLD} False unavailable"), format!("{NEW} True active")]);
     kubelet(ctx, "controller-1", OLD);
@@ -392,7 +392,7 @@ fn watched(ctx: &TestContext<'_>) {
     ctx.forgets_rollout();
 }
 
-/// The definition reads versions from Pods and Nodes, of which each host has some.
+/// The definition reads versions from Pods and Nodes of each host.
 fn asks_pods_and_nodes(ctx: &TestContext<'_>) {
     let file = ctx.setup.kinds.join("kind.yaml");
     let definition = fs::read_to_string(&file).unwrap();
@@ -417,13 +417,13 @@ fn asks_pods_and_nodes(ctx: &TestContext<'_>) {
     api_server(ctx, "controller-1", OLD);
 }
 
-/// The kubelet of a host reports its version.
+/// Writes the kubelet version of a host.
 fn kubelet(ctx: &TestContext<'_>, host: &str, version: &str) {
     let status = json!({"status": {"nodeInfo": {"kubeletVersion": version}}}).to_string();
     ctx.call(Method::PATCH, &format!("/api/v1/nodes/{host}/status"), Some((MERGE, status))).ok();
 }
 
-/// Pods that are none of what the definition looks at, of the hosts.
+/// Pods of the hosts outside the definition's selection.
 fn strangers(ctx: &TestContext<'_>) {
     let other = format!("{}-other", ctx.ns);
     ctx.post("/api/v1/namespaces", &json!({"metadata": {"name": other}})).ok();
@@ -438,7 +438,7 @@ fn strangers(ctx: &TestContext<'_>) {
     }
 }
 
-/// A host runs this API server, and no other one.
+/// Makes this the only API server of a host.
 fn api_server(ctx: &TestContext<'_>, host: &str, version: &str) {
     let (pods, name) = (format!("/api/v1/namespaces/{}/pods", ctx.ns), format!("kube-apiserver-{host}"));
     ctx.call(Method::DELETE, &format!("{pods}/{name}?gracePeriodSeconds=0"), None);

@@ -1,4 +1,4 @@
-//! What a rollout waits for between its waves.
+//! The waits of a rollout between its waves.
 
 use std::fs;
 use std::thread::sleep;
@@ -20,7 +20,7 @@ pub(crate) const SCENARIOS: &[Scenario] =
 
 const JSON: &str = "application/json";
 
-/// A cluster with a canary and two other healthy engines at A, whose definition asks a ConfigMap before a rollout
+/// A cluster with a canary and two other healthy engines at A, whose definition checks a ConfigMap before a rollout
 /// begins.
 fn begins(ctx: &TestContext<'_>) {
     let file = ctx.setup.kinds.join("kind.yaml");
@@ -48,7 +48,7 @@ fn ready(ctx: &TestContext<'_>, ready: &str) {
     assert_eq!(ctx.call(Method::PATCH, &one, Some((MERGE, said))).code, 200);
 }
 
-/// What the API server says of a StagedRollout with this in its first wave, which is not stored.
+/// The response of the API server to a dry run of a StagedRollout with these fields in its first wave.
 fn judged(ctx: &TestContext<'_>, more: &Value) -> (u16, String) {
     let mut wave = json!({"name": "canary", "selector": {"labels": "a=b"}});
     wave.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -99,7 +99,7 @@ fn under_way(ctx: &TestContext<'_>) {
         assert!(shown.contains(line), "{line}: {shown}");
     }
     ctx.rollout_tells(&ctx.ns, "Approval", "before it");
-    // Whoever runs it next knows no more than the StagedRollout says.
+    // The next runner has only the state in the StagedRollout.
     running.kill();
     ready(ctx, "no");
     let mut running = ctx.rollouts_on("one");

@@ -1,5 +1,5 @@
-//! Workflows on a real API server: a cluster's own hosts get another Kubernetes, master by master, and kubelet by
-//! kubelet. Jobs, hosts and the taints of those that are locked are played.
+//! Workflows on a real API server: the hosts of a cluster receive another Kubernetes version, master by master, and
+//! kubelet by kubelet. Jobs, hosts and the taints of locked hosts are fakes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -27,7 +27,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::new("gate_waits_for_its_part", bound).of(&HOSTS).newest(),
 ];
 
-/// What hosts and Jobs do, and what was seen of them.
+/// The fakes of hosts and Jobs, with their observations.
 struct Yard {
     ends: Arc<AtomicBool>,
     seen: Arc<Mutex<Seen>>,
@@ -36,13 +36,13 @@ struct Yard {
 
 #[derive(Default)]
 struct Seen {
-    /// The most hosts of a personality that were locked at a time.
+    /// The highest number of locked hosts at a time, by personality.
     locked: BTreeMap<String, usize>,
-    /// What every Job was for, by its name.
+    /// The purpose of every Job, by its name.
     jobs: BTreeMap<String, String>,
-    /// Jobs that are to fail, by what they are for.
+    /// Jobs that must fail, by purpose.
     fails: BTreeSet<String>,
-    /// Jobs that are to go on running, by what they are for.
+    /// Jobs that must keep running, by purpose.
     holds: BTreeSet<String>,
 }
 
@@ -91,7 +91,7 @@ impl Yard {
         look(&mut self.seen.lock().unwrap())
     }
 
-    /// What was run, in the order of its words, and how often.
+    /// The executed Jobs by purpose, with counts.
     fn jobs(&self) -> BTreeMap<String, usize> {
         self.seen(|seen| {
             let mut jobs = BTreeMap::new();
@@ -110,7 +110,7 @@ impl Drop for Yard {
     }
 }
 
-/// A Job ends, and what it is for is there.
+/// Completes a Job and applies its effect.
 fn works_on(job: &Value, hosts: &str, jobs: &str, seen: &mut Seen, set: &dyn Fn(String, Value)) {
     let text = |path: &str| job.pointer(path).and_then(Value::as_str).unwrap_or_default().to_owned();
     let (name, about) = (text("/metadata/name"), text("/metadata/annotations/pointsman.dev~1step"));
@@ -118,7 +118,7 @@ fn works_on(job: &Value, hosts: &str, jobs: &str, seen: &mut Seen, set: &dyn Fn(
     let short = about.replace(&format!("{}/", text("/metadata/namespace")), "");
     let is_new = seen.jobs.insert(name.clone(), short.clone()).is_none();
     let has_ended = job["status"]["conditions"].as_array().is_some_and(|all| !all.is_empty());
-    // One look at it while it runs.
+    // Leaves a new Job running for one round.
     if is_new || has_ended || seen.holds.contains(&short) {
         return;
     }
@@ -142,7 +142,8 @@ fn works_on(job: &Value, hosts: &str, jobs: &str, seen: &mut Seen, set: &dyn Fn(
     set(path, ended(["SuccessCriteriaMet", "Complete"]));
 }
 
-/// As the Job controller says it. Source: `kubernetes pkg/apis/batch/validation/validation.go`, `validateJobStatus`.
+/// The status that the Job controller writes. Source: `kubernetes pkg/apis/batch/validation/validation.go`,
+/// `validateJobStatus`.
 pub(crate) fn ended(conditions: [&str; 2]) -> Value {
     let at = "2026-11-23T00:00:00Z";
     let condition = |kind: &str| {
@@ -159,7 +160,7 @@ pub(crate) fn ended(conditions: [&str; 2]) -> Value {
     status
 }
 
-/// Two controllers and two workers at the old version, with all that a rollout needs.
+/// Two controllers and two workers at the old version, with all prerequisites of a rollout.
 fn ready(ctx: &TestContext<'_>) -> Yard {
     begins(ctx);
     for name in NAMES {
@@ -186,7 +187,7 @@ fn starts(ctx: &TestContext<'_>) {
     starts_changed(ctx, &|_| ());
 }
 
-/// The same, with something else in its spec.
+/// The same, with a changed spec.
 fn starts_changed(ctx: &TestContext<'_>, change: &dyn Fn(&mut Value)) {
     let text = include_str!("../data/hosts/rollout.yaml").replace("kube-system", &ctx.ns);
     let mut rollout: Value = serde_saphyr::from_str(&text).unwrap();
@@ -198,7 +199,7 @@ fn starts_changed(ctx: &TestContext<'_>, change: &dyn Fn(&mut Value)) {
     ctx.commanded(&["rollout", "start", "-f", &file.display().to_string()]);
 }
 
-/// Every word that the StagedRollout has said for how far it is, in their order.
+/// Every progress message of the StagedRollout, in order.
 struct Words(Process, std::path::PathBuf);
 
 impl Words {
@@ -228,7 +229,7 @@ fn host(ctx: &TestContext<'_>, name: &str) -> Value {
     ctx.get("v1", name).ok()
 }
 
-/// What runs on each host: its control plane, if it has one, and its kubelet.
+/// The running versions of each host: its control plane, if any, and its kubelet.
 fn running(ctx: &TestContext<'_>) -> Vec<(String, String)> {
     let of = |name: &&str| {
         let status = &host(ctx, name)["status"];
@@ -296,8 +297,8 @@ fn whole(ctx: &TestContext<'_>) {
     ends(ctx);
 }
 
-/// The connection breaks as the first Job is made, and the API server makes it much later. Meanwhile somebody turns the
-/// rollout back, and forward again: a second attempt would run beside the first one.
+/// The connection breaks during the creation of the first Job, and the API server creates the Job much later. Meanwhile
+/// a client undoes the rollout and starts it again: a second attempt would run in parallel with the first.
 fn unanswered(ctx: &TestContext<'_>) {
     let yard = ready(ctx);
     starts(ctx);
@@ -321,10 +322,10 @@ fn unanswered(ctx: &TestContext<'_>) {
     ends(ctx);
 }
 
-/// How late it is: longer than somebody takes to turn a rollout twice, and less than it takes until it is sure.
+/// The delay: longer than two changes of direction take, and shorter than the runner's wait for certainty.
 const LATE: Duration = Duration::from_secs(20);
 
-/// S25: (a) the second attempt does it; (b) somebody has done it by hand.
+/// S25: (a) the second attempt succeeds; (b) an operator did the work by hand.
 fn failed(ctx: &TestContext<'_>) {
     let yard = ready(ctx);
     let [first, second] =
@@ -361,7 +362,7 @@ fn failed(ctx: &TestContext<'_>) {
     ends(ctx);
 }
 
-/// S26: before anything was moved, and in the middle of the kubelets.
+/// S26: before any move, and in the middle of the kubelets.
 fn aborted(ctx: &TestContext<'_>) {
     let yard = ready(ctx);
     let before: Vec<Value> = NAMES.iter().map(|name| host(ctx, name)["metadata"].clone()).collect();
@@ -376,7 +377,7 @@ fn aborted(ctx: &TestContext<'_>) {
     yard.seen(|seen| seen.holds.insert(held.to_owned()));
     starts(ctx);
     let mut running_on = ctx.rollouts_on("one");
-    // Behind both masters, each of which has to stay healthy for a minute.
+    // After both masters, each of which must stay healthy for a minute.
     eventually("the kubelets begin", Duration::from_secs(240), || yard.jobs().contains_key(held).then_some(()));
     assert_eq!(host(ctx, "controller-0")["spec"]["administrative"], "locked");
     ctx.does(&["abort"]);
@@ -395,7 +396,8 @@ fn aborted(ctx: &TestContext<'_>) {
     ends(ctx);
 }
 
-/// What the kubelets need is applied between the masters and the kubelets, and everybody sees what runs where.
+/// The prerequisites of the kubelets are applied between the masters and the kubelets, and the running versions are
+/// visible.
 fn bound(ctx: &TestContext<'_>) {
     let yard = ready(ctx);
     let all = |plural: &str| format!("/api/v1/namespaces/{}/{plural}", ctx.ns);
@@ -424,7 +426,7 @@ fn bound(ctx: &TestContext<'_>) {
         ]);
         spec["waves"][3]["before"] = json!("approval");
     });
-    // Nobody has looked yet.
+    // No runner has checked the versions yet.
     refuses(&|| tries("services"), "the lowest running version of control-plane is unknown");
     let mut running_on = ctx.rollouts_on("one");
     let words = format!(
@@ -432,7 +434,7 @@ fn bound(ctx: &TestContext<'_>) {
         ctx.ns
     );
     refuses(&|| tries("services"), &words);
-    // Each master has to be seen healthy behind it.
+    // Each master must be observed healthy afterwards.
     eventually("the masters are through", Duration::from_secs(240), || {
         Some(()).filter(|()| ctx.rollout_status()["reason"] == "Approval")
     });
@@ -460,7 +462,7 @@ fn bound(ctx: &TestContext<'_>) {
     ends(ctx);
 }
 
-/// What the table of the hosts says of these, from their waves on. Returns its head.
+/// Checks the rows of the host table, from the wave column on. Returns the head of the table.
 fn table_says(ctx: &TestContext<'_>, more: &[&str], hosts: &[(&str, &[&str])]) -> Vec<String> {
     let table = ctx.does(&[&["objects"][..], more].concat());
     let words = |line: &str| line.split_whitespace().map(str::to_owned).collect();

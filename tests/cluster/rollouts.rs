@@ -1,4 +1,4 @@
-//! A fleet goes from one controller version to another: each story once, on the real API server.
+//! Moves a fleet from one controller version to another: each scenario once, on the real API server.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -63,7 +63,7 @@ fn count(ctx: &TestContext<'_>, version: &str) -> usize {
     ctx.versions().get(version).copied().unwrap_or_default()
 }
 
-/// Whoever approves, labels or reorders it just then.
+/// A concurrent write approves, labels or reorders at that moment.
 fn written_meanwhile(ctx: &TestContext<'_>) {
     begins(ctx, 1);
     let _controllers = Controllers::start(ctx, |_, _| Some(true));
@@ -80,7 +80,6 @@ fn written_meanwhile(ctx: &TestContext<'_>) {
     assert_eq!((code, count(ctx, B)), (0, 1), "{text}{errors}");
 }
 
-/// Canary and approval.
 /// Type, status and reason of each condition.
 fn conditions(status: &Value) -> Vec<String> {
     let text = |condition: &Value, member: &str| condition[member].as_str().unwrap().to_owned();
@@ -97,7 +96,7 @@ fn approval(ctx: &TestContext<'_>) {
         json!({"name": "canary", "selector": {"labels": "rollout=canary"}, "maxInFlight": 1, "after": "approval"});
     let file =
         ctx.rollout_file(&json!({"waves": [wave, {"name": "rest", "maxInFlight": "50%"}]})).display().to_string();
-    // From where to where it goes, and its state.
+    // Start version, target version and phase.
     let said = ctx.commanded(&["rollout", "start", "-f", &file]);
     let cells = |line: usize| said.lines().nth(line).unwrap().split_whitespace().collect::<Vec<_>>();
     assert_eq!(cells(0)[..5], ["NAME", "KIND", "FROM", "TO", "PHASE"], "{said}");
@@ -111,7 +110,7 @@ fn approval(ctx: &TestContext<'_>) {
         ["Progressing False Approval", "Paused False Waiting", "Complete False Waiting", "Failed False Waiting"]
     );
     assert_eq!((count(ctx, B), ctx.rollout_writes()), (1, vec!["e-01".to_owned()]), "one was moved, and no other");
-    // The controllers have looked at everything that was there.
+    // The controllers have processed all existing objects.
     sleep(Duration::from_secs(3));
     let others = || ["e-00", "e-02"].map(|name| ctx.get(ctx.sample.new, name).ok());
     let page = format!("/{}?limit=", ctx.sample.plural);
@@ -172,7 +171,7 @@ fn never_healthy(ctx: &TestContext<'_>) {
     }
     running.interrupt();
     assert_eq!(running.end(Duration::from_secs(20)), Some(130));
-    // In CI it is a failure.
+    // With `--once` the result is a failure.
     assert_eq!(ctx.runs_rollout(&["--once"]).0, 1);
     ctx.forgets_rollout();
 }
@@ -180,7 +179,7 @@ fn never_healthy(ctx: &TestContext<'_>) {
 fn red(ctx: &TestContext<'_>) {
     begins(ctx, 8);
     let _controllers = Controllers::start(ctx, |_, _| Some(true));
-    // They have looked at everything that was there.
+    // The controllers have processed all existing objects.
     sleep(Duration::from_secs(3));
     ctx.starts_rollout(&json!({"waves": [{"name": "all", "maxInFlight": 1}], "maxUnhealthy": 1}));
     let mut running = ctx.rollouts_on("one");
@@ -194,9 +193,9 @@ fn red(ctx: &TestContext<'_>) {
     let moved = count(ctx, B);
     sleep(Duration::from_secs(3));
     assert_eq!((count(ctx, B), moved < 6), (moved, true), "none more is moved");
-    // As a kubelet ends it.
+    // SIGTERM, as the kubelet sends it.
     assert_eq!(running.terminate(Duration::from_secs(20)).and_then(|ended| ended.code()), Some(130));
-    // Green again is not enough: somebody has looked.
+    // Healthy objects alone do not resume the rollout: an operator must.
     for name in ["e-06", "e-07"] {
         ctx.report(name, true);
     }
@@ -209,7 +208,7 @@ fn red(ctx: &TestContext<'_>) {
     ctx.forgets_rollout();
 }
 
-/// SIGKILL at fifty instants: twenty objects, and exactly twenty writes of labels.
+/// Sends SIGKILL at fifty times: twenty objects, and exactly twenty label writes.
 fn killed(ctx: &TestContext<'_>) {
     begins(ctx, 20);
     let _controllers = Controllers::start(ctx, |_, _| Some(true));
@@ -233,11 +232,11 @@ fn killed(ctx: &TestContext<'_>) {
         ctx.eventually(|| is_heard.load(Ordering::Relaxed).then_some(()));
         for round in 0_u64..50 {
             let mut running = ctx.rollouts_on("test");
-            // Not by chance, so that what is found is found again: every instant of a pass has its turn.
+            // Deterministic, so that failures are reproducible: the delays cover a whole reconcile.
             sleep(Duration::from_millis(30 + round * 37 % 400));
             running.kill();
         }
-        // On a slow machine none of them may have come that far.
+        // On a slow machine no run may have made enough progress.
         for round in 1..20 {
             if count(ctx, B) > 0 {
                 break;
@@ -254,7 +253,7 @@ fn killed(ctx: &TestContext<'_>) {
     });
     assert_eq!(count(ctx, B), 20);
     assert_eq!((followed.moves, followed.most <= 3), (20, true), "{} moving at a time", followed.most);
-    // A write whose client was killed before the answer is in the log with another code than 200.
+    // If the client was killed before the response, the log contains the write with another code than 200.
     let mut writes = ctx.rollout_writes();
     writes.sort();
     let all = writes.len();
@@ -264,15 +263,15 @@ fn killed(ctx: &TestContext<'_>) {
     ctx.forgets_rollout();
 }
 
-/// What whoever watches a fleet has seen of it.
+/// The observations of a watch on a fleet.
 #[derive(Default)]
 struct Followed {
     versions: BTreeMap<String, Value>,
-    /// Objects that were moved, and the entry that their controller had in `managedFields` then, until it has another.
+    /// Moved objects, with the `managedFields` entry of their controller at that time, until the entry changes.
     moving: BTreeMap<String, Value>,
-    /// Labels that have changed.
+    /// The number of changed labels.
     moves: usize,
-    /// The most objects that were moving at a time.
+    /// The highest number of objects in flight.
     most: usize,
 }
 
@@ -314,7 +313,7 @@ fn frozen(ctx: &TestContext<'_>) {
     ctx.forgets_rollout();
 }
 
-/// In CI nobody waits for whoever runs it already; one that was killed does not run it.
+/// With `--once` a run does not wait for another runner; a killed runner counts as stopped.
 fn killed_before(ctx: &TestContext<'_>) {
     begins(ctx, 3);
     ctx.starts_rollout(&json!({"waves": [{"name": "all", "maxInFlight": 1}], "timeout": "5m"}));
@@ -350,7 +349,7 @@ fn slow(ctx: &TestContext<'_>) {
     });
     let mut first = ctx.rollouts_through("first", &ctx.through(proxy.port));
     ctx.eventually(|| proxy.calls().iter().any(|call| call.contains("?limit=")).then_some(()));
-    // Whoever waits takes over as soon as it may.
+    // The waiting runner takes over as soon as allowed.
     let mut second = ctx.rollouts_on("second");
     assert_eq!(first.end(SOON), Some(0));
     second.end(Duration::from_secs(30));
@@ -398,7 +397,7 @@ fn busy(ctx: &TestContext<'_>) {
     ctx.forgets_rollout();
 }
 
-/// Two rollouts, one of them begun while the other is under way, and one more of a kind that nobody knows here.
+/// Two rollouts, the second started during the first, and a third of an unknown kind.
 fn every(ctx: &TestContext<'_>) {
     begins(ctx, 4);
     for (at, name) in names(4).iter().enumerate() {
@@ -419,7 +418,7 @@ fn every(ctx: &TestContext<'_>) {
     assert_eq!(count(ctx, B), 2);
     ctx.starts_rollout(&json!({"name": other, "selector": {"labels": "part=b"}}));
     ctx.eventually(|| (count(ctx, B) == 4).then_some(()));
-    // What is over is begun again where somebody asks for something else.
+    // A complete rollout starts again after a new request.
     ctx.does(&["undo"]);
     ctx.rollout_says("RolledBack");
     assert_eq!((count(ctx, A), count(ctx, B)), (2, 2));
@@ -444,7 +443,7 @@ fn every(ctx: &TestContext<'_>) {
 
 fn late(ctx: &TestContext<'_>) {
     begins(ctx, 3);
-    // Whoever gives an object no label gets that of the default version.
+    // An object without a label receives the label of the default version.
     let servers = SideBySide::start(ctx, &[A, B], &[]);
     servers.register("deny");
     let _controllers = Controllers::start(ctx, |_, _| Some(true));
@@ -479,7 +478,7 @@ fn turned_back(ctx: &TestContext<'_>) {
         status["message"].as_str().unwrap().contains("kustomize-controller reverted the object to 2.16.0"),
         "{status}"
     );
-    // Whoever has looked may go on with the others; that one is left alone.
+    // After a check, an operator may resume with the other objects; this object stays unchanged.
     ctx.does(&["resume"]);
     assert_eq!(running.end(SOON), Some(0));
     let writes = ctx.rollout_writes();
@@ -504,7 +503,7 @@ fn deleted(ctx: &TestContext<'_>) {
         (!answer.is_ok()).then(|| answer.fails(403))
     });
     assert!(message.contains(&format!("rollout {} is Rolling: end the rollout first", ctx.ns)), "{message}");
-    // What may not change any more.
+    // Immutable fields.
     let other = json!({"spec": {"to": "2.18.0"}}).to_string();
     let message = ctx.call(Method::PATCH, &path, Some((MERGE, other))).fails(422);
     assert!(message.contains("cannot change after the start"), "{message}");
@@ -523,7 +522,7 @@ fn deleted(ctx: &TestContext<'_>) {
     assert_eq!(ctx.call(Method::GET, &path, None).code, 404, "at once");
 }
 
-/// What is over takes no request but those that move something again.
+/// A complete rollout accepts only requests that move objects again.
 fn without_effect(ctx: &TestContext<'_>) {
     begins(ctx, 3);
     let _controllers = Controllers::start(ctx, |_, _| Some(true));
@@ -556,7 +555,7 @@ fn without_effect(ctx: &TestContext<'_>) {
     fails(&["undo"], "the rollout is being undone already");
     assert_eq!((ctx.runs_rollout(&[]).0, count(ctx, A)), (0, 3));
     fails(&["undo"], "pointsman rollout start -f FILE");
-    // The same document goes forward again.
+    // The same document starts the rollout again.
     ctx.starts_rollout(&more);
     assert_eq!(ctx.runs_rollout(&["--once"]).0, 0);
     ctx.does(&["approve", "all"]);
@@ -566,7 +565,7 @@ fn without_effect(ctx: &TestContext<'_>) {
     ctx.forgets_rollout();
 }
 
-/// Under the budget of its wave, also after a kill.
+/// Within the limit of the wave, also after a kill.
 fn told(ctx: &TestContext<'_>) {
     begins(ctx, 5);
     ctx.starts_rollout(&json!({"waves": [{"name": "all", "maxInFlight": 1}]}));
@@ -608,7 +607,7 @@ fn told(ctx: &TestContext<'_>) {
     ctx.forgets_rollout();
 }
 
-/// The second one is over four of the first one's six.
+/// The second rollout selects four of the six objects of the first.
 fn overlapping(ctx: &TestContext<'_>) {
     begins(ctx, 6);
     for name in &names(6)[..4] {
@@ -617,7 +616,7 @@ fn overlapping(ctx: &TestContext<'_>) {
     ctx.starts_rollout(&json!({}));
     assert_eq!(ctx.runs_rollout(&["--once"]).0, 0);
     let (other, before) = (format!("{}-other", ctx.ns), ctx.rollout_writes());
-    // By another of the names of its kind.
+    // With another name of its kind.
     let kind = format!("engine.v2.{}", ctx.group);
     let members = json!({
         "name": other, "kind": kind, "to": "2.18.0", "from": null, "selector": {"labels": "part=a"}, "paused": true,
@@ -629,7 +628,7 @@ fn overlapping(ctx: &TestContext<'_>) {
     assert!(errors.contains(&message) && errors.contains("the cluster is unchanged"), "{errors}");
     let path = format!("/apis/pointsman.dev/v1/stagedrollouts/{other}");
     assert_eq!(ctx.call(Method::GET, &path, None).code, 404);
-    // Whoever applies it without asking us is told by run.
+    // If the rollout was applied without the command, `run` reports the overlap.
     ctx.kubectl(&["apply"], &serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap());
     let run = |more: &[&str]| {
         let namespace = format!("--namespace={}", ctx.ns);
@@ -641,13 +640,13 @@ fn overlapping(ctx: &TestContext<'_>) {
     assert_eq!((&status["phase"], &status["message"]), (&json!("Refused"), &json!(message)));
     assert!(text.contains(&format!("Refused: {message}")), "{text}");
     assert_eq!(ctx.rollout_writes(), before, "the rollout has moved no object");
-    // Once the first one is over, it may.
+    // Once the first rollout is complete, the second may run.
     let _controllers = Controllers::start(ctx, |_, _| Some(true));
     assert_eq!(ctx.runs_rollout(&[]).0, 0);
     let (code, text, errors) = run(&["--once"]);
     assert_eq!(code, 1, "it is paused: {text}{errors}");
     assert_eq!(ctx.call_get(&path)["status"]["phase"], "Paused");
-    // And then the first one does not turn, until that one is over.
+    // The first rollout can be undone only after the end of the second.
     ctx.does(&["undo"]);
     let before = ctx.rollout_writes();
     let (code, text, errors) = ctx.runs_rollout(&[]);
@@ -668,13 +667,13 @@ fn overlapping(ctx: &TestContext<'_>) {
     ctx.forgets_rollout();
 }
 
-/// By two processes, and by one.
+/// With two processes, and with one.
 fn max_in_flight(ctx: &TestContext<'_>) {
     begins(ctx, 4);
     let rollouts = ["one", "two"].map(|name| format!("{}-{name}", ctx.ns));
     let files = rollouts.each_ref().map(|name| ctx.rollout_file(&json!({"name": name})));
     let path = |name: &str| format!("/apis/pointsman.dev/v1/stagedrollouts/{name}");
-    // Each has looked for others before any has said that it has begun.
+    // Each has searched for other rollouts before any has recorded its start.
     let proxy = Proxy::start(&ctx.test_cluster.api.client, |_, method, asked| match asked.contains("/status") {
         true if method == Method::PUT => Fate::Late(Duration::from_millis(700)),
         _ => Fate::Pass,
@@ -711,7 +710,7 @@ fn max_in_flight(ctx: &TestContext<'_>) {
         let movers: BTreeSet<String> = marks.iter().map(by).collect();
         assert!(movers.len() <= begun, "{marks:#?}");
         for name in &rollouts {
-            // Nobody deletes one that is under way.
+            // The API server refuses the deletion of a rollout in progress.
             let over = json!({"status": {"phase": "Aborted"}}).to_string();
             ctx.call(Method::PATCH, &format!("{}/status", path(name)), Some((MERGE, over))).ok();
             ctx.call(Method::DELETE, &path(name), None).ok();
@@ -745,12 +744,12 @@ fn adopted(ctx: &TestContext<'_>) {
     assert_eq!(code, 0, "{text}{errors}");
     assert_eq!(ctx.versions(), [(A.to_owned(), 30)].into());
     let after: Vec<Value> = names(30).iter().map(|name| content(name)).collect();
-    // Nor is anything rolled out: the hash is of the spec, and of an annotation that is compared as well.
+    // The controller starts no rollout either: the hash covers the spec and an annotation, which is compared as well.
     assert_eq!(before, after, "nothing else of them has changed");
     ctx.forgets_rollout();
 }
 
-/// The API server and both webhooks judge every first write, and nothing of it is stored.
+/// The API server and both webhooks check every first write in a dry run.
 fn planned(ctx: &TestContext<'_>) {
     let new = ctx.sample.new;
     begins(ctx, 7);
@@ -781,7 +780,7 @@ fn planned(ctx: &TestContext<'_>) {
     assert_eq!(code, 1, "{text}{errors}");
     let writes: Vec<String> = proxy.calls().into_iter().filter(|call| !call.starts_with("GET ")).collect();
     planned_lately(ctx, &file, &text);
-    // Each that is to go is asked for once, and nothing else is.
+    // One request for each object to be moved, and no others.
     assert_eq!(writes.len(), 10, "{writes:#?}");
     assert!(writes.iter().all(|call| call.starts_with("PATCH ") && call.contains("dryRun=All")), "{writes:#?}");
     assert!(text.contains("\nmove 7, refused 2, waiting 1, held 1, outside 1; unhealthy now: 0\n"), "{text}");
@@ -798,7 +797,7 @@ fn planned(ctx: &TestContext<'_>) {
     assert_eq!(versions(), before, "all of them are quiet");
     let (_, json, _) = ctx.command(&["rollout", "plan", "-f", &file, "-o", "json"]);
     let json: Value = serde_json::from_str(&json).unwrap();
-    // Without --server nobody was asked: what can be seen is told.
+    // Without --server there are no dry runs: the plan contains visible problems only.
     assert_eq!((&json["moves"], &json["stays"], &json["dryRuns"]), (&json!(10), &json!(2), &json!(0)));
     let (code, page, errors) = ctx.command(&["rollout", "plan", "-f", &file, "--server", "-o", "html"]);
     assert_eq!(code, 1, "{page}{errors}");
@@ -812,7 +811,7 @@ fn planned(ctx: &TestContext<'_>) {
     assert_eq!(versions(), before, "all of them are quiet");
 }
 
-/// Whoever plans as soon as the CRD of StagedRollouts is applied.
+/// A plan directly after the CRD of StagedRollouts was applied.
 fn planned_lately(ctx: &TestContext<'_>, file: &str, plan: &str) {
     let lately = Proxy::start(&ctx.test_cluster.api.client, |at, _, _| match at {
         0 => Fate::Answer(429, Some(1), status(429, "storage is (re)initializing")),
@@ -861,7 +860,7 @@ fn one_way(ctx: &TestContext<'_>) {
     assert_eq!(code, 1, "{text}{errors}");
     assert!(errors.contains("no way back: no downgrade from 2.18.0 to 2.17.0 is allowed"), "{errors}");
     assert!(errors.contains("acceptedRisks: [no-way-back]"), "{errors}");
-    // Whoever applies it without asking us is told by run.
+    // If the rollout was applied without the command, `run` reports the refusal.
     let document: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
     ctx.kubectl(&["apply"], &document);
     let (code, text, _) = ctx.runs_rollout(&[]);
@@ -877,7 +876,7 @@ fn one_way(ctx: &TestContext<'_>) {
     ctx.forgets_rollout();
 }
 
-/// Half a day from now it is open, and for an hour.
+/// The window opens half a day from now, for one hour.
 fn closed(ctx: &TestContext<'_>) {
     begins(ctx, 2);
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() / 3600;
@@ -922,7 +921,7 @@ fn down(ctx: &TestContext<'_>) {
     ctx.forgets_rollout();
 }
 
-/// The name of a reserved object is given to another one before it is moved.
+/// An in-flight object is deleted and recreated under its name before the move.
 fn made_again(ctx: &TestContext<'_>) {
     begins(ctx, 1);
     let policy = freeze(ctx);
@@ -937,14 +936,14 @@ fn made_again(ctx: &TestContext<'_>) {
     assert_eq!(ctx.rollout_writes().len(), 0);
     ctx.kubectl(&["delete"], &policy);
     let _controllers = Controllers::start(ctx, |_, _| Some(true));
-    // Planned anew, and moved once.
+    // Planned again, and moved once.
     assert_eq!(running.end(SOON), Some(0));
     assert_eq!(ctx.rollout_writes(), ["e-00"]);
     assert_eq!(ctx.names(ctx.sample.new), ["e-00"], "no skeleton was made");
     ctx.forgets_rollout();
 }
 
-/// The same while the write is on its way: it is about the one that is gone.
+/// The same while the write is in flight: the write belongs to the deleted object.
 fn replaced(ctx: &TestContext<'_>) {
     begins(ctx, 1);
     let one = format!("/{}/e-00?", ctx.sample.plural);
@@ -978,7 +977,7 @@ fn replaced(ctx: &TestContext<'_>) {
         .collect();
     assert_eq!(codes[0], 422, "{codes:?}");
     let _controllers = Controllers::start(ctx, |_, _| Some(true));
-    // Planned anew, and moved once.
+    // Planned again, and moved once.
     assert_eq!(running.end(SOON), Some(0));
     assert_eq!(ctx.rollout_writes(), ["e-00"]);
     let moved = ctx.get(ctx.sample.new, "e-00").ok();
@@ -987,7 +986,7 @@ fn replaced(ctx: &TestContext<'_>) {
     ctx.forgets_rollout();
 }
 
-/// Nobody changes the label for now.
+/// Refuses changes of the label.
 fn freeze(ctx: &TestContext<'_>) -> Value {
     let name = format!("{}-frozen", ctx.ns);
     let rule = json!({

@@ -1,4 +1,4 @@
-//! `pointsman rotate-ca`: another authority, while users write and read.
+//! `pointsman rotate-ca`: replaces the authority, while users write and read.
 
 use std::fs;
 use std::path::PathBuf;
@@ -31,7 +31,7 @@ static WIDGETS: [&Sample; 1] = [&WIDGET];
 
 pub(crate) const HOOKS: &str = "/apis/admissionregistration.k8s.io/v1";
 
-/// One of several servers behind one address, with certificate files of its own.
+/// One of several servers with one address, with separate certificate files.
 pub(crate) struct Replica {
     dir: PathBuf,
     pub(crate) setup: Setup,
@@ -49,7 +49,7 @@ impl Replica {
         Self { dir, setup, running }
     }
 
-    /// Files that are taken over within seconds.
+    /// Writes new certificate files, which the server loads within seconds.
     pub(crate) fn give(&self, ctx: &TestContext<'_>, authority: &Authority) {
         write_pair(&self.dir, &authority.issue(&names(ctx)));
     }
@@ -63,7 +63,7 @@ pub(crate) fn names(ctx: &TestContext<'_>) -> [String; 3] {
     ["localhost".to_owned(), "127.0.0.1".to_owned(), format!("pointsman.{}.svc", ctx.ns)]
 }
 
-/// A file with an authority in it.
+/// A file with an authority.
 pub(crate) fn ca_file(ctx: &TestContext<'_>, name: &str, authority: &Authority) -> String {
     let file = ctx.dir.join(name);
     fs::write(&file, &authority.pem).unwrap();
@@ -80,7 +80,7 @@ pub(crate) fn rotate(ctx: &TestContext<'_>, more: &[&str]) -> Told {
     run(&args(ctx, more))
 }
 
-/// Webhook configurations that ask the same server, and fail where it cannot be asked.
+/// Webhook configurations with the same server, which refuse writes if the server is unreachable.
 pub(crate) fn register(ctx: &TestContext<'_>) {
     for (kind, plural, path) in [
         ("ValidatingWebhookConfiguration", "validatingwebhookconfigurations", "/validate"),
@@ -107,7 +107,7 @@ pub(crate) fn unregister(ctx: &TestContext<'_>) {
     }
 }
 
-/// What is trusted: of the CRD, and of the webhook configurations where there are some.
+/// The bundles of the CRD and of the webhook configurations, if any.
 pub(crate) fn bundles(ctx: &TestContext<'_>) -> Vec<String> {
     let mut found = vec![ctx.crd_now()["spec"]["conversion"]["webhook"]["clientConfig"]["caBundle"].clone()];
     for plural in ["validatingwebhookconfigurations", "mutatingwebhookconfigurations"] {
@@ -118,7 +118,7 @@ pub(crate) fn bundles(ctx: &TestContext<'_>) -> Vec<String> {
     found.iter().map(decoded).collect()
 }
 
-/// Whether each of these is trusted everywhere, and nothing else anywhere.
+/// Checks that each of these authorities is trusted everywhere, and no other.
 #[track_caller]
 pub(crate) fn assert_trusted(ctx: &TestContext<'_>, authorities: &[&Authority]) {
     let base64 = |pem: &str| pem.lines().filter(|line| !line.starts_with('-')).collect::<String>();
@@ -130,7 +130,7 @@ pub(crate) fn assert_trusted(ctx: &TestContext<'_>, authorities: &[&Authority]) 
     }
 }
 
-/// Two replicas behind one address, 20 writers and readers; then the same in the order in which it is usually done.
+/// Two replicas with one address, 20 writers and readers; then the same in the usual, naive order.
 fn rotated(ctx: &TestContext<'_>) {
     ctx.stop_pointsman();
     let balancer = Balancer::start(ctx.setup.port);
@@ -155,7 +155,7 @@ fn rotated(ctx: &TestContext<'_>) {
     assert!(!thorough() || load.requests >= MANY, "{} calls", load.requests);
     println!("     {rounds} changes of authority under {} calls: {} errors", load.requests, load.errors.len());
     assert_eq!(load.errors, [""; 0]);
-    // The way of those who replace the bundle, and the certificates then.
+    // The naive order: replaces the bundle first, and the certificates afterwards.
     let next = Authority::new();
     ctx.call(Method::DELETE, &ctx.all(ctx.sample.new), None).ok();
     let (naive, ()) = under_load(ctx, 20, || {
@@ -173,7 +173,7 @@ fn rotated(ctx: &TestContext<'_>) {
     ctx.keep((balancer, replicas.map(|replica| replica.running)));
 }
 
-/// Each step, with what is said and trusted then.
+/// Each step, with its messages and trusted authorities.
 fn change(ctx: &TestContext<'_>, replicas: &[Replica; 2], endpoints: &[String; 2], old: &Authority, new: &Authority) {
     let file = ca_file(ctx, "new.crt", new);
     let flags = [&file, endpoints[0].as_str(), &endpoints[1], "--settle=2s"];
@@ -187,7 +187,7 @@ fn change(ctx: &TestContext<'_>, replicas: &[Replica; 2], endpoints: &[String; 2
     };
     unproven(&endpoints[0]);
     replicas[0].give(ctx, new);
-    // Taken over within ten seconds; what was published is not published again.
+    // The server loads the files within ten seconds; the command publishes the authority only once.
     ctx.eventually(|| {
         let (code, _, errors) = rotate(ctx, &flags);
         assert!(code == 1 && !errors.contains("done: "), "{errors}");
@@ -217,7 +217,7 @@ pub(crate) fn thorough() -> bool {
 /// Enough for 20,000 calls.
 const ROUNDS: usize = 20;
 
-/// SIGKILL after the first call, after the second, and so on.
+/// Sends SIGKILL after the first call, after the second, and so on.
 fn killed(ctx: &TestContext<'_>) {
     ctx.enable(ctx.sample.new);
     register(ctx);
@@ -225,7 +225,7 @@ fn killed(ctx: &TestContext<'_>) {
     let file = ca_file(ctx, "served.crt", served);
     let away = ca_file(ctx, "other.crt", &other);
     for last in 0.. {
-        // Nobody asks meanwhile, so that nobody minds that the other one is trusted alone.
+        // No client converts meanwhile, so trusting the other authority alone does no harm.
         trust(ctx, &[&other]);
         let endpoint = format!("--endpoint={}:{}", ctx.setup.host, ctx.setup.port);
         let flags = [file.as_str(), &endpoint, "--settle=0s"];
@@ -234,7 +234,7 @@ fn killed(ctx: &TestContext<'_>) {
             through[2] = format!("--kubeconfig={}", kubeconfig.display());
             through
         });
-        // Whatever is there, the one that is served is trusted or was not yet added, and the same command goes on.
+        // In each state, the served authority is trusted or still to be added, and the same command continues.
         let (code, _, errors) = rotate(ctx, &flags);
         assert_eq!(code, 0, "after call {last}, {:?}: {errors}", calls.last());
         assert_trusted(ctx, &[served]);
@@ -244,7 +244,7 @@ fn killed(ctx: &TestContext<'_>) {
             break;
         }
     }
-    // And nothing is done for an authority that nobody shows.
+    // The command does nothing for an authority that no server uses.
     let (code, _, errors) = rotate(ctx, &[&away, "--settle=0s", "--dry-run=server"]);
     assert!(
         code == 0
@@ -256,7 +256,7 @@ fn killed(ctx: &TestContext<'_>) {
     unregister(ctx);
 }
 
-/// Has these authorities trusted, everywhere.
+/// Makes these authorities trusted everywhere.
 pub(crate) fn trust(ctx: &TestContext<'_>, authorities: &[&Authority]) {
     let pem: String = authorities.iter().map(|authority| authority.pem.as_str()).collect();
     let bundle = json!(STANDARD.encode(pem));
@@ -270,7 +270,7 @@ pub(crate) fn trust(ctx: &TestContext<'_>, authorities: &[&Authority]) {
     }
 }
 
-/// Whoever was asked shows the new one; whoever the API server asks does not.
+/// The tested endpoint presents the new certificate; the endpoint that the API server uses does not.
 fn needed(ctx: &TestContext<'_>) {
     let (old, new) = (ctx.sample.old, ctx.sample.new);
     ctx.enable(old);
@@ -284,7 +284,7 @@ fn needed(ctx: &TestContext<'_>) {
     assert!(errors.contains("change 3 of a CRD"), "{errors}");
     assert_trusted(ctx, &[&authority, &ctx.test_cluster.authority]);
     ctx.eventually(|| ctx.get(new, "a").is_ok().then_some(()));
-    // Nobody is there at all, and nobody leads there.
+    // The endpoint is unreachable, and no CRD leads to the other Service.
     let free = format!("--endpoint=127.0.0.1:{}", free_port());
     let (code, _, errors) = rotate(ctx, &[&file, &free, "--settle=0s"]);
     assert!(code == 1 && errors.contains("unreachable from here"), "{errors}");
@@ -296,7 +296,7 @@ fn needed(ctx: &TestContext<'_>) {
     ctx.keep(elsewhere.running);
 }
 
-/// cert-manager would replace what is written: it is told, or left alone.
+/// cert-manager would replace the bundle: the command refuses, or removes the annotation with `--take-over`.
 fn injected(ctx: &TestContext<'_>) {
     ctx.enable(ctx.sample.new);
     let path = format!("{CRDS}/{}", ctx.crd_name());

@@ -1,4 +1,4 @@
-//! `pointsman rotate-ca`, and who asks endpoints, while everything goes wrong that can.
+//! `pointsman rotate-ca`, and other commands that test endpoints, during faults of every type.
 
 use std::net::UdpSocket;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,7 +28,8 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
 
 static WIDGETS: [&Sample; 1] = [&WIDGET];
 
-/// An API server judges the dates of an authority as well. Whoever was asked shows a certificate of it that is good.
+/// An API server checks the dates of an authority as well. The tested endpoint presents a valid certificate of that
+/// authority.
 fn out_of_date(ctx: &TestContext<'_>) {
     let (old, new) = (ctx.sample.old, ctx.sample.new);
     ctx.enable(old);
@@ -45,7 +46,7 @@ fn out_of_date(ctx: &TestContext<'_>) {
         assert!(errors.contains(said) && errors.contains("Both authorities are trusted"), "{name}: {errors}");
         ctx.eventually(|| ctx.get(new, "a").is_ok().then_some(()));
         ctx.patch(new, "a", &json!({"metadata": {"labels": {"still": name}}})).ok();
-        // Nor is anything enabled with it.
+        // `enable` refuses the authority as well.
         let (code, _, errors) = ctx.enables(&[&file, &replica.endpoint(), "--force-conflicts"]);
         assert!(code == 1 && errors.contains(said) && errors.contains("the cluster is unchanged"), "{name}: {errors}");
         trust(ctx, &[&ctx.test_cluster.authority]);
@@ -53,19 +54,20 @@ fn out_of_date(ctx: &TestContext<'_>) {
     unregister(ctx);
 }
 
-/// Two CRDs of other groups, a webhook configuration that another team shares with us, an authority that is neither the
-/// old one nor the new one, and a bundle that holds nothing.
+/// Two CRDs of other groups, and a webhook configuration shared with another team. Its bundles include an authority
+/// that is neither the old nor the new one, and an invalid certificate.
 fn shared(ctx: &TestContext<'_>) {
     let new = ctx.sample.new;
     ctx.enable(new);
     register(ctx);
-    // A kind that the server behind the Service does not know.
+    // A kind that the server of the Service lacks.
     let group = format!("more.{}", ctx.group);
     let mut second = ctx.sample.install(&group, &ctx.dir.join("more"));
     second["spec"]["conversion"] = ctx.conversion();
     ctx.post(CRDS, &second).ok();
     let second = format!("{CRDS}/{}.{group}", ctx.sample.plural);
-    // Somebody else's webhook in the same document, before ours, and one with an authority of its own beside ours.
+    // A foreign webhook in the same document, before pointsman's webhook, and a webhook that trusts a second authority
+    // as well.
     let validating = format!("{HOOKS}/validatingwebhookconfigurations");
     let mine = ctx.call_get(&format!("{validating}/{}", ctx.ns))["webhooks"][0].clone();
     let other = Authority::new();
@@ -86,13 +88,13 @@ fn shared(ctx: &TestContext<'_>) {
     let name = format!("{}-shared", ctx.ns);
     let document = json!({"metadata": {"name": name}, "webhooks": webhooks});
     ctx.post(&validating, &document).ok();
-    // What is not of ours, but leads to us, is looked at as well.
+    // Foreign configurations that lead to this server are checked as well.
     let (code, said, errors) = ctx.command(&["doctor", &ctx.crd_name()]);
     let finding = format!("ValidatingWebhookConfiguration {name}: certificate 1 of the caBundle is damaged");
     assert!(code == 1 && said.contains(&finding) && said.contains("pointsman rotate-ca --ca-file"), "{said}{errors}");
     let (next, endpoint) = (Authority::new(), format!("--endpoint={}:{}", ctx.setup.host, ctx.setup.port));
     let file = ca_file(ctx, "next.crt", &next);
-    // Published everywhere, and dropped nowhere, since nobody shows it.
+    // Published everywhere, and dropped nowhere, since no server uses the new authority.
     let (code, _, errors) = rotate(ctx, &[&file, &endpoint, "--settle=0s"]);
     assert!(code == 1 && errors.contains("still shows a certificate of the old authority"), "{errors}");
     assert_trusted(ctx, &[&ctx.test_cluster.authority, &next]);
@@ -107,7 +109,7 @@ fn shared(ctx: &TestContext<'_>) {
         [1, 2].map(|at| authorities(&webhooks[at]["clientConfig"]))
     };
     assert_eq!((of_second(), of_shared()), (2, [3, 1]));
-    // Back: the one that is served is trusted alone, by all of ours.
+    // Back: every object of pointsman trusts the served authority alone.
     let file = ca_file(ctx, "served.crt", &ctx.test_cluster.authority);
     let (code, text, errors) = rotate(ctx, &[&file, &endpoint, "--settle=0s"]);
     assert_eq!(code, 0, "{text}{errors}");
@@ -119,7 +121,7 @@ fn shared(ctx: &TestContext<'_>) {
     unregister(ctx);
 }
 
-/// Somebody labels all documents all the time, and somebody else changes the authority at the same time to another one.
+/// A client labels all documents continuously, and another client changes to another authority at the same time.
 fn meanwhile(ctx: &TestContext<'_>) {
     ctx.enable(ctx.sample.new);
     register(ctx);
@@ -155,7 +157,7 @@ fn meanwhile(ctx: &TestContext<'_>) {
             });
             assert_eq!(two.0, 1, "nobody shows it: {}", two.2);
             println!("     the one that is served: {} {}", one.0, one.2.lines().last().unwrap());
-            // Whoever came last, the one that is shown is trusted everywhere.
+            // Whichever write is last, the served authority is trusted everywhere.
             for bundle in crate::rotate::bundles(ctx) {
                 let base64 = |pem: &str| pem.lines().filter(|line| !line.starts_with('-')).collect::<String>();
                 assert!(base64(&bundle).contains(&base64(&served.pem)), "{}{}", one.2, two.2);
@@ -173,7 +175,7 @@ fn meanwhile(ctx: &TestContext<'_>) {
     unregister(ctx);
 }
 
-/// A Service with several ports, and slices of both families, one of which somebody else has left behind.
+/// A Service with several ports, and slices of both families, one of them orphaned.
 fn endpoints(ctx: &TestContext<'_>) {
     let Some(host) = own_address() else {
         println!("     LEFT OUT: this machine has no address but its own");
@@ -199,12 +201,12 @@ fn endpoints(ctx: &TestContext<'_>) {
     slice("one", "IPv4", setup.port, json!([{"addresses": [host], "conditions": {"ready": true}}, dead, going]));
     slice("same", "IPv4", setup.port, json!([{"addresses": [host]}]));
     slice("none", "IPv6", setup.port, json!([]));
-    // The certificate is for the name of the other Service.
+    // The certificate has the name of the other Service.
     let server = format!("--service={}/several", ctx.ns);
     let (code, _, errors) = ctx.enables(&[&server, "--repoint", "--dry-run=client"]);
     assert!(code == 1 && errors.contains(&format!("{host}:{}: TLS as several.", setup.port)), "{errors}");
     assert!(!errors.contains("198.51.100"), "{errors}");
-    // Asked by the right name it is; the API server has no way to a Service here, so that it stays a dry run.
+    // With the right name the command succeeds; the API server here cannot reach Services, so the command is a dry run.
     let names = [&names(ctx)[..], &[format!("several.{}.svc", ctx.ns)]].concat();
     write_pair(&ctx.dir, &ctx.test_cluster.authority.issue(&names));
     ctx.eventually(|| {
@@ -213,14 +215,14 @@ fn endpoints(ctx: &TestContext<'_>) {
         assert!(code == 1 || asked == 1, "once, by both slices: {errors}");
         (code == 0).then_some(())
     });
-    // A second address of the same Pods that cannot be reached is said by its name.
+    // An unreachable second address of the same Pods is reported by name.
     slice("six", "IPv6", setup.port, json!([{"addresses": ["2001:db8::7"]}]));
     let (code, _, errors) = ctx.enables(&[&server, "--repoint", "--dry-run=client"]);
     assert!(code == 1 && errors.contains("[2001:db8::7]:") && errors.contains("unreachable from here"), "{errors}");
     drop(running);
 }
 
-/// An address of this machine that is not loopback, which slices must not have.
+/// A non-loopback address of this machine; EndpointSlices must not contain loopback addresses.
 pub(crate) fn own_address() -> Option<String> {
     let socket = UdpSocket::bind("0.0.0.0:0").ok()?;
     socket.connect("198.51.100.1:9").ok()?;

@@ -1,29 +1,29 @@
-//! What can be asked of a test_cluster, and on which beds it is asked.
+//! The properties of scenarios, and their test clusters.
 
 use crate::support::ctx::TestContext;
 use crate::support::sample::{MATERIALIZE, Sample, WIDGET};
 use crate::support::test_cluster::{Plan, Route};
 
-/// Something that must hold.
+/// A property that must hold.
 #[derive(Clone, Copy)]
 pub(crate) struct Scenario {
     pub(crate) name: &'static str,
     pub(crate) run: fn(&TestContext<'_>),
     kinds: &'static [&'static Sample],
     newest: bool,
-    /// A program without which there is nothing to run.
+    /// A program without which the scenario is skipped.
     pub(crate) needs: &'static str,
     pub(crate) may_fail: bool,
-    /// The test_cluster that is for such scenarios only, by what its name ends in.
+    /// The suffix of the test cluster that is reserved for such scenarios.
     pub(crate) alone: Option<&'static str>,
     thorough: bool,
-    /// The group, where it is not one of the scenario's own.
+    /// The group, if the scenario has no group of its own.
     pub(crate) group: Option<&'static str>,
 }
 
 impl Scenario {
-    /// Of both kinds, on every test_cluster. Where `POINTSMAN_THOROUGH` is not set, of one of them on all beds but the
-    /// first.
+    /// For both kinds, on every test cluster. Without `POINTSMAN_THOROUGH`, test clusters after the first run one of
+    /// the kinds.
     pub(crate) const fn new(name: &'static str, run: fn(&TestContext<'_>)) -> Self {
         let kinds = &KINDS;
         let needs = "kube-apiserver";
@@ -35,60 +35,59 @@ impl Scenario {
         self
     }
 
-    /// Of other kinds.
+    /// For other kinds.
     pub(crate) const fn of(mut self, kinds: &'static [&'static Sample]) -> Self {
         self.kinds = kinds;
         self
     }
 
-    /// On the test_cluster of the newest version that is set up as a cluster is.
+    /// On the test cluster with the newest version and the usual setup.
     pub(crate) const fn newest(mut self) -> Self {
         self.newest = true;
         self
     }
 
-    /// Left out where there is no such program.
+    /// Skipped if the program is missing.
     pub(crate) const fn needs(mut self, program: &'static str) -> Self {
         self.needs = program;
         self.newest = true;
         self
     }
 
-    /// Makes conversions fail on purpose.
+    /// Causes conversion failures on purpose.
     pub(crate) const fn failing(mut self) -> Self {
         self.may_fail = true;
         self
     }
 
-    /// In the group that the definition is for, with the definition that is built in.
+    /// In the group of the built-in definition, with that definition.
     pub(crate) const fn built_in(mut self) -> Self {
         self.kinds = KINDS.split_at(1).1;
         self.group = Some(MATERIALIZE.group);
         self
     }
 
-    /// Where `POINTSMAN_THOROUGH` is set: it takes a kind, or the API server, away from everybody for a while, and what
-    /// the controllers of Kubernetes make of that takes them minutes at times.
+    /// Only with `POINTSMAN_THOROUGH`: the scenario disables a kind, or the API server, for some time. The controllers
+    /// of Kubernetes may then take minutes to recover.
     pub(crate) const fn thorough(mut self) -> Self {
         self.thorough = true;
         self
     }
 
-    /// On a test_cluster where nothing else runs: others would disturb what it looks at, or hold up the controllers of
-    /// Kubernetes that it waits for, which look at every kind there is, also at one whose webhook is dead. Other beds
-    /// run beside it.
+    /// On a test cluster without other scenarios. Others would disturb the observations, or delay the controllers of
+    /// Kubernetes, which process every kind, even with a dead webhook. Other test clusters run in parallel.
     pub(crate) const fn alone(mut self) -> Self {
         self.alone = Some("-alone");
         self
     }
 
-    /// On a test_cluster of those that hand over: they are in each other's way only, and mostly wait.
+    /// On the test cluster for hand-overs: these scenarios only conflict with each other, and mostly wait.
     pub(crate) const fn handing_over(mut self) -> Self {
         self.alone = Some("-handed-over");
         self
     }
 
-    /// On a test_cluster of those that install policies for everybody's Deployments.
+    /// On the test cluster for policies that affect all Deployments.
     pub(crate) const fn under_policies(mut self) -> Self {
         self.alone = Some("-policies");
         self
@@ -102,7 +101,7 @@ pub(crate) struct Job {
     pub(crate) sample: &'static Sample,
 }
 
-/// What there is to do on a test_cluster.
+/// The jobs of a test cluster.
 pub(crate) fn jobs(plan: &Plan, scenarios: &[Scenario]) -> Vec<Job> {
     let thorough = std::env::var_os("POINTSMAN_THOROUGH").is_some();
     let wanted = scenarios.iter().filter(|scenario| thorough || !scenario.thorough);
@@ -116,8 +115,8 @@ pub(crate) fn jobs(plan: &Plan, scenarios: &[Scenario]) -> Vec<Job> {
     pairs.map(job).collect()
 }
 
-/// All of them on the first test_cluster. Beds differ in what an API server does, and kinds in what a definition does:
-/// one kind shows the first, and each of the other beds takes another one.
+/// All kinds on the first test cluster. Test clusters differ in the API server, and kinds in the definition. One kind
+/// suffices for the API server, and each other test cluster takes another kind.
 fn kinds_on(plan: &Plan, kinds: &'static [&'static Sample]) -> &'static [&'static Sample] {
     match PLANS.iter().position(|other| other.name == plan.name) {
         None | Some(0) => kinds,
@@ -127,7 +126,7 @@ fn kinds_on(plan: &Plan, kinds: &'static [&'static Sample]) -> &'static [&'stati
 
 static KINDS: [&Sample; 2] = [&WIDGET, &MATERIALIZE];
 
-/// The first is set up as a cluster is. The others differ from it in what could make a difference to us.
+/// The first has the usual setup. The others differ in relevant properties.
 pub(crate) static PLANS: [Plan; 3] = [
     Plan { name: "1.36", version: "1.36", route: Route::Service, watch_cache: true },
     Plan { name: "1.36-uncached", version: "1.36", route: Route::Url, watch_cache: false },

@@ -1,4 +1,4 @@
-//! What the API server does around a conversion: pruning, defaulting, keeping metadata to itself.
+//! The work of the API server around a conversion: pruning, defaults, and protected metadata.
 
 use crate::scenario::Scenario;
 use crate::support::ctx::TestContext;
@@ -29,7 +29,7 @@ fn pruning(ctx: &TestContext<'_>) {
         dirty["status"] = json!({"garbage": [1, 2]});
         ctx.test_cluster.etcd.write(&ctx.key(&name), &dirty);
         for (version, before) in [old, new].into_iter().zip(before) {
-            // What is read through a cache is up to date with etcd, but only just.
+            // A read through a cache follows etcd with a short delay.
             let now = ctx.eventually(|| {
                 Some(ctx.get(version, &name).ok())
                     .filter(|now| now["metadata"]["resourceVersion"] != before["metadata"]["resourceVersion"])
@@ -38,7 +38,7 @@ fn pruning(ctx: &TestContext<'_>) {
             assert_eq!(now["garbage"], Value::Null);
             assert_eq!(now["status"]["garbage"], Value::Null);
         }
-        // The next write cleans up.
+        // The next write removes the unknown field.
         ctx.patch(old, &name, &json!({"metadata": {"labels": {"x": "y"}}})).ok();
         assert!(!ctx.etcd(&name).to_string().contains("garbage"), "{}", ctx.etcd(&name));
     }
@@ -52,7 +52,7 @@ fn defaults(ctx: &TestContext<'_>) {
     assert_holds(&ctx.etcd("b"), &json!({"spec": {"rolloutStrategy": "WaitUntilReady", "enableRbac": false}}));
     let at_old = ctx.get(old, "b").ok();
     assert_eq!(at_old["spec"]["inPlaceRollout"], json!(false), "the older schema's default, as it would fill it");
-    // Stored without defaults, as by an older CRD: read with them, and left as it is.
+    // Stored without defaults, as by an older CRD: reads add defaults, and the stored object stays unchanged.
     let mut bare = ctx.etcd("b");
     bare["spec"] = minimal.clone();
     ctx.test_cluster.etcd.write(&ctx.key("b"), &bare);
@@ -66,7 +66,7 @@ fn defaults(ctx: &TestContext<'_>) {
         &json!({"spec": {"rolloutStrategy": "WaitUntilReady", "inPlaceRollout": false}}),
     );
     assert_eq!(ctx.etcd("b")["spec"], minimal);
-    // Born old: the older version's defaults are not what the newer one shows.
+    // Created at the older version: the newer version does not show the defaults of the older version.
     ctx.create(old, &ctx.with_spec(old, "a", minimal)).ok();
     let at_new = ctx.get(new, "a").ok();
     assert_eq!(at_new["spec"].get("inPlaceRollout"), None);
@@ -96,7 +96,7 @@ fn metadata(ctx: &TestContext<'_>) {
     for version in [&at_old, &at_new] {
         assert_holds(version, &json!({"metadata": {"annotations": object["metadata"]["annotations"]}}));
     }
-    // Removed in one version is removed in the other.
+    // Metadata removed at one version is removed at the other.
     ctx.patch(new, "a", &json!({"metadata": {"labels": null, "finalizers": null}})).ok();
     let at_old = ctx.get(old, "a").ok();
     assert_eq!(at_old["metadata"].get("labels"), None);

@@ -1,10 +1,12 @@
-//! What webhooks cost the users of a real API server, and the server itself: ours, those of others, some that do
-//! nothing, and none, in one run.
+//! The costs of webhooks for the users of a real API server, and for the server itself: pointsman, other webhooks, null
+//! webhooks, and none, in one run.
 //!
-//!     benches/rivals/build.sh
-//!     POINTSMAN_SPEED=10000 cargo test -q --release --test cluster
+//! ```sh
+//! benches/rivals/build.sh
+//! POINTSMAN_SPEED=10000 cargo test -q --release --test cluster
+//! ```
 //!
-//! The number is that of the objects in the cold cache.
+//! The number is the number of objects in the cold cache.
 
 use std::path::Path;
 use std::thread;
@@ -22,7 +24,7 @@ use crate::support::process::{Process, SOON, eventually, free_port};
 use crate::support::sample::MATERIALIZE;
 use crate::support::test_cluster::TestCluster;
 
-/// Prints the tables. Returns whether there was something to measure with.
+/// Prints the tables. Returns false if the required programs are missing.
 pub(crate) fn main(objects: usize) -> bool {
     let assets = match Assets::find(PLANS[0].version) {
         Ok(assets) => assets,
@@ -44,20 +46,20 @@ pub(crate) fn main(objects: usize) -> bool {
         cold(&ctx, &servers, objects);
         let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
         println!("load average after: {load}");
-        // Nobody is asked any more when the servers go.
+        // Removes the registrations before the servers stop.
         Webhooks::NONE.register(&ctx);
     }
     test_cluster.stop();
     true
 }
 
-/// What is registered.
+/// A registration.
 #[derive(Clone, Copy)]
 struct Webhooks {
     name: &'static str,
-    /// Where its conversion webhook is.
+    /// The port of the conversion webhook.
     port: Option<u16>,
-    /// Whether its mutating and validating webhooks are registered as well.
+    /// True if the mutating and validating webhooks are registered as well.
     admission: bool,
 }
 
@@ -68,7 +70,7 @@ impl Webhooks {
         format!("{}{}", self.name, if self.admission { ", all three" } else { "" })
     }
 
-    /// Puts it in the place of what is registered. Every cache of the kind is cold then.
+    /// Replaces the current registration. Every cache of the kind is cold afterwards.
     fn register(self, ctx: &TestContext<'_>) {
         let mut conversion = json!({"strategy": "None"});
         if let Some(port) = self.port {
@@ -77,7 +79,7 @@ impl Webhooks {
         }
         ctx.change_crd(|crd| {
             crd["spec"]["conversion"] = conversion.clone();
-            // The same conversion twice changes nothing.
+            // An unchanged conversion would keep the caches.
             let short = if crd["spec"]["names"]["shortNames"] == json!(["x"]) { "y" } else { "x" };
             crd["spec"]["names"]["shortNames"] = json!([short]);
         });
@@ -121,7 +123,7 @@ impl Servers {
         Self { all, _running: running }
     }
 
-    /// Conversion alone by everybody, then all three by those who have them.
+    /// Conversion alone for all servers, then all three webhooks for the servers that have them.
     fn registrations(&self) -> Vec<Webhooks> {
         let mut registrations = vec![Webhooks::NONE];
         registrations.extend(self.conversions());
@@ -135,7 +137,7 @@ impl Servers {
     }
 }
 
-/// What a user asks for in the version that is not stored.
+/// A request at the version that is not stored.
 #[derive(Clone, Copy)]
 enum Action {
     Get,
@@ -145,7 +147,7 @@ enum Action {
 
 const ACTIONS: [(Action, &str); 3] = [(Action::Get, "get"), (Action::Update, "update"), (Action::Apply, "apply")];
 
-/// One row: what was registered, how many wrote at a time, what they did, and how long each took.
+/// One row: the registration, the number of parallel writers, the action, and the duration of each action.
 struct Row {
     webhooks: Webhooks,
     writers: usize,
@@ -162,7 +164,7 @@ fn writes(ctx: &TestContext<'_>, servers: &Servers) {
     for round in 0..ROUNDS {
         for webhooks in servers.registrations() {
             webhooks.register(ctx);
-            // Informers of CRDs and of webhook configurations have no sign for having caught up.
+            // Informers of CRDs and of webhook configurations expose no sign that they are current.
             thread::sleep(SETTLE);
             for writers in [1, 8] {
                 let names: Vec<String> = (0..writers)
@@ -186,7 +188,7 @@ fn writes(ctx: &TestContext<'_>, servers: &Servers) {
     print_writes(&rows, &servers.registrations());
 }
 
-/// How long what each of some writers did took, again and again.
+/// The durations of repeated actions by parallel writers.
 fn all_at_once(ctx: &TestContext<'_>, names: &[String], action: Action, round: usize) -> (Vec<Duration>, usize) {
     let end = Instant::now() + EACH;
     let paths: Vec<String> = names.iter().map(|name| ctx.one(MATERIALIZE.new, name)).collect();
@@ -234,7 +236,7 @@ fn apply(ctx: &TestContext<'_>, name: &str, change: usize) -> bool {
     ctx.force_apply(MATERIALIZE.new, name, &object, "me").is_ok()
 }
 
-/// An object as somebody applies it in the newer version, of the size that they have.
+/// An object of realistic size as a user applies it at the newer version.
 fn manifest(ctx: &TestContext<'_>, name: &str) -> Value {
     let whole: Value = serde_json::from_str(&reviews::object(Version::Newer)).unwrap();
     let mut object = ctx.with_spec(MATERIALIZE.new, name, whole["spec"].clone());
@@ -275,7 +277,7 @@ fn print_writes(rows: &[Row], registrations: &[Webhooks]) {
     }
 }
 
-/// How long the cache of the version that is not stored takes to fill.
+/// The time to fill the cache of the version that is not stored.
 fn cold(ctx: &TestContext<'_>, servers: &Servers, objects: usize) {
     let whole: Value = serde_json::from_str(&reviews::object(Version::Older)).unwrap();
     for number in 0..objects {
@@ -296,7 +298,7 @@ fn cold(ctx: &TestContext<'_>, servers: &Servers, objects: usize) {
             webhooks.register(ctx);
             let began = Instant::now();
             eventually("the caches are filled", Duration::from_secs(600), || {
-                // Storage is made anew for the first who asks; asking for nothing converts nothing.
+                // The first request creates the storage; a GET of an absent object converts nothing.
                 ctx.get(MATERIALIZE.new, "nothing");
                 thread::sleep(LOOK);
                 (self::filled(ctx) >= filled + 2.0).then_some(())
@@ -310,22 +312,22 @@ fn cold(ctx: &TestContext<'_>, servers: &Servers, objects: usize) {
     }
 }
 
-/// Conversions so far.
+/// The number of conversions so far.
 fn conversions(ctx: &TestContext<'_>) -> f64 {
     sum(ctx.test_cluster, "apiserver_conversion_webhook_duration_seconds_count", "")
 }
 
-/// Calls of mutating and validating webhooks so far.
+/// The number of calls to mutating and validating webhooks so far.
 fn admissions(ctx: &TestContext<'_>) -> f64 {
     sum(ctx.test_cluster, "apiserver_admission_webhook_admission_duration_seconds_count", "")
 }
 
-/// How long the API server has waited for them, in seconds.
+/// The time that the API server has waited for conversions, in seconds.
 fn waited(ctx: &TestContext<'_>) -> f64 {
     sum(ctx.test_cluster, "apiserver_conversion_webhook_duration_seconds_sum", "")
 }
 
-/// How often a cache of the kind was filled: one for each version.
+/// The number of times that caches of the kind were filled: one for each version.
 fn filled(ctx: &TestContext<'_>) -> f64 {
     sum(ctx.test_cluster, "apiserver_watch_cache_initializations_total", MATERIALIZE.plural)
 }
@@ -335,16 +337,16 @@ fn cpu(ctx: &TestContext<'_>) -> f64 {
     sum(ctx.test_cluster, "process_cpu_seconds_total", "")
 }
 
-/// The argument that makes the test program be the server that does nothing.
+/// The argument that turns the test program into the null server.
 pub(crate) const NULL: &str = "--null-webhooks";
 
-/// The controller version whose objects are judged.
+/// The controller version of the validated objects.
 const VERSION: &str = "26.12.0";
 
 const ROUNDS: usize = 3;
 const COLD_ROUNDS: usize = 2;
 
-/// How long one action goes on.
+/// The duration of one action.
 const EACH: Duration = Duration::from_millis(1500);
 
 const SETTLE: Duration = Duration::from_secs(2);

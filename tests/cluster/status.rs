@@ -1,4 +1,4 @@
-//! `pointsman status` and `migrate --forget`: how a kind stands, and what is left of a version that is gone.
+//! `pointsman status` and `migrate --forget`: the state of a kind, and the remains of a removed version.
 
 use std::fs;
 use std::path::Path;
@@ -33,7 +33,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
 static ENGINES: [&Sample; 1] = [&ENGINE];
 static WIDGETS: [&Sample; 1] = [&WIDGET];
 
-/// A CRD that converts through pointsman and has no definition is named, and nothing checked is no success.
+/// A CRD that converts through pointsman without a definition is reported, and an empty check fails.
 fn unknown(ctx: &TestContext<'_>) {
     let name = ctx.crd_name();
     ctx.enable(ctx.sample.old);
@@ -74,7 +74,7 @@ fn unknown(ctx: &TestContext<'_>) {
     ctx.call(Method::DELETE, &format!("{CRDS}/{unknown}"), None).ok();
 }
 
-/// The version that is stored need not be one that is served.
+/// The storage version may be unserved.
 fn unserved(ctx: &TestContext<'_>) {
     let (old, new) = (ctx.sample.old, ctx.sample.new);
     ctx.enable(new);
@@ -88,7 +88,7 @@ fn unserved(ctx: &TestContext<'_>) {
     assert!(ctx.commanded(&["plan", &ctx.crd_name()]).contains("2 objects"));
 }
 
-/// Whoever watches sees what changes, and nothing twice; a moment without a cluster ends nothing.
+/// `status --watch` prints each change once; a short outage of the cluster ends nothing.
 fn watched(ctx: &TestContext<'_>) {
     let (old, name) = (ctx.sample.old, ctx.crd_name());
     ctx.enable(old);
@@ -120,7 +120,7 @@ fn watched(ctx: &TestContext<'_>) {
     assert!(ctx.refused(&["status", "--watch", &ctx.as_nobody()]).contains("cannot get resource"));
 }
 
-/// Each thing that does not fit is found in the cluster itself, with what mends it.
+/// `doctor` finds each mismatch in the cluster itself, with the command that fixes it.
 fn doctored(ctx: &TestContext<'_>) {
     let new = ctx.sample.new;
     forget_others(ctx);
@@ -133,7 +133,7 @@ fn doctored(ctx: &TestContext<'_>) {
             words.iter().all(|word| text.contains(word)).then_some(())
         });
     };
-    // An object of a version that nothing is registered for: nobody guards the label yet.
+    // An object of an unregistered version: no guard protects the label yet.
     ctx.create(new, &ctx.labelled(new, "foreign", Some(B))).ok();
     let servers = SideBySide::start(ctx, &[A], &[]);
     servers.register("deny");
@@ -143,7 +143,7 @@ fn doctored(ctx: &TestContext<'_>) {
     ctx.eventually(|| (doctor().0 == 0).then_some(()));
     let (code, text, errors) = doctor();
     assert!(code == 0 && text == "everything fits\n", "{text}{errors}");
-    // A Pod says how its server is started, and that it judges for another version.
+    // A Pod shows the flags of its server, which serves another version.
     let service = format!("/api/v1/namespaces/{}/services/engine-{}", ctx.ns, A.replace('.', "-"));
     let selector = json!({"spec": {"selector": {"app": "engine"}}}).to_string();
     ctx.call(Method::PATCH, &service, Some((MERGE, selector))).ok();
@@ -155,7 +155,7 @@ fn doctored(ctx: &TestContext<'_>) {
     finds([B, "--controller-version"]);
     ctx.call(Method::DELETE, &format!("{pods}/p?gracePeriodSeconds=0"), None);
     ctx.eventually(|| (doctor().0 == 0).then_some(()));
-    // Another authority in what is registered alone.
+    // Another authority in the webhook configurations alone.
     let configurations = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
     let list = ctx.call_get(configurations);
     let end = format!(".{}", ctx.crd_name());
@@ -172,7 +172,7 @@ fn doctored(ctx: &TestContext<'_>) {
     finds(["the API server would not trust the certificate", "pointsman rotate-ca"]);
     trusts(&ctx.test_cluster.authority);
     ctx.eventually(|| (doctor().0 == 0).then_some(()));
-    // What the documents alone say is said of a file, too.
+    // Findings that need only the documents are reported for a file, too.
     let file = ctx.dir.join("registered.json");
     let mut alone = one.clone();
     alone["apiVersion"] = json!("admissionregistration.k8s.io/v1");
@@ -191,7 +191,7 @@ fn told(ctx: &TestContext<'_>) {
     for name in ["a", "b"] {
         ctx.create(old, &ctx.object(old, name)).ok();
     }
-    // All is well.
+    // All checks pass.
     let text = ctx.commanded(&["status", &name]);
     let stored = format!("stored        {old}; objects may be stored as {old}\n");
     for line in [stored.as_str(), "objects       2\n", "schemas       as in the definition\n"] {
@@ -208,7 +208,7 @@ fn told(ctx: &TestContext<'_>) {
         found.unwrap_or_else(|| panic!("{metric}: {text}")).parse::<u64>().unwrap()
     };
     assert_eq!((sample("pointsman_crd_drift"), sample("pointsman_status_findings")), (0, 0));
-    // Without a name, those that there are.
+    // Without a name, for all existing CRDs.
     assert!(ctx.commanded(&["status"]).contains(&name));
     let unread = ctx.refused(&["status", &name, &ctx.as_nobody()]);
     assert!(unread.contains("cannot get resource"), "{unread}");
@@ -216,7 +216,7 @@ fn told(ctx: &TestContext<'_>) {
     ctx.store(new);
     needs(ctx, &format!("may still be stored as {old}"), "pointsman migrate");
     ctx.commanded(&["migrate", &name, "--settle=1s"]);
-    // Under another authority, and with another schema.
+    // With another authority, and with another schema.
     let other = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, Authority::new().pem);
     let before = crd(ctx)["spec"]["conversion"]["webhook"]["clientConfig"]["caBundle"].clone();
     let bundle = |bundle: Value| json!({"spec": {"conversion": {"webhook": {"clientConfig": {"caBundle": bundle}}}}});
@@ -229,14 +229,14 @@ fn told(ctx: &TestContext<'_>) {
     });
     needs(ctx, "surplus is not in the definition's CRD", "pointsman enable");
     assert_eq!(sample("pointsman_crd_drift"), 1);
-    // Nobody answers.
+    // No server responds.
     ctx.stop_pointsman();
     needs(ctx, "unreachable from here", "docs/rotate.md");
     merge(ctx, &json!({"spec": {"conversion": {"strategy": "None", "webhook": null}}}));
     needs(ctx, "no conversion webhook", "pointsman enable");
 }
 
-/// What scenarios have registered that are over: their servers are gone.
+/// Deletes the registrations of completed scenarios, whose servers have stopped.
 fn forget_others(ctx: &TestContext<'_>) {
     for what in [
         "mutatingwebhookconfigurations",
@@ -248,7 +248,7 @@ fn forget_others(ctx: &TestContext<'_>) {
     }
 }
 
-/// Annotations of ours go, of the version that is gone and of no other; nobody else's does.
+/// Removes pointsman's annotations for the removed version only; foreign annotations stay.
 fn forgotten(ctx: &TestContext<'_>) {
     let (old, new) = (ctx.sample.old, ctx.sample.new);
     let (name, key) = (ctx.crd_name(), format!("pointsman.dev/kept-{old}"));
@@ -290,7 +290,7 @@ fn forgotten(ctx: &TestContext<'_>) {
     assert_eq!(ctx.test_cluster.etcd.writes(&ctx.key("ours")), 2);
 }
 
-/// Objects with an annotation of ours for a version that is served no more, which is the key that is returned.
+/// Objects with an annotation of pointsman for an unserved version. Returns the names and the annotation key.
 fn keeping(ctx: &TestContext<'_>, count: usize) -> (Vec<String>, String) {
     let (old, new) = (ctx.sample.old, ctx.sample.new);
     let key = format!("pointsman.dev/kept-{old}");
@@ -305,7 +305,7 @@ fn keeping(ctx: &TestContext<'_>, count: usize) -> (Vec<String>, String) {
     (names, key)
 }
 
-/// Whoever may read the version again may read what is kept for it.
+/// If the version is served again, the command stops, so that the remaining kept values stay readable.
 fn served_again(ctx: &TestContext<'_>) {
     let (old, name) = (ctx.sample.old, ctx.crd_name());
     let (names, key) = keeping(ctx, 200);
@@ -332,7 +332,7 @@ fn served_again(ctx: &TestContext<'_>) {
     assert_eq!(code, Some(1), "{said}");
     assert!(said.contains("was changed or recreated by another client"), "{said}");
     let kept = |name: &&String| ctx.etcd(name)["metadata"]["annotations"][&key].is_string();
-    // One was under way, and the CRD is looked at ten times a second.
+    // One write was in flight, and the command reads the CRD ten times a second.
     let left = names.iter().filter(kept).count();
     assert!((100..=180).contains(&left), "{left} left\n{said}");
 }
@@ -357,7 +357,7 @@ fn killed(ctx: &TestContext<'_>) {
     }
 }
 
-/// An annotation that is put back is still there, and who puts it back is named.
+/// An annotation that a webhook restores remains, and the webhook is named.
 fn mutated(ctx: &TestContext<'_>) {
     let (old, new) = (ctx.sample.old, ctx.sample.new);
     let (name, key) = (ctx.crd_name(), format!("pointsman.dev/kept-{new}"));
@@ -373,14 +373,14 @@ fn mutated(ctx: &TestContext<'_>) {
     let (code, text, _) = ctx.command(&forget);
     assert!(code == 1 && text.contains("an admission webhook restores the annotation"), "{text}");
     assert_eq!(kept(), before);
-    // What it says to do helps.
+    // The recommended command resolves the problem.
     let text = ctx.commanded(&["disable", &name, &ctx.server(), "--admission", "--settle=2s"]);
     assert!(text.contains(&format!("values of {new} in an annotation of 1")), "{text}");
     assert!(ctx.commanded(&forget).contains("removed from 1 object"));
     assert_eq!(kept(), Value::Null);
 }
 
-/// Has one version served, and waits until no other one is.
+/// Serves one version, and waits until no other version is served.
 fn serve_alone(ctx: &TestContext<'_>, served: &str) {
     ctx.change_crd(|crd| {
         for version in crd["spec"]["versions"].as_array_mut().unwrap() {

@@ -30,13 +30,13 @@ fn adopting(ctx: &TestContext<'_>) {
         assert!(!rollouts(ctx, "a"), "{storage} stored");
         assert!(reports_completion(ctx, "a"), "{storage} stored");
         assert_eq!(ctx.get(old, "a").ok()["spec"]["requestRollout"], SECOND);
-        // Rewritten, and with a status of the new controller's own.
+        // Rewritten, and with a status of the new controller.
         ctx.patch(new, "a", &json!({"metadata": {"labels": {"touched-in": storage}}})).ok();
         assert!(!rollouts(ctx, "a"), "{storage} stored, rewritten");
         new_controller(ctx, "a", Phase::Settled);
         assert!(!rollouts(ctx, "a") && reports_completion(ctx, "a"), "{storage} stored, new controller");
     }
-    // Fields that call for no rollout do not, in either version.
+    // Fields without effect on rollouts start none, at either version.
     for (version, replicas) in [(old, 3), (new, 5)] {
         ctx.patch(version, "a", &json!({"spec": {"consoleReplicas": replicas}})).ok();
         assert!(!rollouts(ctx, "a"), "consoleReplicas at {version}");
@@ -62,7 +62,7 @@ fn under_way(ctx: &TestContext<'_>) {
             if phase != Phase::Fresh {
                 assert!(!reports_completion(ctx, &name), "{name}");
             }
-            // The old controller gets it done after all.
+            // The old controller completes the rollout.
             old_controller(ctx, &name, Phase::Settled, SECOND);
             assert!(!rollouts(ctx, &name) && reports_completion(ctx, &name), "{name}");
         }
@@ -123,7 +123,7 @@ fn by_annotation(ctx: &TestContext<'_>) {
     }
 }
 
-/// Two controllers side by side, or a rollback half-way: the old one's word counts.
+/// Two controllers side by side, or a partial rollback: the write of the old controller counts.
 fn old_writes(ctx: &TestContext<'_>) {
     let (old, new) = (ctx.sample.old, ctx.sample.new);
     for storage in [new, old] {
@@ -133,7 +133,7 @@ fn old_writes(ctx: &TestContext<'_>) {
             ctx.store(old);
         }
         for before in [Phase::Settled, Phase::Applying, Phase::Promoting] {
-            // The whole status, and the one field alone.
+            // The whole status, and the single field alone.
             for whole in [true, false] {
                 let name = format!("{before:?}-{whole}-{storage}").to_lowercase();
                 ctx.create(old, &ctx.object(old, &name)).ok();
@@ -178,12 +178,12 @@ fn rollback(ctx: &TestContext<'_>) {
                 assert_eq!(&stored(ctx, name), was, "{name} after round {round}");
             } else {
                 assert_eq!(ctx.etcd(name)["apiVersion"], format!("{}/{new}", ctx.group));
-                // What the newer version is for: no traces of the older one in its spec.
+                // The purpose of the newer version: its spec has no traces of the older version.
                 assert_eq!(ctx.etcd(name)["spec"].get("requestRollout"), None);
             }
         }
     }
-    // With work done in between: what the old controller wrote is still there, what changed is what changed.
+    // With changes in between: the values of the old controller remain, and only the changed fields differ.
     ctx.store(new);
     ctx.patch(new, "settled", &json!({"spec": {"environmentdImageRef": "e:v3"}})).ok();
     new_controller(ctx, "settled", Phase::Settled);
@@ -200,13 +200,13 @@ fn rollback(ctx: &TestContext<'_>) {
     );
 }
 
-/// What is stored, without what every write changes and without what is ours.
+/// The stored object, without fields that change on every write and without pointsman's annotations.
 fn stored(ctx: &TestContext<'_>, name: &str) -> Value {
     let mut object = ctx.etcd(name);
     object["metadata"].as_object_mut().unwrap().remove("managedFields");
     let annotations = object["metadata"]["annotations"].as_object_mut().unwrap();
     annotations.retain(|key, _| !key.starts_with("pointsman.dev/"));
-    // Carried: optional in the older schema, and nothing to its controller.
+    // Carried over: optional in the older schema, and ignored by its controller.
     let status = object["status"].as_object_mut().unwrap();
     status.remove("requestedRolloutHash");
     status.remove("lastCompletedRolloutHash");

@@ -1,7 +1,7 @@
-//! The tutorial, typed from its first line to its last.
+//! Runs the tutorial from its first line to its last.
 //!
-//! A block is run as it stands, with the names of the scenario in it. What is shown below a block has to be in what it
-//! says.
+//! Blocks run unchanged, except for the names of the scenario. The output shown below a block must be part of its
+//! actual output.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -22,7 +22,7 @@ static WIDGETS: [&Sample; 1] = [&WIDGET];
 
 fn typed(ctx: &TestContext<'_>) {
     ctx.stop_pointsman();
-    // The Service, which the chart would make.
+    // The Service, which the chart would create.
     drop(ctx.conversion());
     let dir = desk(ctx);
     let mut run = 0;
@@ -39,7 +39,7 @@ fn typed(ctx: &TestContext<'_>) {
     assert!(run > 12, "only {run} blocks are run");
 }
 
-/// The directory of the repository, as far as the tutorial needs it, with programs that know the cluster.
+/// A directory with the necessary part of the repository, and with programs that use the cluster.
 fn desk(ctx: &TestContext<'_>) -> PathBuf {
     let dir = ctx.dir.join("tutorial");
     fs::create_dir_all(&dir).unwrap();
@@ -49,7 +49,7 @@ fn desk(ctx: &TestContext<'_>) -> PathBuf {
     let asset = |name: &str| ctx.test_cluster.assets.path(name).display().to_string();
     program(&dir.join("pointsman"), &format!("exec {} \"$@\"", env!("CARGO_BIN_EXE_pointsman")));
     program(&dir.join("kubectl"), &format!("exec {} --namespace={} \"$@\"", asset("kubectl"), ctx.ns));
-    // There is nobody to run what it would install.
+    // No kubelet would run the installed Pods.
     let template = "[ \"$1\" != install ] || { shift; exec \"$HELM\" template \"$@\"; }";
     program(&dir.join("helm"), &format!("HELM={}\n{template}", asset("helm")));
     dir
@@ -88,7 +88,7 @@ fn types(ctx: &TestContext<'_>, dir: &Path, block: &TypedBlock) {
     }
 }
 
-/// What the names of the tutorial are called here, and without waiting for other API servers.
+/// Replaces the names of the tutorial by the names of this scenario, and shortens waits for other API servers.
 fn here(ctx: &TestContext<'_>, text: &str) -> String {
     let (ns, port) = (&ctx.ns, ctx.setup.port);
     let mut text = text.replace("\\\n", " ");

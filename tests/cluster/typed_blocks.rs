@@ -1,18 +1,18 @@
-//! What a page has people type, block by block.
+//! The command blocks of a documentation page.
 //!
-//! A comment right before a block says what is special about it: `not run: ` and why, `refused`, where it has to fail,
-//! `looked at`, where it may. `tests/it/tidy/page_commands.rs` sees to it that none is left out otherwise.
+//! A comment right before a block marks a special case: `not run: ` with a reason, `refused` if the block must fail,
+//! `looked at` if the block may fail. `tests/it/tidy/page_commands.rs` ensures that all other blocks run.
 
 use std::fs;
 use std::path::Path;
 
-/// A block that is to be typed.
+/// A block of commands.
 #[derive(Default)]
 pub(crate) struct TypedBlock {
-    /// What the comment before it says.
+    /// The comment before the block.
     pub(crate) comment: String,
     pub(crate) script: String,
-    /// What is shown below it.
+    /// The output shown below the block.
     pub(crate) shown: String,
 }
 
@@ -27,7 +27,7 @@ pub(crate) fn page(name: &str) -> String {
     fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs").join(name)).unwrap()
 }
 
-/// The `sh` blocks of a text, in their order. A `text` block shows what the one before it says.
+/// The `sh` blocks of a text, in order. A `text` block shows the output of the block before it.
 pub(crate) fn typed_blocks(text: &str) -> Vec<TypedBlock> {
     let mut blocks: Vec<TypedBlock> = Vec::new();
     let (mut fence, mut indent, mut comment) = ("", 0, String::new());

@@ -1,4 +1,4 @@
-//! pointsman as whoever acts on the cluster runs it.
+//! pointsman commands on the cluster, as operators run them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use super::test_cluster::Route;
 pub(crate) type Told = (i32, String, String);
 
 impl TestContext<'_> {
-    /// What `pointsman migrate` is started with.
+    /// The arguments of `pointsman migrate`.
     pub(crate) fn migrate_args(&self, kubeconfig: &Path, more: &[&str]) -> Vec<String> {
         let own = ["migrate".to_owned(), self.crd_name()];
         let more = more.iter().map(|arg| (*arg).to_owned());
@@ -32,7 +32,7 @@ impl TestContext<'_> {
         run(&self.migrate_args(kubeconfig, more))
     }
 
-    /// What `pointsman enable` is started with, to point the CRD at us.
+    /// The arguments of `pointsman enable` for this scenario's server.
     pub(crate) fn enable_args(&self, kubeconfig: &Path, more: &[&str]) -> Vec<String> {
         let given = |flag: &str| more.iter().any(|arg| arg.starts_with(flag));
         let mut args = vec!["enable".to_owned(), self.crd_name()];
@@ -55,7 +55,7 @@ impl TestContext<'_> {
         run(&self.enable_args(kubeconfig, more))
     }
 
-    /// How the server that converts is named.
+    /// The flags that name the conversion server.
     pub(crate) fn server(&self) -> String {
         let port = self.setup.port;
         match self.route {
@@ -64,14 +64,14 @@ impl TestContext<'_> {
         }
     }
 
-    /// A file with the authority that the API server is told to trust.
+    /// A file with the authority that the API server should trust.
     pub(crate) fn authority(&self) -> PathBuf {
         let file = self.dir.join("ca.crt");
         fs::write(&file, &self.test_cluster.authority.pem).unwrap();
         file
     }
 
-    /// What any command is given so that it finds the cluster and the kind.
+    /// Adds the flags for cluster and kind to a command.
     pub(crate) fn on_the_cluster(&self, args: &[&str]) -> Vec<String> {
         let mut args: Vec<String> = args.iter().map(|arg| (*arg).to_owned()).collect();
         let [kubeconfig, kinds] = self.cluster_args(&self.test_cluster.api.kubeconfig);
@@ -82,12 +82,12 @@ impl TestContext<'_> {
         args
     }
 
-    /// Runs any command on this cluster.
+    /// Runs a command on this cluster.
     pub(crate) fn command(&self, args: &[&str]) -> Told {
         run(&self.on_the_cluster(args))
     }
 
-    /// The same, where it has to succeed. Returns stdout.
+    /// The same; the command must succeed. Returns stdout.
     #[track_caller]
     pub(crate) fn commanded(&self, args: &[&str]) -> String {
         let (code, text, errors) = self.command(args);
@@ -95,7 +95,7 @@ impl TestContext<'_> {
         text
     }
 
-    /// The same, where it has to say why nothing came of it. Returns stderr.
+    /// The same; the command must fail with a reason. Returns stderr.
     #[track_caller]
     pub(crate) fn refused(&self, args: &[&str]) -> String {
         let (code, text, errors) = self.command(args);
@@ -103,7 +103,7 @@ impl TestContext<'_> {
         errors
     }
 
-    /// The flag for a kubeconfig of somebody who may do nothing.
+    /// The flag for a kubeconfig without rights.
     pub(crate) fn as_nobody(&self) -> String {
         let text = fs::read_to_string(&self.test_cluster.api.kubeconfig).unwrap();
         let file = self.dir.join("nobody");
@@ -115,7 +115,7 @@ impl TestContext<'_> {
         [format!("--kubeconfig={}", kubeconfig.display()), format!("--kinds={}", self.setup.kinds.display())]
     }
 
-    /// A kubeconfig that leads somewhere else, or as somebody else.
+    /// A kubeconfig for another server, or with other credentials.
     pub(crate) fn kubeconfig(&self, name: &str, cluster: &Value, user: &Value) -> PathBuf {
         let file = self.dir.join(name);
         let it = |what: &str, value: &Value| json!([{"name": "it", what: value}]);
@@ -128,14 +128,14 @@ impl TestContext<'_> {
         file
     }
 
-    /// One that leads through a proxy.
+    /// A kubeconfig that connects through a proxy.
     pub(crate) fn through(&self, port: u16) -> PathBuf {
         let server = json!({"server": format!("http://127.0.0.1:{port}")});
         self.kubeconfig(&format!("through-{port}"), &server, &json!({"token": "secret-token"}))
     }
 
-    /// Starts a command that is given the arguments for a kubeconfig, and kills it once this call is done, counted
-    /// from 0, before it hears so. Returns the exit code, where it ended before, and the calls.
+    /// Starts a command, and kills it after a call (counted from 0) was sent and before its response arrives. Returns
+    /// the exit code, if the command ended earlier, and the calls.
     pub(crate) fn killed_after(&self, last: usize, args: impl Fn(&Path) -> Vec<String>) -> (Option<i32>, Vec<String>) {
         let proxy = Proxy::start(&self.test_cluster.api.client, move |at, _, _| match at {
             at if at == last => Fate::HeldAfter,
@@ -147,24 +147,24 @@ impl TestContext<'_> {
             ended = process.end(Duration::from_millis(50));
             (ended.is_some() || proxy.calls().len() > last).then_some(())
         });
-        // The API server does it whether anybody waits or not.
+        // The API server completes the call without a client.
         thread::sleep(Duration::from_millis(100));
         process.kill();
         (ended, proxy.calls())
     }
 
-    /// Starts a command whose words go to a file of this name.
+    /// Starts a command with its output in a file of this name.
     pub(crate) fn started(&self, name: &str, args: &[String]) -> Process {
         Process::start(name, env!("CARGO_BIN_EXE_pointsman").as_ref(), args, &self.log_of(name))
     }
 
-    /// Where the words of such a command go.
+    /// The file with the output of such a command.
     pub(crate) fn log_of(&self, name: &str) -> PathBuf {
-        // Beside our own, where it is still there when the scenario has failed.
+        // Next to the log of pointsman, which remains after a failed scenario.
         self.setup.log.with_extension(format!("{name}.log"))
     }
 
-    /// The CRD as it is.
+    /// The current CRD.
     pub(crate) fn crd_now(&self) -> Value {
         self.call_get(&format!("{CRDS}/{}", self.crd_name()))
     }
@@ -173,7 +173,7 @@ impl TestContext<'_> {
         self.crd_now()["status"]["storedVersions"].clone()
     }
 
-    /// Serves one version alone, and stops us: whatever is stored in it needs nobody.
+    /// Serves one version alone, and stops pointsman: objects stored in that version need no conversion.
     pub(crate) fn leave_alone(&self, version: &str, other: &str) {
         self.change_crd(|crd| {
             for each in crd["spec"]["versions"].as_array_mut().unwrap() {
@@ -182,7 +182,7 @@ impl TestContext<'_> {
         });
         self.eventually(|| (self.list(other).code == 404).then_some(()));
         self.stop_pointsman();
-        // Handlers of the CRD as it was may still ask for us, in vain; the new ones take a moment.
+        // Handlers of the old CRD may still call the webhook in vain; new handlers take a moment.
         self.eventually(|| self.list(version).is_ok().then_some(()));
     }
 }

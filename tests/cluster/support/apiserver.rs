@@ -1,4 +1,4 @@
-//! kube-apiserver, and the programs that talk to it.
+//! kube-apiserver, and its clients.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -26,11 +26,11 @@ impl ApiServer {
         fs::write(dir.join("sa.pub"), public).unwrap();
         let token = "secret-token,admin,admin,\"system:masters\"\n";
         fs::write(dir.join("tokens.csv"), token).unwrap();
-        // It cannot choose a port itself, and somebody may take ours before it does.
+        // The API server cannot choose a free port, and another process may take the chosen one: retry.
         let (mut process, port) = Self::listening(assets, etcd, dir, logs, extra)
             .or_else(|_| Self::listening(assets, etcd, dir, logs, extra))
             .unwrap_or_else(|obituary| panic!("{obituary}"));
-        // The certificate it made for itself contains the authority that signed it.
+        // The self-made certificate file contains its authority.
         let authority = dir.join("certs/apiserver.crt");
         let client = Client::new(port, &fs::read_to_string(&authority).unwrap());
         eventually("kube-apiserver is ready", SOON, || {

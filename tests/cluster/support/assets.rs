@@ -1,15 +1,15 @@
-//! The programs of a cluster, as `assets.sh` provides them.
+//! The programs of a cluster, from `assets.sh`.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// A directory with etcd, kube-apiserver, kubectl and perhaps more.
+/// A directory with etcd, kube-apiserver, kubectl and optional programs.
 #[derive(Clone)]
 pub(crate) struct Assets(PathBuf);
 
 impl Assets {
-    /// The programs of a Kubernetes version, built if need be, or why there are none.
+    /// The programs of a Kubernetes version, built if necessary, or the reason for their absence.
     pub(crate) fn find(version: &str) -> Result<Self, String> {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cluster/assets.sh");
         let mut child = Command::new("bash")
@@ -20,8 +20,8 @@ impl Assets {
             .stderr(Stdio::piped())
             .spawn()
             .map_err(|error| format!("bash: {error}"))?;
-        // It takes minutes where something has to be built, and says so meanwhile.
-        // One line late: the last one is the reason, where there is one.
+        // A build takes minutes and prints its progress. Printing is one line behind, because the last line is the
+        // reason of a failure.
         let mut last = String::new();
         for line in BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok) {
             if !last.is_empty() {
@@ -41,7 +41,7 @@ impl Assets {
         self.0.join(name)
     }
 
-    /// Whether a program is there: `KUBEBUILDER_ASSETS` may hold the necessary three only.
+    /// True if a program exists: `KUBEBUILDER_ASSETS` may have only the three required ones.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.path(name).exists()
     }

@@ -1,6 +1,7 @@
-//! A stand-in for kube-proxy and the readiness of Pods: one address, and behind it whichever instances are ready.
+//! A replacement for kube-proxy and Pod readiness: one address in front of the ready instances.
 //!
-//! As there, it chooses per connection and leaves established ones alone, and a refused connection is passed on.
+//! As in kube-proxy, the choice is per connection, established connections stay, and a refused connection is passed to
+//! another instance.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -15,7 +16,7 @@ use tokio::task::JoinHandle;
 
 use super::client::{RUNTIME, plain};
 
-/// An instance: its port, and the one that says whether it is ready.
+/// An instance: its port, and the port of its readiness probe.
 pub(crate) type Backend = (u16, u16);
 
 pub(crate) struct Balancer {
@@ -72,13 +73,13 @@ impl Balancer {
         Self { backends, stop, breaks, accepting }
     }
 
-    /// The instances there are. Takes effect with the next probe.
+    /// Sets the instances, from the next probe on.
     pub(crate) fn set(&self, backends: &[Backend]) {
         *self.backends.lock().unwrap() = backends.to_vec();
         thread::sleep(PROBE * 3);
     }
 
-    /// Breaks what is established: the next connections are to other instances.
+    /// Closes established connections: the next ones lead to other instances.
     pub(crate) fn breaks(&self) {
         self.breaks.notify_waiters();
     }
@@ -88,10 +89,10 @@ impl Drop for Balancer {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         self.accepting.abort();
-        // The port is free again when this is done.
+        // The port is free after this call.
         let _ = RUNTIME.block_on(&mut self.accepting);
     }
 }
 
-/// Much less than the lame duck period, as in a cluster.
+/// Much shorter than the lame duck period, as in a cluster.
 const PROBE: Duration = Duration::from_millis(100);

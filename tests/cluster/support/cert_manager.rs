@@ -1,4 +1,4 @@
-//! A real cert-manager, and a stand-in for the kubelet that mounts what it issues.
+//! A real cert-manager, and a replacement for the kubelet that mounts the issued Secrets.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::ctx::TestContext;
 use super::process::{Process, free_port};
 
-/// Its CRDs.
+/// Installs the CRDs of cert-manager.
 pub(crate) fn install(ctx: &TestContext<'_>) {
     let test_cluster = ctx.test_cluster;
     let output = Command::new(test_cluster.assets.path("kubectl"))
@@ -25,7 +25,7 @@ pub(crate) fn install(ctx: &TestContext<'_>) {
     assert!(output.status.success(), "{output:?}");
 }
 
-/// cert-manager and its injector of authorities, as plain processes, and its CRDs.
+/// Starts cert-manager and its CA injector as plain processes, with the CRDs.
 pub(crate) fn start(ctx: &TestContext<'_>) -> [Process; 2] {
     let test_cluster = ctx.test_cluster;
     let kubeconfig = format!("--kubeconfig={}", test_cluster.api.kubeconfig.display());
@@ -40,7 +40,7 @@ pub(crate) fn start(ctx: &TestContext<'_>) -> [Process; 2] {
     [controller, run("cert-manager-cainjector", &[])]
 }
 
-/// What is in a Secret with a pair, once it is issued.
+/// The data of an issued Secret.
 pub(crate) fn secret(ctx: &TestContext<'_>, name: &str) -> Option<Value> {
     let path = format!("/api/v1/namespaces/{}/secrets/{name}", ctx.ns);
     let answer = ctx.call(Method::GET, &path, None);
@@ -48,7 +48,7 @@ pub(crate) fn secret(ctx: &TestContext<'_>, name: &str) -> Option<Value> {
     (data["tls.crt"].as_str()?.len() > 10).then_some(data)
 }
 
-/// What `cmctl renew` does.
+/// Renews a certificate, as `cmctl renew` does.
 pub(crate) fn renew(ctx: &TestContext<'_>, certificate: &str) {
     let path = format!("/apis/cert-manager.io/v1/namespaces/{}/certificates/{certificate}", ctx.ns);
     let issuing = json!([{"op": "add", "path": "/status/conditions/-", "value": {
@@ -56,7 +56,7 @@ pub(crate) fn renew(ctx: &TestContext<'_>, certificate: &str) {
         "lastTransitionTime": "2026-01-01T00:00:00Z",
     }}]);
     let patch = Some(("application/json-patch+json", issuing.to_string()));
-    // Until the last renewal is written down, there may be such a condition still.
+    // The condition of an earlier renewal may still exist.
     let settled = |certificate: &Value| {
         let conditions = certificate["status"]["conditions"].as_array().cloned().unwrap_or_default();
         conditions.iter().any(|it| it["type"] == "Ready" && it["status"] == "True")
@@ -66,7 +66,7 @@ pub(crate) fn renew(ctx: &TestContext<'_>, certificate: &str) {
     ctx.call(Method::PATCH, &format!("{path}/status"), patch).ok();
 }
 
-/// A stand-in for the kubelet: `tls.crt -> ..data/tls.crt`, `..data -> ..7` (kubernetes `atomic_writer.go`).
+/// A volume as the kubelet mounts it: `tls.crt -> ..data/tls.crt`, `..data -> ..7` (kubernetes `atomic_writer.go`).
 pub(crate) struct Volume {
     dir: PathBuf,
     generation: u32,
@@ -77,12 +77,12 @@ impl Volume {
         Self { dir: dir.to_owned(), generation: 0 }
     }
 
-    /// The certificate and the key in it.
+    /// The paths of certificate and key.
     pub(crate) fn pair(&self) -> (PathBuf, PathBuf) {
         (self.dir.join("tls.crt"), self.dir.join("tls.key"))
     }
 
-    /// Writes what a Secret says now.
+    /// Writes the current data of a Secret.
     pub(crate) fn project(&mut self, secret: &Value) {
         self.generation += 1;
         let name = format!("..{}", self.generation);

@@ -22,25 +22,25 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 
-/// What all requests of the suite run on: the scenarios themselves are ordinary threads.
+/// The runtime of all requests: scenarios are ordinary threads.
 pub(crate) static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
     let mut builder = Builder::new_multi_thread();
     builder.worker_threads(2).enable_all().build().unwrap()
 });
 
-/// An answer of the API server.
+/// A response of the API server.
 #[derive(Clone, Debug)]
 pub(crate) struct Answer {
     pub(crate) code: u16,
     pub(crate) body: Value,
-    /// The body as it came: numbers as they are spelled.
+    /// The body as received, with the text of numbers.
     pub(crate) text: String,
-    /// What the user is warned of.
+    /// The warnings for the user.
     pub(crate) warnings: Vec<String>,
 }
 
 impl Answer {
-    /// The object, where the request succeeded.
+    /// The object; the request must have succeeded.
     #[track_caller]
     pub(crate) fn ok(self) -> Value {
         assert!(self.is_ok(), "HTTP {}: {}", self.code, self.body);
@@ -51,7 +51,7 @@ impl Answer {
         (200..300).contains(&self.code)
     }
 
-    /// The message, where the request failed with this code.
+    /// The message; the request must have failed with this code.
     #[track_caller]
     pub(crate) fn fails(&self, code: u16) -> String {
         assert_eq!(self.code, code, "{}", self.body);
@@ -63,18 +63,18 @@ impl Answer {
     }
 }
 
-/// What whoever follows a resource hears.
+/// An event of a followed resource.
 pub(crate) enum Heard {
-    /// All that there is: what is not among it is gone.
+    /// The complete list: all other objects are deleted.
     All(Vec<Value>),
     Changed(Value),
     Gone(Value),
 }
 
-/// A body as it is passed on.
+/// A forwarded body.
 pub(crate) type Passed = BoxBody<Bytes, hyper::Error>;
 
-/// A body that has arrived.
+/// A complete body.
 pub(crate) fn whole(body: impl Into<Bytes>) -> Passed {
     Full::new(body.into()).map_err(|never| match never {}).boxed()
 }
@@ -87,7 +87,7 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// `ca` is PEM; the certificate is asked to be for 127.0.0.1.
+    /// `ca` is PEM; the certificate must be for 127.0.0.1.
     pub(crate) fn new(port: u16, ca: &str) -> Self {
         let mut roots = RootCertStore::empty();
         for cert in CertificateDer::pem_slice_iter(ca.as_bytes()) {
@@ -103,12 +103,12 @@ impl Client {
         Self { port, tls: TlsConnector::from(Arc::new(config)), sender: Mutex::new(None) }
     }
 
-    /// A client of the same API server, with a connection of its own.
+    /// A client of the same API server with its own connection.
     pub(crate) fn another(&self) -> Self {
         Self { port: self.port, tls: self.tls.clone(), sender: Mutex::new(None) }
     }
 
-    /// Sends what somebody else asks, as whoever they are. Nothing where nobody is there.
+    /// Forwards a request with its credentials. `None` without a server.
     pub(crate) async fn forward(&self, head: Parts, path: &str, body: Bytes) -> Option<Response<Passed>> {
         let mut sender = self.try_connected().await?;
         let mut request = Request::builder().method(head.method).uri(format!("https://127.0.0.1:{}{path}", self.port));
@@ -124,7 +124,7 @@ impl Client {
         Some(Response::from_parts(head, whole(body.collect().await.ok()?.to_bytes())))
     }
 
-    /// Sends a request and reads the answer. Patches name their form; everything else is plain JSON.
+    /// Sends a request and reads the response. Patches name their media type; other bodies are JSON.
     pub(crate) fn call(&self, method: Method, path: &str, body: Option<(&str, String)>) -> Answer {
         let asked = format!("{method} {path} {}", body.as_ref().map_or("", |(_, text)| text));
         remember(&format!("asked    {asked}"));
@@ -144,7 +144,7 @@ impl Client {
         answer
     }
 
-    /// The first `count` events of a watch, or fewer if `patience` ends before.
+    /// The first `count` events of a watch, or fewer after `patience`.
     pub(crate) fn watch(&self, path: &str, count: usize, patience: Duration) -> Vec<Value> {
         RUNTIME.block_on(async {
             let response = self.send(Method::GET, path, None).await;
@@ -163,12 +163,12 @@ impl Client {
         })
     }
 
-    /// What there is of a resource, and then each change of it, in their order, until this is set.
+    /// Lists a resource, then reports each change in order, until `ends` is set.
     pub(crate) fn follow(&self, path: &str, ends: &AtomicBool, mut hears: impl FnMut(Heard)) {
         while !ends.load(Ordering::Relaxed) {
             let mut list = self.call(Method::GET, path, None).body;
             let Some(version) = list["metadata"]["resourceVersion"].as_str().map(str::to_owned) else {
-                // Nobody knows such a resource.
+                // The resource does not exist yet.
                 std::thread::sleep(Duration::from_millis(200));
                 continue;
             };
@@ -185,7 +185,7 @@ impl Client {
                         match event["type"].as_str() {
                             Some("ADDED" | "MODIFIED") => hears(Heard::Changed(object)),
                             Some("DELETED") => hears(Heard::Gone(object)),
-                            // It cannot tell what has changed: all is listed again.
+                            // The changes are unknown: list again.
                             _ => return,
                         }
                     }
@@ -230,7 +230,7 @@ impl Client {
     }
 }
 
-/// The events of a watch that have arrived whole, which are taken out.
+/// Takes the complete events out of the buffer.
 fn told(buffer: &mut Vec<u8>) -> Vec<Value> {
     let end = buffer.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
     let whole: Vec<u8> = buffer.drain(..end).collect();
@@ -242,7 +242,7 @@ thread_local! {
     static TRAIL: RefCell<VecDeque<String>> = const { RefCell::new(VecDeque::new()) };
 }
 
-/// What this thread asked of API servers and was answered lately, oldest first.
+/// The last requests of this thread and their responses, oldest first.
 pub(crate) fn trail() -> String {
     TRAIL.take().into_iter().collect::<Vec<_>>().join("\n")
 }
@@ -256,7 +256,7 @@ fn remember(line: &str) {
     });
 }
 
-/// Requests and answers that are remembered, and characters of each.
+/// Number of remembered requests, and characters of each.
 const LINES: usize = 6;
 const LINE: usize = 1500;
 
@@ -271,7 +271,7 @@ fn warnings(response: &Response<Incoming>) -> Vec<String> {
     headers.map(text).collect()
 }
 
-/// A request in plain HTTP, or `None` where nobody answers.
+/// A request in plain HTTP, or `None` without a server.
 pub(crate) fn plain(method: Method, port: u16, path: &str, body: String) -> Option<(u16, Bytes)> {
     let work = async {
         let stream = TcpStream::connect(("127.0.0.1", port)).await.ok()?;
@@ -291,5 +291,5 @@ pub(crate) fn plain(method: Method, port: u16, path: &str, body: String) -> Opti
     RUNTIME.block_on(async { timeout(PATIENCE, work).await.ok().flatten() })
 }
 
-/// Longer than an API server waits for a webhook.
+/// Longer than the API server waits for a webhook.
 const PATIENCE: Duration = Duration::from_secs(65);

@@ -1,4 +1,4 @@
-//! What one scenario has to itself: a kind in a group of its own, a namespace, an instance of pointsman.
+//! The resources of one scenario: a kind in its own group, a namespace and an instance of pointsman.
 
 use std::cell::RefCell;
 use std::fs;
@@ -29,9 +29,9 @@ pub(crate) struct TestContext<'a> {
     pub(crate) setup: Setup,
     /// `None` while stopped.
     pub(crate) pointsman: RefCell<Option<Pointsman>>,
-    /// What else has to answer until the API server asks no more.
+    /// Servers that must respond until the API server stops.
     kept: RefCell<Vec<Running>>,
-    /// The CRD as the definition has it.
+    /// The CRD of the definition.
     pub(crate) crd: Value,
 }
 
@@ -68,14 +68,14 @@ impl<'a> TestContext<'a> {
         ctx
     }
 
-    /// The kind, as our definition of it says.
+    /// The kind of the definition.
     pub(crate) fn kind(&self) -> Kind {
         let read = |file: &str| fs::read_to_string(self.setup.kinds.join(file));
         let definition = read("kind.yaml").unwrap();
         Kind::load("kind.yaml", &definition, &mut |file| read(file)).unwrap()
     }
 
-    /// Creates the CRD, pointed at us, and waits until every version is served.
+    /// Creates the CRD with this instance as webhook, and waits until every version is served.
     pub(crate) fn enable(&self, storage: &str) {
         self.install(&self.enabled(storage));
     }
@@ -90,7 +90,7 @@ impl<'a> TestContext<'a> {
         }
     }
 
-    /// The CRD with our webhook in it.
+    /// The CRD with the webhook of this instance.
     pub(crate) fn enabled(&self, storage: &str) -> Value {
         let mut crd = self.crd.clone();
         crd["spec"]["conversion"] = self.conversion();
@@ -108,7 +108,7 @@ impl<'a> TestContext<'a> {
                 let spec = json!({"type": "ExternalName", "externalName": "localhost"});
                 let service = json!({"metadata": {"name": "pointsman"}, "spec": spec});
                 let path = format!("/api/v1/namespaces/{}/services", self.ns);
-                // There already, where the CRD is enabled again.
+                // Exists already if the CRD is enabled again.
                 let answer = self.post(&path, &service);
                 assert!(answer.is_ok() || answer.code == 409, "{}", answer.message());
                 json!({"service": {"name": "pointsman", "namespace": self.ns, "port": port, "path": "/convert"}})
@@ -119,7 +119,7 @@ impl<'a> TestContext<'a> {
         json!({"strategy": "Webhook", "webhook": webhook})
     }
 
-    /// Established is not yet served, and served is not yet everywhere.
+    /// An established CRD is not served yet, and a served one is not served by all API servers yet.
     fn wait_until_served(&self, version: &str) {
         let object = self.object(version, "probe");
         let path = format!("{}?dryRun=All", self.all(version));
@@ -127,14 +127,14 @@ impl<'a> TestContext<'a> {
         eventually(&format!("{version} is served"), SOON, || {
             let answer = self.post(&path, &object);
             last.clone_from(&answer.message());
-            // 404: not there yet. 503: the handler of a CRD that has changed meanwhile is being replaced by the next
-            // one, and takes no more requests (apiextensions-apiserver customresource_handler.go, `waitGroup`).
+            // 404: not there yet. 503: the handler of a changed CRD is being replaced and accepts no more requests
+            // (apiextensions-apiserver customresource_handler.go, `waitGroup`).
             assert!(answer.is_ok() || matches!(answer.code, 404 | 503), "{version}: {last}");
             answer.is_ok().then_some(())
         });
     }
 
-    /// Makes a version the stored one, and waits until that is so.
+    /// Changes the storage version, and waits until the change is in force.
     pub(crate) fn store(&self, storage: &str) {
         self.change_crd(|crd| {
             for version in crd["spec"]["versions"].as_array_mut().unwrap() {
@@ -153,7 +153,7 @@ impl<'a> TestContext<'a> {
         });
     }
 
-    /// Changes the CRD, whoever else does meanwhile.
+    /// Changes the CRD, despite concurrent changes.
     pub(crate) fn change_crd(&self, change: impl Fn(&mut Value)) {
         let path = format!("{CRDS}/{}", self.crd_name());
         eventually("the CRD is changed", SOON, || {
@@ -169,7 +169,7 @@ impl<'a> TestContext<'a> {
         format!("{}.{}", self.sample.plural, self.group)
     }
 
-    /// A complete object as a user would write it.
+    /// A complete object, as a user writes it.
     pub(crate) fn object(&self, version: &str, name: &str) -> Value {
         self.with_spec(version, name, self.sample.spec(version))
     }
@@ -197,7 +197,7 @@ impl<'a> TestContext<'a> {
         format!("/registry/{group}/{plural}/{ns}/{name}")
     }
 
-    /// What is stored.
+    /// The stored object.
     #[track_caller]
     pub(crate) fn etcd(&self, name: &str) -> Value {
         self.test_cluster.etcd.read(&self.key(name)).expect("stored")
@@ -212,38 +212,38 @@ impl<'a> TestContext<'a> {
         self.call(Method::GET, path, None).ok()
     }
 
-    /// Asks until there is an answer: caches follow etcd, and handlers the CRD.
+    /// Retries until there is a value: caches follow etcd, and handlers follow the CRD.
     #[track_caller]
     pub(crate) fn eventually<T>(&self, ask: impl FnMut() -> Option<T>) -> T {
         let place = std::panic::Location::caller();
         eventually(&place.to_string(), SOON, ask)
     }
 
-    /// How many conversions succeeded and failed so far.
+    /// The number of successful and failed conversions.
     pub(crate) fn conversions(&self) -> (u64, u64) {
         metrics::of_crd(self.test_cluster, &self.crd_name())
     }
 
-    /// Leaves something running when the scenario ends.
+    /// Keeps a value until the API server stops.
     pub(crate) fn keep(&self, what: impl Send + 'static) {
         self.kept.borrow_mut().push(Box::new(what));
     }
 
-    /// Stops the instance as a kubelet would.
+    /// Stops the instance as the kubelet does.
     pub(crate) fn stop_pointsman(&self) {
         if let Some(mut pointsman) = self.pointsman.borrow_mut().take() {
             pointsman.drain();
         }
     }
 
-    /// Removes the kind with its objects, and waits until the API server serves it no more.
+    /// Removes the kind with its objects, and waits until the API server stops serving the kind.
     pub(crate) fn clean(&self) {
         let path = format!("{CRDS}/{}", self.crd_name());
         self.call(Method::DELETE, &path, None);
         let group = format!("/apis/{}", self.group);
         for path in [path, group] {
-            // Where the CRD was changed a moment ago its finalizer may meet a cache that begins anew, and then takes
-            // minutes (3 min 10 s were seen on 1.36).
+            // After a recent change of the CRD, its finalizer may meet a new cache and take minutes (3 min 10 s on
+            // 1.36).
             eventually(&format!("{path} is gone"), Duration::from_secs(300), || {
                 (self.call(Method::GET, &path, None).code == 404).then_some(())
             });
@@ -252,14 +252,14 @@ impl<'a> TestContext<'a> {
 }
 
 impl Drop for TestContext<'_> {
-    /// The API server's caches still convert what the deletion told them, and nothing says when they are through.
+    /// The caches of the API server still convert deleted objects, for an unknown time.
     fn drop(&mut self) {
         let pointsman = self.pointsman.take().map(|pointsman| Box::new(pointsman) as Running);
         self.test_cluster.leave_running(self.kept.take().into_iter().chain(pointsman));
     }
 }
 
-/// The group of a scenario's own.
+/// The group of a scenario.
 pub(crate) fn group_of(name: &str) -> String {
     format!("{name}.example.com")
 }

@@ -1,4 +1,4 @@
-//! etcd, read and written directly: the one place that shows what is really stored.
+//! Direct reads and writes of etcd, the only view of the stored bytes.
 
 use std::path::Path;
 use std::time::Duration;
@@ -18,7 +18,7 @@ pub(crate) struct Etcd {
 }
 
 impl Etcd {
-    /// Somebody may take a port between its choice and its use: then others are chosen.
+    /// Another process may take a port between choice and use: retry with other ports.
     pub(crate) fn start(assets: &Assets, dir: &Path, logs: &Path) -> Self {
         (0..3)
             .find_map(|_| Self::try_start(assets, dir, logs).ok())
@@ -55,28 +55,28 @@ impl Etcd {
         Some(serde_json::from_str(&self.text(key)?).unwrap())
     }
 
-    /// The same as it is stored: numbers as they are spelled.
+    /// The stored text, with the text of numbers.
     pub(crate) fn text(&self, key: &str) -> Option<String> {
         let answer = self.call("/v3/kv/range", &json!({ "key": encode(key) }));
         decode(&answer["kvs"][0]["value"])
     }
 
-    /// How often something was written under a key since it was created.
+    /// The number of writes of a key since its creation.
     pub(crate) fn writes(&self, key: &str) -> u64 {
         let answer = self.call("/v3/kv/range", &json!({ "key": encode(key) }));
         answer["kvs"][0]["version"].as_str().expect("stored").parse().unwrap()
     }
 
-    /// All keys below one, such as `/registry/example.com/`, with what is stored there.
+    /// All keys below a prefix, such as `/registry/example.com/`, with their values.
     pub(crate) fn below(&self, key: &str) -> Vec<(String, String)> {
-        // The end of a range is its first key that is not in it: `0` comes after `/`.
+        // The end of a range is exclusive: `0` follows `/`.
         let end = format!("{}0", key.trim_end_matches('/'));
         let answer = self.call("/v3/kv/range", &json!({ "key": encode(key), "range_end": encode(&end) }));
         let found = answer["kvs"].as_array().into_iter().flatten();
         found.filter_map(|found| Some((decode(&found["key"])?, decode(&found["value"])?))).collect()
     }
 
-    /// Writes behind the API server's back.
+    /// Writes without the API server.
     pub(crate) fn write(&self, key: &str, object: &Value) {
         let value = STANDARD.encode(object.to_string());
         self.call("/v3/kv/put", &json!({ "key": encode(key), "value": value }));

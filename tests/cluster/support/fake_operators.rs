@@ -1,6 +1,5 @@
-//! Who is at work where installations become objects of another kind: the controllers of Kubernetes are real, the
-//! kubelet and both operators are played. They hear of each change, as controllers do, and so see every state that
-//! there was.
+//! The controllers around a replacement of a kind: those of Kubernetes are real, the kubelet and both operators are
+//! fakes. The fakes watch each change, as controllers do, and so observe every state.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,26 +15,26 @@ use super::client::{Client, Heard};
 use super::ctx::{CRDS, MERGE, TestContext};
 use super::installations::{LABEL, REPLICAS};
 
-/// What goes on beside a rollout, and what was seen of it.
+/// The fake controllers during a rollout, and their observations.
 pub(crate) struct FakeOperators {
     ends: Arc<AtomicBool>,
     pub(crate) seen: Arc<Mutex<OperatorRecord>>,
     works: Vec<JoinHandle<()>>,
 }
 
-/// What was seen.
+/// Observations.
 #[derive(Default)]
 pub(crate) struct OperatorRecord {
-    /// The fewest Pods that were ready at a time, by installation, since there were as many as it wants.
+    /// The lowest number of ready Pods, by installation, after all desired Pods were ready once.
     pub(crate) fewest: BTreeMap<String, usize>,
-    /// Installations that the new operator never makes stable.
+    /// Installations that the new operator never reports as stable.
     pub(crate) never: Vec<String>,
-    /// Installations on which both operators would have acted at a time.
+    /// Installations on which both operators would have acted at the same time.
     pub(crate) contested: Vec<String>,
 }
 
 impl FakeOperators {
-    /// Both kinds are known, and everybody is at work.
+    /// Registers both kinds and starts all fakes.
     pub(crate) fn begins(ctx: &TestContext<'_>) -> Self {
         ctx.install(&ctx.crd);
         let source = std::fs::read_to_string(ctx.setup.kinds.join("clusterinstallations.crd.yaml")).unwrap();
@@ -73,7 +72,7 @@ impl FakeOperators {
         Self { ends, seen, works }
     }
 
-    /// The fewest Pods that an installation had ready since it had all of them.
+    /// The lowest number of ready Pods of an installation, after all were ready once.
     pub(crate) fn fewest(&self, name: &str) -> usize {
         self.seen.lock().unwrap().fewest.get(name).copied().unwrap_or_default()
     }
@@ -86,7 +85,7 @@ impl Drop for FakeOperators {
     }
 }
 
-/// Of what somebody has heard.
+/// The resource of an event.
 #[derive(Clone, Copy)]
 enum Resource {
     Pods,
@@ -95,14 +94,14 @@ enum Resource {
     Targets,
 }
 
-/// The kubelet, and both operators.
+/// The kubelet and both operators.
 struct Players {
     client: Client,
     pods: Pods,
     deployments: BTreeMap<String, Value>,
     sources: BTreeMap<String, Value>,
     targets: BTreeMap<String, Value>,
-    /// Of sources and targets.
+    /// The paths of sources and targets.
     paths: [String; 2],
     seen: Arc<Mutex<OperatorRecord>>,
 }
@@ -117,7 +116,7 @@ impl Players {
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
             }
-            // Somebody may want the new operator to act on one that it has left alone.
+            // The new operator may have ignored an object that is due now.
             if looked.elapsed() > LOOK {
                 looked = Instant::now();
                 self.targets.keys().cloned().collect::<Vec<_>>().iter().for_each(|name| self.new_operator(name));
@@ -152,7 +151,8 @@ impl Players {
         }
     }
 
-    /// A Mattermost is stable once its Deployment is its own, and rolled out. Its Service is taken over at once.
+    /// Reports a Mattermost as stable once its Deployment has the new selector and is rolled out. Takes over its
+    /// Service at once.
     fn new_operator(&mut self, name: &str) {
         let Some(target) = self.targets.get_mut(name) else { return };
         let is_never = self.seen.lock().unwrap().never.iter().any(|never| never == name);
@@ -164,14 +164,14 @@ impl Players {
         }
     }
 
-    /// A ClusterInstallation that is not to migrate gets stable once its Deployment is its own, and rolled out: one
-    /// that is made says nothing of that.
+    /// Reports a ClusterInstallation without `migrate` as stable once its Deployment has the old selector and is rolled
+    /// out: a new ClusterInstallation has no such state.
     fn old_operator(&mut self, name: &str) {
         let Some(source) = self.sources.get_mut(name).filter(|source| source["spec"]["migrate"] != true) else {
             return;
         };
         if self.targets.contains_key(name) {
-            // What is heard of one kind may be older than what is heard of the other.
+            // The watch of one kind may lag behind the watch of the other.
             let [sources, targets] = &self.paths;
             let get = |path: &str| self.client.call(Method::GET, &format!("{path}/{name}"), None);
             let [before, now, after] = [targets, sources, targets].map(|path| get(path));
@@ -189,14 +189,14 @@ impl Players {
     }
 }
 
-/// How often whoever hears of nothing looks.
+/// The poll interval while no events arrive.
 const LOOK: Duration = Duration::from_millis(500);
 
 fn name(object: &Value) -> String {
     object["metadata"]["name"].as_str().unwrap().to_owned()
 }
 
-/// Whether a Deployment selects by this label, and all its Pods are available.
+/// True if a Deployment selects by this label and all its Pods are available.
 fn is_out(deployment: &Value, label: &str, name: &str) -> bool {
     deployment["spec"]["selector"]["matchLabels"][label] == name
         && deployment["status"]["availableReplicas"] == deployment["spec"]["replicas"]
@@ -207,12 +207,12 @@ fn says(client: &Client, path: &str, name: &str, state: &str) {
     client.call(Method::PATCH, &format!("{path}/{name}/status"), Some((MERGE, body)));
 }
 
-/// Pods run, and their readiness is counted.
+/// Runs Pods and counts ready Pods.
 struct Pods {
     path: String,
-    /// Of which installation each is, and whether it is ready.
+    /// The installation of each Pod, and its readiness.
     there: BTreeMap<String, (String, bool)>,
-    /// How many are ready of each installation.
+    /// The number of ready Pods by installation.
     ready: BTreeMap<String, usize>,
 }
 
@@ -247,7 +247,8 @@ impl Pods {
         started.iter().for_each(|name| runs(client, &format!("{}/{name}/status", self.path)));
     }
 
-    /// Of which installation it is, and whether it is ready; one that is not, and stays, is to run.
+    /// Returns the installation of a Pod and its readiness; a Pod that is neither ready nor terminating is to be
+    /// started.
     fn notes(&mut self, pod: &Value, started: &mut Vec<String>) -> (String, bool) {
         let says_ready = |one: &Value| one["type"] == "Ready" && one["status"] == "True";
         let is_ready = pod["status"]["conditions"].as_array().is_some_and(|all| all.iter().any(says_ready));
@@ -265,7 +266,7 @@ impl Pods {
         *ready = *ready + usize::from(now) - usize::from(before);
     }
 
-    /// Counted from when an installation had all of them.
+    /// Records the lowest count, once an installation had all of its Pods.
     fn tells(&self, seen: &Mutex<OperatorRecord>, of: &[String]) {
         let mut seen = seen.lock().unwrap();
         for installation in of {

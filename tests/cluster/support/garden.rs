@@ -1,5 +1,5 @@
-//! Shoots of Gardener: the cluster that runs their control planes, with the mutations that are about these, and another
-//! API server, which is every shoot.
+//! Shoots of Gardener: the cluster that runs their control planes, with the mutations for these shoots, and a second
+//! API server that represents every shoot.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,16 +17,16 @@ use crate::mutations::{NAMES, configuration, example, metric};
 /// A cluster with shoots.
 pub(crate) struct Landscape<'s> {
     pub(crate) ctx: &'s TestContext<'s>,
-    /// What every shoot is.
+    /// The API server of every shoot.
     pub(crate) shoot: ApiServer,
     configuration: Value,
 }
 
 impl<'s> Landscape<'s> {
-    /// All kinds are known, mutations are served by this kubeconfig, and there is another cluster.
+    /// Registers all kinds, serves the mutations with this kubeconfig, and starts a second API server.
     pub(crate) fn begins(ctx: &'s TestContext<'s>, serves_by: &Path) -> Self {
         ctx.post(CRDS, &ctx.crd).ok();
-        // Others that have run here before may have left it behind.
+        // An earlier scenario may have created the CRD.
         let planes = ctx.post(CRDS, &control_planes());
         assert!(planes.is_ok() || planes.code == 409, "{}", planes.message());
         ctx.knows_rollouts();
@@ -47,7 +47,7 @@ impl<'s> Landscape<'s> {
         Self { ctx, shoot, configuration }
     }
 
-    /// A shoot with a control plane, in a namespace of its own that is called as its Cluster. Returns its name.
+    /// Creates a shoot with a control plane, in a namespace with the name of its Cluster. Returns the name.
     pub(crate) fn plants(&self, name: &str, more: &Value) -> String {
         let full = self.plants_new(name, more);
         let plane = json!({
@@ -61,7 +61,7 @@ impl<'s> Landscape<'s> {
         full
     }
 
-    /// The same without anything in its namespace.
+    /// Creates a shoot with an empty namespace.
     pub(crate) fn plants_new(&self, name: &str, more: &Value) -> String {
         let full = format!("{}-{name}", self.ctx.ns);
         self.ctx.post("/api/v1/namespaces", &json!({"metadata": {"name": full}})).ok();
@@ -78,7 +78,7 @@ impl<'s> Landscape<'s> {
         full
     }
 
-    /// Writes, or changes, the Secret that says how a shoot is reached.
+    /// Writes the Secret with the kubeconfig of a shoot.
     pub(crate) fn knows_way(&self, full: &str, kubeconfig: &str) {
         let secret = json!({
             "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "gardener", "namespace": full},
@@ -87,7 +87,7 @@ impl<'s> Landscape<'s> {
         self.ctx.kubectl(&["apply"], &secret);
     }
 
-    /// How the shoot is reached: all in itself.
+    /// A self-contained kubeconfig for the shoot.
     pub(crate) fn kubeconfig(&self) -> String {
         let text = fs::read_to_string(&self.shoot.kubeconfig).unwrap();
         let file = self.ctx.dir.join("shoot/certs/apiserver.crt");
@@ -98,7 +98,7 @@ impl<'s> Landscape<'s> {
         )
     }
 
-    /// A node of the shoot, with this kubelet.
+    /// Creates a node of the shoot with this kubelet version.
     pub(crate) fn node(&self, name: &str, kubelet: &str) {
         let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}});
         let made = self.shoot.client.call(Method::POST, "/api/v1/nodes", Some(("application/json", node.to_string())));
@@ -112,7 +112,7 @@ impl<'s> Landscape<'s> {
         self.shoot.client.call(Method::PATCH, &path, Some((MERGE, info.to_string()))).ok();
     }
 
-    /// A storage class of the shoot, by this provisioner, unless it is there.
+    /// Creates a storage class of the shoot with this provisioner, unless the class exists.
     pub(crate) fn class(&self, name: &str, provisioner: &str) {
         let class = json!({
             "apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": name},
@@ -123,26 +123,26 @@ impl<'s> Landscape<'s> {
         assert!(made.is_ok() || made.code == 409, "{}", made.message());
     }
 
-    /// The names of its storage classes.
+    /// The names of the storage classes of the shoot.
     pub(crate) fn classes(&self) -> Vec<String> {
         let list = self.shoot.client.call(Method::GET, CLASSES, None).ok();
         let name = |class: &Value| class["metadata"]["name"].as_str().unwrap().to_owned();
         list["items"].as_array().unwrap().iter().map(name).collect()
     }
 
-    /// The Cluster that stands for a shoot.
+    /// The Cluster of a shoot.
     pub(crate) fn cluster(&self, full: &str) -> Value {
         self.ctx.call_get(&format!("{}/{full}", clusters(self.ctx)))
     }
 
-    /// Changes the copy of a shoot, as Gardener does.
+    /// Changes the copy of the shoot in its Cluster, as Gardener does.
     pub(crate) fn changes(&self, full: &str, shoot: &Value) {
         let patch = json!({"spec": {"shoot": shoot}}).to_string();
         let path = format!("{}/{full}", clusters(self.ctx));
         self.ctx.call(Method::PATCH, &path, Some((MERGE, patch))).ok();
     }
 
-    /// Whether an annotation of a Cluster says true.
+    /// True if this annotation of a Cluster is `true`.
     pub(crate) fn says(&self, full: &str, key: &str) -> bool {
         self.cluster(full)["metadata"]["annotations"][key] == "true"
     }
@@ -151,13 +151,13 @@ impl<'s> Landscape<'s> {
         self.ctx.call_get(&format!("{}/{name}", deployments(full)))
     }
 
-    /// Has a StagedRollout over all shoots begin.
+    /// Starts a StagedRollout over all shoots.
     pub(crate) fn rollouts(&self, name: &str, more: &Value) {
         let file = self.rollout_file(name, more);
         self.ctx.commanded(&["rollout", "start", "-f", &file.display().to_string()]);
     }
 
-    /// Its file.
+    /// The file of a StagedRollout over all shoots.
     pub(crate) fn rollout_file(&self, name: &str, more: &Value) -> PathBuf {
         let mut spec = json!({
             "name": name, "workflow": "csi-migration", "from": null, "to": "csi", "timeout": "3m", "maxUnhealthy": 20,
@@ -168,12 +168,12 @@ impl<'s> Landscape<'s> {
         self.ctx.rollout_file(&spec)
     }
 
-    /// Where the Clusters are that stand for shoots.
+    /// The path of the Clusters.
     pub(crate) fn clusters(&self) -> String {
         clusters(self.ctx)
     }
 
-    /// Ends it for good, with these StagedRollouts.
+    /// Deletes the configuration and these StagedRollouts, and stops the API server of the shoots.
     pub(crate) fn ends(mut self, rollouts: &[&str]) {
         self.ctx.kubectl(&["delete"], &self.configuration);
         for name in rollouts {
@@ -187,7 +187,7 @@ impl<'s> Landscape<'s> {
     }
 }
 
-/// Serves mutations, by a kubeconfig.
+/// Serves mutations, with a kubeconfig.
 pub(crate) fn serves(ctx: &TestContext<'_>, kubeconfig: &Path) {
     ctx.stop_pointsman();
     let mut setup = ctx.setup.clone();
@@ -197,7 +197,7 @@ pub(crate) fn serves(ctx: &TestContext<'_>, kubeconfig: &Path) {
     ctx.eventually(|| metric(ctx, &known).then_some(()));
 }
 
-/// A Deployment of the example, in a namespace.
+/// A Deployment of the example in a namespace.
 pub(crate) fn of_example(name: &str, namespace: &str) -> Value {
     let mut object: Value = serde_saphyr::from_str(&example(&format!("{name}.yaml"))).unwrap();
     object["metadata"]["namespace"] = json!(namespace);
@@ -212,7 +212,7 @@ fn clusters(ctx: &TestContext<'_>) -> String {
     format!("/apis/{}/v1alpha1/clusters", ctx.group)
 }
 
-/// The kind whose objects tell that a shoot is not new.
+/// The kind whose objects mark a shoot as existing.
 fn control_planes() -> Value {
     let schema = json!({"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}});
     json!({

@@ -1,4 +1,4 @@
-//! Installations of an application by an operator, which become objects of another kind.
+//! Installations of an application by an operator, which a rollout replaces by objects of another kind.
 
 use std::collections::BTreeMap;
 
@@ -9,25 +9,25 @@ use super::ctx::{CRDS, JSON, MERGE, TestContext};
 use super::fake_operators::FakeOperators;
 use super::sample::gone;
 
-/// What there is in a namespace beside installations, at a time.
+/// The objects of a namespace at one time, without the installations.
 pub(crate) struct Belongings {
     /// ReplicaSets.
     pub(crate) sets: Vec<Value>,
     /// ControllerRevisions.
     pub(crate) saved: Vec<Value>,
-    /// By the uid of the owner, with their plurals.
+    /// Plural and name of owned objects, by the uid of the owner.
     owned: BTreeMap<String, Vec<String>>,
 }
 
 impl Belongings {
-    /// Whatever belongs to a uid, by plural and name.
+    /// Plural and name of the objects of an owner.
     pub(crate) fn of(&self, uid: &str) -> Vec<String> {
         self.owned.get(uid).cloned().unwrap_or_default()
     }
 }
 
 impl TestContext<'_> {
-    /// Where the objects are that become others.
+    /// The path of the source objects.
     pub(crate) fn installations(&self) -> String {
         format!("/apis/{}/v1alpha1/namespaces/{}/clusterinstallations", gone(&self.group), self.ns)
     }
@@ -36,7 +36,7 @@ impl TestContext<'_> {
         format!("/apis/apps/v1/namespaces/{}/deployments", self.ns)
     }
 
-    /// An installation, with all that the old operator has made for it. Returns it.
+    /// Creates an installation, with all objects that the old operator creates. Returns the installation.
     pub(crate) fn installs(&self, name: &str, more: &Value) -> Value {
         let mut spec = json!({"ingressName": "a.example.com", "replicas": REPLICAS, "version": "5.31.0"});
         spec.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -59,7 +59,7 @@ impl TestContext<'_> {
         made
     }
 
-    /// As the old operator makes it.
+    /// A Deployment as the old operator creates it.
     pub(crate) fn old_deployment(&self, installation: &Value) -> Value {
         let name = installation["metadata"]["name"].as_str().unwrap();
         let selector = json!({
@@ -85,8 +85,8 @@ impl TestContext<'_> {
         self.eventually(|| (self.call_get(&path)["status"]["availableReplicas"] == REPLICAS).then_some(()));
     }
 
-    /// Waits until the garbage collector knows whose every ReplicaSet is by now: one whose owner there is not is
-    /// deleted by it, and it hears of them one after the other.
+    /// Waits until the garbage collector has observed the owner of every ReplicaSet. The collector deletes ReplicaSets
+    /// with an absent owner, and receives ReplicaSets in order.
     pub(crate) fn collector_hears(&self) {
         let all = format!("/apis/apps/v1/namespaces/{}/replicasets", self.ns);
         let labels = json!({"nobodys": "own"});
@@ -105,14 +105,14 @@ impl TestContext<'_> {
         self.eventually(|| (self.call(Method::GET, &format!("{all}/nobodys-own"), None).code == 404).then_some(()));
     }
 
-    /// ReplicaSets that belong to a Deployment.
+    /// ReplicaSets of a Deployment.
     pub(crate) fn sets_of(&self, uid: &Value) -> Vec<Value> {
         let mut all = self.items(&format!("/apis/apps/v1/namespaces/{}/replicasets", self.ns));
         all.retain(|set| set["metadata"]["ownerReferences"][0]["uid"] == *uid);
         all
     }
 
-    /// The file of a StagedRollout that migrates installations: all of them, or some by their labels.
+    /// The file of a StagedRollout that migrates installations: all, or some by their labels.
     pub(crate) fn migration(&self, name: &str, more: &Value) -> std::path::PathBuf {
         let mut spec = json!({
             "name": name, "workflow": "migrate", "from": "v1alpha1", "to": "v1beta1", "timeout": "2m",
@@ -128,12 +128,12 @@ impl TestContext<'_> {
         self.call_get(path)["items"].as_array().unwrap().clone()
     }
 
-    /// Whatever belongs to a uid, by plural and name.
+    /// Plural and name of the objects of an owner.
     pub(crate) fn belonging(&self, uid: &str) -> Vec<String> {
         self.belongings().of(uid)
     }
 
-    /// What there is beside installations.
+    /// The objects of the namespace, without the installations.
     pub(crate) fn belongings(&self) -> Belongings {
         let (core, apps) = (format!("/api/v1/namespaces/{}", self.ns), format!("/apis/apps/v1/namespaces/{}", self.ns));
         let items = |group: &str, plural: &str| self.items(&format!("{group}/{plural}"));
@@ -157,7 +157,7 @@ impl TestContext<'_> {
         Belongings { sets, saved, owned }
     }
 
-    /// Ends rollouts for good, and the kind that went.
+    /// Completes and deletes the rollouts, and deletes the source kind.
     pub(crate) fn leaves_fake_operators(&self, rollouts: &[&str]) {
         for name in rollouts {
             let path = format!("/apis/pointsman.dev/v1/stagedrollouts/{name}");
@@ -179,8 +179,8 @@ fn owners(installation: &Value) -> Value {
     }])
 }
 
-/// Pods of an installation.
+/// The number of Pods of an installation.
 pub(crate) const REPLICAS: usize = 2;
 
-/// A label by which the new Deployments select their Pods.
+/// The label that selects the Pods of new Deployments.
 pub(crate) const LABEL: &str = "installation.mattermost.com/installation";

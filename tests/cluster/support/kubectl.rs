@@ -1,4 +1,4 @@
-//! The real kubectl, where it matters what a user's tool does.
+//! The real kubectl, for tests of the behaviour of a user's tool.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -8,8 +8,8 @@ use serde_json::Value;
 use super::ctx::TestContext;
 
 impl TestContext<'_> {
-    /// Runs kubectl with a manifest in a file, and returns what it printed. Of an API server that did not come to an
-    /// end in time it is asked again, as a person would.
+    /// Runs kubectl with a manifest in a file, and returns the output. Retries once after a timeout of the API server,
+    /// as an operator would.
     #[track_caller]
     pub(crate) fn kubectl(&self, args: &[&str], manifest: &Value) -> String {
         let (mut ok, mut text) = self.try_kubectl(args, manifest);

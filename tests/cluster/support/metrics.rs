@@ -1,4 +1,4 @@
-//! What the API server says about the conversions it asked us for.
+//! The metrics of the API server about its conversion calls.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ pub(crate) fn of_crd(test_cluster: &TestCluster, crd: &str) -> (u64, u64) {
     by_crd(test_cluster).remove(crd).unwrap_or_default()
 }
 
-/// The same for every CRD there ever was.
+/// Successful and failed conversions of every CRD since the start.
 pub(crate) fn by_crd(test_cluster: &TestCluster) -> BTreeMap<String, (u64, u64)> {
     let mut all = BTreeMap::<String, (u64, u64)>::new();
     for line in page(test_cluster).lines() {
@@ -41,7 +41,7 @@ pub(crate) fn by_crd(test_cluster: &TestCluster) -> BTreeMap<String, (u64, u64)>
     all
 }
 
-/// The sum of a metric's values, in all its series that have `label` in their labels.
+/// The sum of a metric over all series that have `label` in their labels.
 pub(crate) fn sum(test_cluster: &TestCluster, name: &str, label: &str) -> f64 {
     let page = page(test_cluster);
     let series = page.lines().filter_map(|line| line.strip_prefix(name));

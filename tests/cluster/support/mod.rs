@@ -1,4 +1,4 @@
-//! A real API server, and what the scenarios need around it.
+//! A real API server, and the environment of the scenarios.
 
 pub(crate) mod acting;
 pub(crate) mod apiserver;

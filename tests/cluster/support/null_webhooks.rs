@@ -1,4 +1,4 @@
-//! Webhooks that do nothing: our listener, TLS and HTTP, with an answer that takes no thought behind its door.
+//! Webhooks that do nothing: the listener, TLS and HTTP of pointsman, with a trivial answer.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use pointsman_core::webhook::{Endpoint, Outcome, Reply};
 use pointsman_server::{CertPaths, Options, RequestHandler};
 
-/// Serves until it is killed, in a process of its own as every server.
+/// Serves until the process is killed, in a separate process like every server.
 pub(crate) fn serve(port: u16, certs: &Path) {
     let at = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     let paths = CertPaths { cert: certs.join("tls.crt"), key: certs.join("tls.key") };
@@ -21,7 +21,7 @@ pub(crate) fn serve(port: u16, certs: &Path) {
     pointsman_server::serve(Options::new(at(port), at(0), paths), decide, &mut |_, _| {}).unwrap();
 }
 
-/// The objects as they came, but for the version that they say they are of.
+/// The objects unchanged, with the desired `apiVersion`.
 fn converted(review: &str) -> String {
     let (_, objects) = review.split_once("\"objects\":[").unwrap();
     let objects = &objects[..objects.rfind(']').unwrap()];
@@ -42,7 +42,7 @@ fn allowed(review: &str) -> String {
     )
 }
 
-/// The string that begins after `what`.
+/// The string that begins after the prefix `what`.
 fn after<'a>(text: &'a str, what: &str) -> &'a str {
     text.split_once(what).unwrap().1.split('"').next().unwrap()
 }

@@ -1,4 +1,4 @@
-//! Certificates that a test makes itself.
+//! Certificates that tests create.
 
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
@@ -16,7 +16,7 @@ impl Authority {
         Self::lasting(1975, 4096)
     }
 
-    /// One that is good from the beginning of one year to that of another.
+    /// An authority that is valid from the beginning of year `from` to the beginning of year `to`.
     pub(crate) fn lasting(from: i32, to: i32) -> Self {
         let mut params = CertificateParams::new(Vec::new()).unwrap();
         let name = "cluster test authority";
@@ -38,7 +38,7 @@ impl Authority {
     }
 }
 
-/// What the API server signs service account tokens with: the private key and the public one.
+/// The key pair for service account tokens of the API server: the private key and the public key.
 pub(crate) fn signing_key() -> (String, String) {
     let key = KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256).unwrap();
     (key.serialize_pem(), key.public_key_pem())

@@ -1,4 +1,4 @@
-//! pointsman itself, as the process a user runs.
+//! An instance of pointsman, as a process like a user's.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ pub(crate) struct Setup {
     pub(crate) key: PathBuf,
     pub(crate) kinds: PathBuf,
     pub(crate) log: PathBuf,
-    /// A loopback address: another one for each instance that is to have the same port.
+    /// A loopback address; instances with the same port need different addresses.
     pub(crate) host: String,
     pub(crate) port: u16,
     /// More flags.
@@ -42,7 +42,7 @@ impl Pointsman {
             format!("--tls-cert-file={}", file(&setup.cert)),
             format!("--tls-private-key-file={}", file(&setup.key)),
             format!("--kinds={}", file(&setup.kinds)),
-            // Scenarios restart it many times a minute; the kinds are tried elsewhere.
+            // Scenarios restart pointsman many times a minute; other tests try the kinds.
             "--try=0".to_owned(),
             "--lame-duck=500ms".to_owned(),
             "--shutdown-grace=5s".to_owned(),
@@ -61,24 +61,24 @@ impl Pointsman {
         Self { process, port, admin }
     }
 
-    /// Its ports: the webhooks' and the one that says whether it is ready.
+    /// The webhook port and the readiness port.
     pub(crate) fn backend(&self) -> (u16, u16) {
         (self.port, self.admin)
     }
 
-    /// SIGKILL.
+    /// Sends SIGKILL.
     pub(crate) fn kill(&mut self) {
         self.process.kill();
     }
 
-    /// SIGTERM, and waits for the end.
+    /// Sends SIGTERM and waits for the end.
     pub(crate) fn drain(&mut self) {
         let status = self.process.terminate(Duration::from_secs(10));
         let status = status.expect("pointsman ends after draining");
         assert!(status.success(), "{status}");
     }
 
-    /// Requests to its webhooks that it has answered.
+    /// The number of answered webhook requests.
     pub(crate) fn answered(&self) -> u64 {
         let page = self.metrics();
         let counts = page.lines().filter(|line| line.starts_with("pointsman_webhook_requests_total{"));

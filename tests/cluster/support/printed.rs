@@ -1,4 +1,4 @@
-//! What pointsman prints on the command line for a kind.
+//! The output of pointsman commands for a kind.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -9,7 +9,7 @@ use super::ctx::TestContext;
 use super::test_cluster::Route;
 
 impl TestContext<'_> {
-    /// What a command prints about this kind, as one JSON document.
+    /// The output of a command for this kind, as one JSON document.
     pub(crate) fn pointsman_prints(&self, args: &[&str]) -> String {
         let ca = self.dir.join("ca.crt");
         fs::write(&ca, &self.test_cluster.authority.pem).unwrap();
@@ -28,13 +28,13 @@ impl TestContext<'_> {
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// The CRD as `pointsman crd` prints it for us.
+    /// The CRD as `pointsman crd` prints it for this scenario.
     pub(crate) fn printed_crd(&self, more: &[&str]) -> Value {
         let mut printed = self.printed_with_crd(more);
         printed.pop().expect("a CRD")
     }
 
-    /// The policy that is printed with the CRD where this version is stored, and its binding.
+    /// The policy and its binding, as printed with the CRD for this storage version.
     pub(crate) fn printed_policy(&self, storage: &str) -> Value {
         let mut printed = self.printed_with_crd(&["--storage", storage]);
         printed.pop();
@@ -42,7 +42,7 @@ impl TestContext<'_> {
         json!({"apiVersion": "v1", "kind": "List", "items": printed})
     }
 
-    /// Deletes them.
+    /// Deletes the policy and its binding.
     pub(crate) fn forget_policy(&self, storage: &str) {
         let policy = self.printed_policy(storage);
         self.kubectl(&["delete"], &policy);
@@ -69,7 +69,7 @@ impl TestContext<'_> {
         text.split_whitespace().next().expect("a hash").to_owned()
     }
 
-    /// What a command of ours says of an object on its stdin: exit code, stdout and stderr.
+    /// Runs a pointsman command with an object on stdin. Returns the exit code, stdout and stderr.
     pub(crate) fn told_of(&self, args: &[&str], object: &Value) -> (i32, String, String) {
         let file = self.dir.join("told.json");
         fs::write(&file, object.to_string()).unwrap();

@@ -1,4 +1,4 @@
-//! Processes that never outlive the test run, however it ends.
+//! Processes that never outlive the test run, however the test run ends.
 
 use std::fmt::Display;
 use std::fs::File;
@@ -11,7 +11,7 @@ use std::sync::{LazyLock, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A program that runs until it is dropped. What it prints goes to a file.
+/// A program that runs until the value is dropped. Its output is written to a file.
 pub(crate) struct Process {
     name: String,
     child: Child,
@@ -25,13 +25,13 @@ impl Process {
         let err = out.try_clone().unwrap();
         let child = Command::new(program)
             .args(args)
-            // Programs in Go collect garbage four times less often than by default, up to a soft limit: a sixth of
-            // what a kube-apiserver does here is that.
+            // Go programs collect garbage four times less often than by default, up to a soft limit: garbage collection
+            // is a sixth of the work of a kube-apiserver here.
             .envs([("GOGC", "400"), ("GOMEMLIMIT", "1500MiB")])
             .stdin(Stdio::null())
             .stdout(out)
             .stderr(err)
-            // Not ours to interrupt: Ctrl-C reaches the test run, and its end the watchdog.
+            // Ctrl-C reaches the test run alone; at the end of the test run the watchdog kills the program.
             .process_group(0)
             .spawn()
             .unwrap_or_else(|error| panic!("{}: {error}", program.display()));
@@ -39,7 +39,7 @@ impl Process {
         Self { name: name.to_owned(), child, log: log.to_owned(), ended: false }
     }
 
-    /// The end of the log and the exit status, where the program is gone already.
+    /// The end of the log and the exit status, if the program has ended.
     pub(crate) fn obituary(&mut self) -> Option<String> {
         let status = self.child.try_wait().unwrap()?;
         let log = std::fs::read_to_string(&self.log).unwrap_or_default();
@@ -48,7 +48,7 @@ impl Process {
         Some(format!("{} ended with {status}:\n{tail}", self.name))
     }
 
-    /// Asks it to end, and waits.
+    /// Sends SIGTERM and waits for the end.
     pub(crate) fn terminate(&mut self, patience: Duration) -> Option<ExitStatus> {
         self.ask();
         let deadline = Instant::now() + patience;
@@ -68,14 +68,14 @@ impl Process {
         self.signal("TERM");
     }
 
-    /// The most memory that it had so far, in KiB; nothing once it has ended (proc(5), `VmHWM`).
+    /// The peak memory in KiB; `None` once the program has ended (proc(5), `VmHWM`).
     pub(crate) fn most_memory(&self) -> Option<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
         line.split_whitespace().next()?.parse().ok()
     }
 
-    /// SIGSTOP: it does nothing until it is thawed, and does not know.
+    /// SIGSTOP: suspends the program, without its knowledge, until [`Self::thaw`].
     pub(crate) fn freeze(&self) {
         self.signal("STOP");
     }
@@ -85,18 +85,18 @@ impl Process {
         self.signal("CONT");
     }
 
-    /// What Ctrl-C sends.
+    /// Sends SIGINT, as Ctrl-C does.
     pub(crate) fn interrupt(&self) {
         self.signal("INT");
     }
 
     fn signal(&self, name: &str) {
-        // std knows only SIGKILL.
+        // std can send SIGKILL only.
         let pid = self.child.id().to_string();
         let _ = Command::new("kill").args([&format!("-{name}"), &pid]).status();
     }
 
-    /// Waits for its end: its exit code, or nothing where it goes on.
+    /// Waits for the end. Returns the exit code, or `None` while the program still runs.
     pub(crate) fn end(&mut self, patience: Duration) -> Option<i32> {
         let deadline = Instant::now() + patience;
         while Instant::now() < deadline {
@@ -130,9 +130,9 @@ impl Drop for Process {
     }
 }
 
-/// A shell that reads which processes there are. When our end of its pipe closes, because we ended or were killed, it
-/// kills them and removes
-/// their directories. A parent-death signal would need unsafe code, and would follow the thread instead of the process.
+/// A shell that reads the list of processes. When this end of the pipe closes, because the test run ended or was
+/// killed, the shell kills the processes and removes their directories. A parent-death signal would need unsafe code,
+/// and would follow the thread instead of the process.
 static WATCHDOG: LazyLock<Mutex<Child>> = LazyLock::new(|| {
     let child = Command::new("sh").args(["-c", WATCH]).stdin(Stdio::piped()).process_group(0).spawn().unwrap();
     Mutex::new(child)
@@ -152,7 +152,7 @@ sleep 1
 [ -z "$dirs" ] || rm -rf $dirs
 "#;
 
-/// Has a directory removed when all is over.
+/// Removes a directory at the end of the test run.
 pub(crate) fn remove_at_the_end(dir: &Path) {
     tell_watchdog("dir", dir.display());
 }
@@ -163,9 +163,9 @@ fn tell_watchdog(what: &str, it: impl Display) {
     writeln!(pipe, "{what} {it}").unwrap();
 }
 
-/// A loopback port that nobody listens on, and that nobody gets but who asks for it here: Linux takes the ports of
-/// outgoing connections, and those of whoever lets it choose, from 32768 up (net.ipv4.ip_local_port_range), and a
-/// connection of a busy test_cluster would have one of these between its choice and its use.
+/// A free loopback port, reserved for the caller. Linux takes the ports of outgoing connections, and ports that it
+/// chooses for listeners, from 32768 up (net.ipv4.ip_local_port_range). A connection of a busy test cluster could take
+/// such a port between its choice and its use.
 pub(crate) fn free_port() -> u16 {
     static NEXT: LazyLock<Mutex<u32>> = LazyLock::new(|| Mutex::new(std::process::id() * 1000));
     const FIRST: u16 = 12_000;
@@ -180,17 +180,15 @@ pub(crate) fn free_port() -> u16 {
     panic!("no port from {FIRST} to 32767 is free");
 }
 
-/// How long is waited for what comes by itself, and for a program that has much to do before it ends, where how fast
-/// that is is not what is tested. It costs only those who fail. Five minutes is for machines that have much else to
-/// do: beds run beside each other, and Go compiles beside them; three migrations of 120 objects, a few seconds when
-/// alone, have taken more than one.
+/// The time limit for expected events, and for the end of a busy program, where the duration is not under test. Only
+/// failing tests wait that long. Five minutes suit loaded machines: test clusters run in parallel, and Go compiles at
+/// the same time. Three migrations of 120 objects take a few seconds when alone, and have taken more than one minute.
 pub(crate) const SOON: Duration = Duration::from_secs(300);
 
-/// Asks again and again until there is an answer: soon at first, and less often the longer it takes, since an API
-/// server that many ask all the time has less time for what they wait for.
+/// Polls until there is a result: often at first, then less often, since frequent polling slows the API server down.
 ///
 /// # Panics
-/// When there is none in time, with what was waited for.
+/// If the time limit passes, with the name of the expected event.
 pub(crate) fn eventually<T>(what: &str, patience: Duration, mut ask: impl FnMut() -> Option<T>) -> T {
     let deadline = Instant::now() + patience;
     let mut pause = Duration::from_millis(20);

@@ -1,5 +1,5 @@
-//! What is between a program and the API server: it passes calls on, and does to chosen ones what networks and busy
-//! servers do.
+//! A proxy between a program and the API server. It passes calls on, and injects the faults of networks and busy
+//! servers into chosen calls.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,25 +18,25 @@ use tokio::time::sleep;
 
 use super::client::{Client, Passed, RUNTIME, whole};
 
-/// What becomes of a call.
+/// The treatment of a call.
 pub(crate) enum Fate {
     Pass,
-    /// This is answered, and the API server hears nothing of it.
+    /// The proxy answers; the API server receives nothing.
     Answer(u16, Option<u16>, String),
-    /// The connection breaks, and the API server hears nothing of it.
+    /// The connection breaks; the API server receives nothing.
     CutBefore,
-    /// The connection breaks, and the API server hears of it only after so long.
+    /// The connection breaks, and the API server receives the call only after this delay.
     CutAndLate(Duration),
-    /// The API server does it, and the connection breaks before its answer is through.
+    /// The API server processes the call, and the connection breaks before the complete response.
     CutAfter,
-    /// It waits for [`Proxy::release`], and is passed on then.
+    /// The call waits for [`Proxy::release`] and is passed on then.
     HeldBefore,
-    /// It is done, and its answer waits for [`Proxy::release`].
+    /// The API server processes the call, and the response waits for [`Proxy::release`].
     HeldAfter,
     Late(Duration),
 }
 
-/// Which call it is, beginning with 0, and what is asked.
+/// Takes the number of the call (from 0), the method and the path.
 type Judge = dyn Fn(usize, &Method, &str) -> Fate + Send + Sync;
 
 struct Between {
@@ -75,17 +75,17 @@ impl Proxy {
         Self { port, between, accepting }
     }
 
-    /// What was asked so far.
+    /// The calls so far.
     pub(crate) fn calls(&self) -> Vec<String> {
         self.between.calls.lock().unwrap().clone()
     }
 
-    /// Lets go what is held, now and later.
+    /// Releases all held calls, now and later.
     pub(crate) fn release(&self) {
         self.between.released.store(true, Ordering::Relaxed);
     }
 
-    /// Leads to another API server from now on.
+    /// Connects to another API server from now on.
     pub(crate) fn lead_to(&self, client: &Client) {
         *self.between.target.lock().unwrap() = Arc::new(client.another());
     }
@@ -149,7 +149,7 @@ fn cut() -> io::Error {
     io::ErrorKind::ConnectionReset.into()
 }
 
-/// What an API server says when it says no.
+/// The body of a failure of an API server.
 pub(crate) fn status(code: u16, message: &str) -> String {
     serde_json::json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "message": message, "code": code})
         .to_string()

@@ -1,5 +1,5 @@
-//! The rights of whoever runs a rollout, each taken away once: the same story goes on beside itself, with a user of its
-//! own each time.
+//! The rights of a rollout runner, each removed once: the same scenario runs many times in parallel, with one user
+//! each.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ pub(crate) struct Right {
 }
 
 impl Right {
-    /// What an API server says where it is not there, and what is said besides.
+    /// The messages of an API server, and of pointsman, when the right is missing.
     pub(crate) fn said(&self) -> [String; 2] {
         let Self { group, plural, verb } = self;
         let said = match plural.as_str() {
@@ -31,19 +31,19 @@ impl Right {
         [said, "docs/rights.md lists the ClusterRole".to_owned()]
     }
 
-    /// Whether something may be half done where it is missing in the middle.
+    /// True if a missing right can leave an object partially written.
     fn writes(&self) -> bool {
         !["get", "list", "watch"].contains(&self.verb.as_str())
     }
 
-    /// What takes it is told beside what is told anyway, as are events and what others say runs: without it the rollout
-    /// goes on, and says so.
+    /// True for rights that serve reports only, such as events and other controllers' objects: without the right the
+    /// rollout continues and reports it.
     fn is_optional(&self) -> bool {
         ["events", "replicationcontrollers"].contains(&self.plural.as_str())
     }
 }
 
-/// Every right of a role, whose rules are about one resource each.
+/// Every right of a role whose rules have one resource each.
 pub(crate) fn rights_of(role: &Value) -> Vec<Right> {
     let mut all = Vec::new();
     for rule in role["rules"].as_array().unwrap() {
@@ -60,7 +60,7 @@ pub(crate) fn rights_of(role: &Value) -> Vec<Right> {
     all
 }
 
-/// The rules of a role without one right. What a rule about everything allows as well it allows no more.
+/// The rules of a role without one right. Rules for all resources are reduced as well.
 fn without(role: &Value, right: &Right, everything: &[(String, String)]) -> Value {
     let mut rules = Vec::new();
     for mut rule in role["rules"].as_array().unwrap().clone() {
@@ -82,32 +82,32 @@ fn without(role: &Value, right: &Right, everything: &[(String, String)]) -> Valu
     json!(rules)
 }
 
-/// A story of a rollout that can be told many times beside itself, each time by another name.
+/// A rollout scenario that can run many times in parallel, each time with another name.
 pub(crate) struct Story<'s> {
     pub(crate) ctx: &'s TestContext<'s>,
-    /// What its StagedRollouts are called by, beside the right that is missing.
+    /// The prefix of the StagedRollout names; the missing right follows.
     pub(crate) name: &'static str,
     /// The printed role.
     pub(crate) role: &'s Value,
-    /// The kubeconfig of the API server that it is told to, by whoever may do everything there.
+    /// The kubeconfig, with all rights, of the API server that the rollout uses.
     pub(crate) by: &'s Path,
-    /// What is said where a right is missing.
+    /// The expected messages when a right is missing.
     pub(crate) says: fn(&Right) -> [String; 2],
-    /// Where that role counts, where it is not the cluster of the ctx.
+    /// The cluster of the role, if different from the cluster of the ctx.
     pub(crate) elsewhere: Option<&'s Client>,
-    /// Has an object be there, and a StagedRollout of this name over it; whoever goes to another cluster goes there as
-    /// a user of that name.
+    /// Creates an object and a StagedRollout of this name over it. A rollout that uses another cluster acts there as
+    /// the user of that name.
     pub(crate) begins: &'s dyn Fn(&str),
-    /// Whether it is through.
+    /// True once the rollout is complete.
     pub(crate) has_ended: &'s dyn Fn(&str) -> bool,
-    /// Panics where something is lost, or half done that nobody could go on with.
+    /// Panics if data was lost, or if the rollout cannot continue from a partial step.
     pub(crate) is_whole: &'s dyn Fn(&str),
 }
 
-/// One telling.
+/// One run of the scenario.
 struct Telling {
     name: String,
-    /// What is missing; nothing where all rights are there.
+    /// The missing right; `None` if the user has all rights.
     right: Option<Right>,
     at: Where,
     process: Option<Process>,
@@ -123,12 +123,12 @@ enum Where {
 }
 
 impl Story<'_> {
-    /// Tells it with all rights, and without each of these. Returns the names of the StagedRollouts.
+    /// Runs the scenario with all rights, and once without each of these. Returns the names of the StagedRollouts.
     pub(crate) fn try_each(&self, rights: &[Right]) -> Vec<String> {
         self.tell(std::iter::once(None).chain(rights.iter().cloned().map(Some)))
     }
 
-    /// Tells it without each of these.
+    /// Runs the scenario once without each of these.
     pub(crate) fn try_without(&self, rights: &[Right]) -> Vec<String> {
         self.tell(rights.iter().cloned().map(Some))
     }
@@ -162,13 +162,13 @@ impl Story<'_> {
                 }
                 self.goes_on(one);
             }
-            // Each of them asks the API server.
+            // Each run polls the API server.
             std::thread::sleep(Duration::from_millis(250));
         }
         all.into_iter().map(|one| one.name).collect()
     }
 
-    /// What its StagedRollout is called by where a right is missing, or none.
+    /// The name of the StagedRollout for a missing right, or for none.
     pub(crate) fn rollout_without(&self, right: Option<&Right>) -> String {
         let plain = |text: &str| text.replace('*', "all").replace(['/', '.'], "-");
         match right {
@@ -182,7 +182,7 @@ impl Story<'_> {
         Telling { name, right, at: Where::Ahead, process: None, since: Instant::now() }
     }
 
-    /// How far it has come.
+    /// Moves a run to its next state.
     fn goes_on(&self, one: &mut Telling) {
         let late = one.since.elapsed() > PATIENCE;
         match one.at {
@@ -221,7 +221,8 @@ impl Story<'_> {
         }
     }
 
-    /// It has said what is missing: nothing is lost. Where it was to write something, it goes on once it may.
+    /// The runner has reported the missing right: no data is lost. If the right is for writes, the rollout continues
+    /// once the right is granted.
     fn has_said(&self, one: &mut Telling, right: &Right, ended: Option<i32>) {
         let log = self.log(one);
         one.at = Where::Allowed;
@@ -239,7 +240,7 @@ impl Story<'_> {
         if ended.is_none() {
             let process = one.process.as_mut().unwrap();
             process.interrupt();
-            // It may have been about to end.
+            // The process may have been about to end.
             let ended = process.end(Duration::from_secs(20));
             assert!(matches!(ended, Some(1 | 130)), "{right:?}: {ended:?} {log}");
         }
@@ -268,7 +269,7 @@ impl Story<'_> {
         self.elsewhere.unwrap_or(&self.ctx.test_cluster.api.client)
     }
 
-    /// Gives a user these rights, and no others.
+    /// Grants a user exactly these rights.
     fn grant(&self, user: &str, rules: &Value) {
         let call = |method: Method, path: &str, body: &Value| {
             self.client().call(method, &format!("{RBAC}/{path}"), Some((JSON, body.to_string())))
@@ -284,7 +285,7 @@ impl Story<'_> {
         call(Method::POST, "clusterrolebindings", &binding).ok();
     }
 
-    /// Until the API server has heard that a user has a right.
+    /// Waits until the API server has observed the right of a user.
     fn waits(&self, user: &str, right: &Right) {
         let (plural, subresource) = right.plural.split_once('/').unwrap_or((&right.plural, ""));
         let rules = self.role["rules"].as_array().unwrap();
@@ -292,7 +293,7 @@ impl Story<'_> {
             let has = |list: &str, one: &str| rule[list].as_array().unwrap().iter().any(|other| *other == *one);
             has("apiGroups", &right.group) && has("resources", &right.plural) && has("verbs", &right.verb)
         };
-        // What is allowed for some names alone is asked for by one of them.
+        // A right with resource names is checked with one of these names.
         let name = rules.iter().find(is_of).map_or(&Value::Null, |rule| &rule["resourceNames"][0]);
         let attributes = json!({
             "group": right.group, "resource": plural, "subresource": subresource, "verb": right.verb,
@@ -308,14 +309,14 @@ impl Story<'_> {
 }
 
 impl TestContext<'_> {
-    /// What is printed for the rollout of a file: its role, and the one for other clusters.
+    /// The printed roles for the rollout of a file: the role, and the role for other clusters.
     pub(crate) fn role(&self, file: &Path, more: &[&str]) -> Vec<Value> {
         let file = file.display().to_string();
         let printed = self.commanded(&[&["rollout", "rights", "-f", &file], more].concat());
         serde_saphyr::from_multiple(&printed).unwrap()
     }
 
-    /// A kubeconfig of somebody, like another one.
+    /// A copy of a kubeconfig for another user.
     fn as_user(&self, by: &Path, user: &str) -> PathBuf {
         let text = fs::read_to_string(by).unwrap();
         let file = self.dir.join(format!("as-{user}"));
@@ -324,7 +325,7 @@ impl TestContext<'_> {
         file
     }
 
-    /// Every resource of namespaces that can be listed: plural and group.
+    /// Plural and group of every namespaced resource that can be listed.
     fn everything(&self) -> Vec<(String, String)> {
         let kubectl = std::process::Command::new(self.test_cluster.assets.path("kubectl"))
             .arg(format!("--kubeconfig={}", self.test_cluster.api.kubeconfig.display()))
@@ -337,11 +338,11 @@ impl TestContext<'_> {
     }
 }
 
-/// So many runners beside each other.
+/// The number of parallel runners.
 const AT_ONCE: usize = 16;
 
-/// How long a rollout may take that ends by itself, or tells what it lacks, beside so many others. Where it does
-/// neither, it never will.
+/// The time limit for a rollout, in parallel with many others, to end or to report its missing right. After this time
+/// the rollout never does.
 const PATIENCE: Duration = Duration::from_secs(300);
 
 const RBAC: &str = "/apis/rbac.authorization.k8s.io/v1";

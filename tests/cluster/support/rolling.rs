@@ -1,4 +1,4 @@
-//! StagedRollouts on a real API server, and the controllers that they wait for.
+//! StagedRollouts on a real API server, and the controllers of their objects.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,14 +17,13 @@ use super::ctx::{MERGE, TestContext};
 use super::process::{Process, SOON};
 use super::side_by_side::{A, B};
 
-/// What a controller finds out about an object: its name and version in, whether it is healthy out. Nothing where
-/// nobody looks at it.
+/// The decision of a controller about an object, from its name and version: healthy or not. `None` ignores the object.
 type Finds = fn(&str, &str) -> Option<bool>;
 
 /// The field manager of the controller of a version.
 type Manager = fn(&str) -> &'static str;
 
-/// Controllers of all versions, played: each label that an object gets is answered once, by a write of the status.
+/// Fake controllers of all versions: each new label of an object gets one write of the status.
 pub(crate) struct Controllers {
     ends: Arc<AtomicBool>,
     works: Vec<JoinHandle<()>>,
@@ -35,12 +34,12 @@ impl Controllers {
         Self::start_after(ctx, ANSWERS, |_| "engine-controller", finds)
     }
 
-    /// The same, by the name of another field manager.
+    /// The same, with another field manager.
     pub(crate) fn start_as(ctx: &TestContext<'_>, manager: Manager, finds: Finds) -> Self {
         Self::start_after(ctx, ANSWERS, manager, finds)
     }
 
-    /// The same, where each answer comes so long after the watch has told of the label.
+    /// The same, with a delay after the watch event of the label.
     pub(crate) fn start_after(ctx: &TestContext<'_>, delay: Duration, manager: Manager, finds: Finds) -> Self {
         let ends = Arc::new(AtomicBool::new(false));
         let (all, label) = (ctx.all(ctx.sample.new), ctx.label_key());
@@ -93,7 +92,7 @@ impl Controllers {
     }
 }
 
-/// An object, as a controller has heard of it.
+/// An object as observed by a controller.
 struct Seen {
     name: String,
     uid: String,
@@ -109,7 +108,7 @@ impl Drop for Controllers {
     }
 }
 
-/// Ends what goes on beside something, however that ends.
+/// Ends a background task on drop.
 pub(crate) struct Over<'a>(pub(crate) &'a AtomicBool);
 
 impl Drop for Over<'_> {
@@ -118,10 +117,10 @@ impl Drop for Over<'_> {
     }
 }
 
-/// What could not be answered is tried for so long.
+/// The time for repeated failed writes.
 const LOOKS: Duration = Duration::from_millis(2_500);
 
-/// A controller that has nothing to do but to say so.
+/// The reaction time of an idle controller.
 const ANSWERS: Duration = Duration::from_millis(20);
 
 pub(crate) fn status(healthy: bool, reason: &str) -> Value {
@@ -130,7 +129,7 @@ pub(crate) fn status(healthy: bool, reason: &str) -> Value {
 }
 
 impl TestContext<'_> {
-    /// Has the cluster know StagedRollouts and the kind.
+    /// Installs the CRD of StagedRollouts and the kind.
     pub(crate) fn knows_rollouts(&self) {
         let documents = self.pointsman_prints_plainly(&["rollout", "crd"]);
         let documents: Vec<Value> = serde_saphyr::from_multiple(&documents).unwrap();
@@ -140,14 +139,14 @@ impl TestContext<'_> {
         self.test_cluster.rollouts_since.get_or_init(Instant::now);
     }
 
-    /// What a command prints that knows no kinds.
+    /// The output of a command without definitions.
     pub(crate) fn pointsman_prints_plainly(&self, args: &[&str]) -> String {
         let output = std::process::Command::new(env!("CARGO_BIN_EXE_pointsman")).args(args).output().unwrap();
         assert!(output.status.success());
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// Healthy engines of a version, or without a label.
+    /// Creates healthy engines of a version, or without a label.
     pub(crate) fn engines(&self, names: &[String], label: Option<&str>) {
         let new = self.sample.new;
         for name in names {
@@ -156,13 +155,13 @@ impl TestContext<'_> {
         }
     }
 
-    /// The controller of an engine says how it is.
+    /// Writes the health of an engine, as its controller.
     pub(crate) fn report(&self, name: &str, healthy: bool) {
         let path = format!("{}/status?fieldManager=engine-controller", self.one(self.sample.new, name));
         self.call(Method::PATCH, &path, Some((MERGE, status(healthy, "Said").to_string()))).ok();
     }
 
-    /// A file with a StagedRollout that is called as the scenario.
+    /// A file with a StagedRollout, named like the scenario.
     pub(crate) fn rollout_file(&self, more: &Value) -> PathBuf {
         let mut spec = json!({
             "kind": self.crd_name(), "from": A, "to": B, "waves": [{"name": "all", "maxInFlight": 3}], "timeout": "30s",
@@ -185,27 +184,27 @@ impl TestContext<'_> {
         self.commanded(&["rollout", "start", "-f", &file.display().to_string()]);
     }
 
-    /// Runs the rollout of this scenario to where it ends or only waits.
+    /// Runs the rollout of this scenario until it ends or waits.
     pub(crate) fn runs_rollout(&self, more: &[&str]) -> Told {
         let own = ["rollout", "run", &self.ns, "--holder=test", &format!("--namespace={}", self.ns)];
         self.command(&[&own, more].concat())
     }
 
-    /// The same, beside what else happens.
+    /// The same, in the background.
     pub(crate) fn rollouts_on(&self, holder: &str) -> Process {
         let (holder, namespace) = (format!("--holder={holder}"), format!("--namespace={}", self.ns));
         let args = self.on_the_cluster(&["rollout", "run", &self.ns, &holder, &namespace]);
         Process::start("rollout", env!("CARGO_BIN_EXE_pointsman").as_ref(), &args, &self.dir.join("rollout.log"))
     }
 
-    /// The same of all rollouts of the cluster whose kind this scenario knows.
+    /// The same for all rollouts of the cluster with a kind of this scenario.
     pub(crate) fn rollouts_all_on(&self, holder: &str) -> Process {
         let (holder, namespace) = (format!("--holder={holder}"), format!("--namespace={}", self.ns));
         let args = self.on_the_cluster(&["rollout", "run", &holder, &namespace]);
         Process::start("rollout", env!("CARGO_BIN_EXE_pointsman").as_ref(), &args, &self.dir.join("rollout.log"))
     }
 
-    /// The same, another way to the cluster, with a log by the name of the holder.
+    /// The same through another kubeconfig, with a log named by the holder.
     pub(crate) fn rollouts_through(&self, holder: &str, kubeconfig: &Path) -> Process {
         let (held_by, namespace) = (format!("--holder={holder}"), format!("--namespace={}", self.ns));
         let kubeconfig = format!("--kubeconfig={}", kubeconfig.display());
@@ -215,9 +214,9 @@ impl TestContext<'_> {
     }
 
     pub(crate) fn does(&self, what: &[&str]) -> String {
-        // All of them, and so none by its name.
+        // `list` takes no name.
         let own = if what[0] == "list" { vec!["rollout", "list"] } else { vec!["rollout", what[0], &self.ns] };
-        // Those that know no kinds say so.
+        // Commands without definitions need no flag for kinds.
         let kubeconfig = format!("--kubeconfig={}", self.test_cluster.api.kubeconfig.display());
         let args: Vec<String> = match what[0] {
             "approve" | "clean" | "objects" => self.on_the_cluster(&[&own, &what[1..]].concat()),
@@ -234,7 +233,7 @@ impl TestContext<'_> {
         self.call_get(&format!("/apis/pointsman.dev/v1/stagedrollouts/{}", self.ns))["status"].clone()
     }
 
-    /// Waits until the rollout says this, in phase, reason or message.
+    /// Waits until phase, reason or message of the rollout contain this text.
     #[track_caller]
     pub(crate) fn rollout_says(&self, said: &str) -> Value {
         let mut last = Value::Null;
@@ -247,7 +246,7 @@ impl TestContext<'_> {
         found.unwrap_or_else(|| panic!("{place}: {said:?} in {last:#}"))
     }
 
-    /// How many engines have which label.
+    /// The number of engines of each label.
     pub(crate) fn versions(&self) -> BTreeMap<String, usize> {
         let mut versions = BTreeMap::new();
         for object in self.list(self.sample.new).ok()["items"].as_array().unwrap() {
@@ -257,7 +256,7 @@ impl TestContext<'_> {
         versions
     }
 
-    /// Accepted patches of engines by a rollout, by the audit log: name by name.
+    /// The names of accepted patches of engines by a rollout, from the audit log.
     pub(crate) fn rollout_writes(&self) -> Vec<String> {
         let is_one = |event: &&Value| {
             let of = &event["objectRef"];
@@ -275,7 +274,7 @@ impl TestContext<'_> {
         names.collect()
     }
 
-    /// Events of the rollout of this scenario and of its objects: about what, the reason, and what is said.
+    /// Events of the rollout and of its objects: object, reason and note.
     fn rollout_events(&self) -> Vec<(String, String, String)> {
         let mut told = Vec::new();
         for namespace in ["default", &self.ns] {
@@ -290,8 +289,7 @@ impl TestContext<'_> {
         told
     }
 
-    /// Waits for an event about this object, with this reason, that says this: what a status says is told right after
-    /// it.
+    /// Waits for an event of this object with this reason and note, which follows the status.
     #[track_caller]
     pub(crate) fn rollout_tells(&self, about: &str, reason: &str, said: &str) {
         let mut told = Vec::new();
@@ -306,7 +304,7 @@ impl TestContext<'_> {
         found.unwrap_or_else(|| panic!("{place}: {about} {reason} {said:?} in {told:?}"));
     }
 
-    /// Ends a rollout for good, so that nothing is left of it.
+    /// Removes a rollout completely.
     pub(crate) fn forgets_rollout(&self) {
         let path = format!("/apis/pointsman.dev/v1/stagedrollouts/{}", self.ns);
         let over = json!({"status": {"phase": "Complete"}}).to_string();

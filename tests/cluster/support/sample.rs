@@ -1,4 +1,4 @@
-//! The kinds that the scenarios are about.
+//! The kinds of the scenarios.
 
 use std::fs;
 use std::path::Path;
@@ -14,12 +14,12 @@ pub(crate) struct Sample {
     pub(crate) old: &'static str,
     pub(crate) new: &'static str,
     pub(crate) scale: bool,
-    /// As in the definition.
+    /// The group of the definition.
     pub(crate) group: &'static str,
     pub(crate) definition: &'static str,
     pub(crate) crd_file: &'static str,
     pub(crate) crd: &'static str,
-    /// The same object's spec in both versions, as a user writes it.
+    /// The spec of the same object in both versions, as a user writes it.
     pub(crate) specs: fn() -> (Value, Value),
 }
 
@@ -36,18 +36,18 @@ impl Sample {
         if version == self.old { self.old_spec() } else { self.new_spec() }
     }
 
-    /// Writes the definition with another group, so that scenarios do not get in each other's way, and returns the CRD.
+    /// Writes the definition with another group, so that scenarios are independent, and returns the CRD.
     pub(crate) fn install(&self, group: &str, dir: &Path) -> Value {
         fs::create_dir_all(dir).unwrap();
         if group == self.group {
-            // Beside it, a kind of the user's own.
+            // Adds a kind of a user.
             WIDGET.install("beside.example.com", dir);
             let kinds = Kind::embedded().unwrap();
             let built_in = kinds.iter().find(|kind| kind.group() == group);
             return built_in.expect("a built-in kind").crd().clone();
         }
         let crd = self.crd.replace(self.group, group);
-        // What is built in is served as well, under its own name.
+        // Built-in kinds are served as well, under their own names.
         let unnamed = |line: &&str| !line.starts_with("name: ");
         let renamed: Vec<&str> = self.definition.lines().filter(unnamed).collect();
         let name = group.replace('.', "-");
@@ -63,18 +63,18 @@ impl Sample {
     }
 }
 
-/// CRDs of kinds that become others, by their files.
+/// CRDs of replaced kinds, by file.
 const BESIDE: [(&str, &str); 1] = [(
     "clusterinstallations.crd.yaml",
     include_str!("../../../crates/core/kinds/mattermost/clusterinstallations.crd.yaml"),
 )];
 
-/// The group of the kind that becomes the one of a scenario.
+/// The group of the replaced kind of a scenario.
 pub(crate) fn gone(group: &str) -> String {
     format!("was.{group}")
 }
 
-/// What ClusterInstallations become.
+/// The kind that replaces ClusterInstallation.
 pub(crate) static MATTERMOST: Sample = Sample {
     name: "mattermost",
     kind: "Mattermost",
@@ -89,7 +89,7 @@ pub(crate) static MATTERMOST: Sample = Sample {
     specs: || (json!({"version": "5.31.0"}), json!({"version": "5.31.0"})),
 };
 
-/// One field for host and port becomes two: the kind of Kubernetes' own conversion tests.
+/// One field for host and port becomes two: the kind of the conversion tests of Kubernetes.
 pub(crate) static WIDGET: Sample = Sample {
     name: "widget",
     kind: "Widget",
@@ -108,7 +108,7 @@ pub(crate) static WIDGET: Sample = Sample {
     },
 };
 
-/// A kind whose controllers do not agree. The newer version has fields that the older one has not.
+/// A kind with two incompatible controllers. The newer version has additional fields.
 pub(crate) static ENGINE: Sample = Sample {
     name: "engine",
     kind: "Engine",
@@ -129,7 +129,7 @@ pub(crate) static ENGINE: Sample = Sample {
     },
 };
 
-/// Hosts with a control plane and a kubelet, each of a version. Nothing is converted.
+/// Hosts with versions of a control plane and a kubelet, without conversion.
 pub(crate) static HOST: Sample = Sample {
     name: "host",
     kind: "Host",
@@ -144,7 +144,7 @@ pub(crate) static HOST: Sample = Sample {
     specs: || (json!({"personality": "worker"}), json!({"personality": "worker"})),
 };
 
-/// Clusters of Gardener, of which each stands for a shoot. They are in no namespace.
+/// Cluster objects of Gardener, one for each shoot, without a namespace.
 pub(crate) static SHOOT: Sample = Sample {
     name: "shoot",
     kind: "Cluster",
@@ -162,7 +162,7 @@ pub(crate) static SHOOT: Sample = Sample {
     },
 };
 
-/// Elasticsearch, built in as well: one version, nothing to convert.
+/// Elasticsearch, a built-in kind: one version, no conversion.
 pub(crate) static ELASTICSEARCH: Sample = Sample {
     name: "elasticsearch",
     kind: "Elasticsearch",
@@ -177,7 +177,7 @@ pub(crate) static ELASTICSEARCH: Sample = Sample {
     specs: || (json!({"version": "8.18.0"}), json!({"version": "8.18.0"})),
 };
 
-/// The kind that is built in.
+/// The built-in kind.
 pub(crate) static MATERIALIZE: Sample = Sample {
     name: "materialize",
     kind: "Materialize",
@@ -209,7 +209,7 @@ pub(crate) static MATERIALIZE: Sample = Sample {
     },
 };
 
-/// A kind with every keyword that changes what the API server makes of an object.
+/// A kind with every schema keyword that changes objects in the API server.
 pub(crate) static FIGURE: Sample = Sample {
     name: "figure",
     kind: "Figure",
@@ -224,7 +224,7 @@ pub(crate) static FIGURE: Sample = Sample {
     specs: || (json!({"real": 1.5, "text": "1"}), json!({"real": "1.5", "text": 1})),
 };
 
-/// A kind with a field for each way in which a conversion once lost something.
+/// A kind with a field for each earlier data loss of a conversion.
 pub(crate) static PARCEL: Sample = Sample {
     name: "parcel",
     kind: "Parcel",

@@ -1,4 +1,4 @@
-//! Several controller versions side by side: a server for each, registered with what `pointsman webhooks` prints.
+//! Several controller versions side by side: a server for each, registered with the output of `pointsman webhooks`.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,12 +12,12 @@ use super::process::{SOON, eventually};
 pub(crate) const A: &str = "2.16.0";
 pub(crate) const B: &str = "2.17.0";
 pub(crate) const C: &str = "2.18.0";
-/// A version that nobody serves.
+/// A version without a server.
 pub(crate) const UNKNOWN: &str = "9.9.9";
-/// What is no version at all.
+/// A text that is no version.
 pub(crate) const MALFORMED: &str = "latest";
 
-/// One server with the rules of one controller version.
+/// A server with the rules of one controller version.
 pub(crate) struct Server {
     pub(crate) version: &'static str,
     pub(crate) setup: Setup,
@@ -31,12 +31,12 @@ pub(crate) struct SideBySide<'a> {
     pub(crate) servers: Vec<Server>,
 }
 
-/// Answers by webhook and outcome, such as `validate deny`.
+/// Responses by webhook and outcome, such as `validate deny`.
 type Answers = BTreeMap<String, u64>;
 
 impl<'a> SideBySide<'a> {
-    /// Starts the servers. All have the same port, each on an address and behind a Service of its own, because what is
-    /// registered differs in the name of the Service alone.
+    /// Starts the servers. All share a port, each with its own address and Service, because the registered documents
+    /// differ only in the name of the Service.
     pub(crate) fn start(ctx: &'a TestContext<'a>, versions: &[&'static str], more: &[&str]) -> Self {
         let all = versions.join(",");
         let start = |(index, version): (usize, &&'static str)| {
@@ -61,7 +61,7 @@ impl<'a> SideBySide<'a> {
         Self { ctx, servers }
     }
 
-    /// Applies what is printed for all of them, and waits until it is in force.
+    /// Applies the printed documents, and waits until they are in force.
     pub(crate) fn register(&self, guard: &str) {
         let versions: Vec<&str> = self.servers.iter().map(|server| server.version).collect();
         let service = format!("{}/engine-{{version}}:{}", self.ctx.ns, self.ctx.setup.port);
@@ -78,7 +78,7 @@ impl<'a> SideBySide<'a> {
             self.wait_until_asked(index, Some(server.version));
         }
         self.wait_until_asked(0, None);
-        // In the other modes nobody hears of it.
+        // In the other modes, no client sees the effect.
         if matches!(guard, "deny" | "warn") {
             eventually("the guard is in force", SOON, || {
                 let answer = self.dry_run(Some(MALFORMED));
@@ -93,7 +93,7 @@ impl<'a> SideBySide<'a> {
         let before = self.servers[index].answers();
         eventually(&what, SOON, || {
             let answer = self.dry_run(label);
-            // Services are seen later than what refers to them.
+            // The API server sees a Service later than its references.
             assert!(answer.is_ok() || answer.code == 500, "{}", answer.message());
             let after = self.servers[index].answers();
             let asked = |webhook: &str| {
@@ -121,7 +121,7 @@ impl<'a> SideBySide<'a> {
         }
     }
 
-    /// Starts them again with other flags.
+    /// Restarts the servers with other flags.
     pub(crate) fn restart(&mut self, more: &[&str]) {
         self.stop();
         for server in &mut self.servers {
@@ -133,7 +133,7 @@ impl<'a> SideBySide<'a> {
         }
     }
 
-    /// What each server answered while something was done, such as `A: mutate patch, validate allow`.
+    /// The responses of each server during an operation, such as `A: mutate patch, validate allow`.
     pub(crate) fn answered<T>(&self, work: impl FnOnce() -> T) -> (T, String) {
         let before: Vec<Answers> = self.servers.iter().map(Server::answers).collect();
         let result = work();
@@ -189,7 +189,7 @@ impl Server {
 }
 
 impl TestContext<'_> {
-    /// The label that says which controller version manages an object.
+    /// The label with the controller version of an object.
     pub(crate) fn label_key(&self) -> String {
         let mut lines = self.sample.definition.lines();
         let own = lines.find_map(|line| line.trim().strip_prefix("versionLabel: "));

@@ -1,4 +1,4 @@
-//! One API server with everything around it. Many scenarios share it.
+//! One API server and its environment, shared by many scenarios.
 
 use std::any::Any;
 use std::fs;
@@ -15,7 +15,7 @@ use super::etcd::Etcd;
 use super::pki::Authority;
 use super::process::{Process, remove_at_the_end};
 
-/// How a test_cluster is set up.
+/// The setup of a test cluster.
 #[derive(Debug)]
 pub(crate) struct Plan {
     pub(crate) name: &'static str,
@@ -25,17 +25,17 @@ pub(crate) struct Plan {
     pub(crate) watch_cache: bool,
 }
 
-/// How the API server reaches us.
+/// The connection of the API server to pointsman.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Route {
-    /// As in production: HTTP/1.1, and the certificate must be for `<service>.<namespace>.svc`. The Service is of type
-    /// ExternalName, because there is no kube-proxy here.
+    /// As in production: HTTP/1.1, and the certificate must be for `<service>.<namespace>.svc`. The Service has the
+    /// type ExternalName, because there is no kube-proxy.
     Service,
-    /// By a loopback URL, for which API servers speak HTTP/2.
+    /// A loopback URL, for which API servers use HTTP/2.
     Url,
 }
 
-/// An instance, or what leads to it.
+/// A running instance, or a proxy of one.
 pub(crate) type Running = Box<dyn Any + Send>;
 
 pub(crate) struct TestCluster {
@@ -43,7 +43,7 @@ pub(crate) struct TestCluster {
     controllers: Option<Process>,
     workloads: OnceLock<Process>,
     pub(crate) api: ApiServer,
-    /// What scenarios left behind, answering until the API server is stopped.
+    /// Servers of finished scenarios, which respond until the API server stops.
     left: Mutex<Vec<Running>>,
     pub(crate) etcd: Etcd,
     pub(crate) dir: TempDir,
@@ -52,12 +52,12 @@ pub(crate) struct TestCluster {
     pub(crate) authority: Authority,
     pub(crate) logs: PathBuf,
     pub(crate) started_in: Duration,
-    /// When StagedRollouts were made known to it first.
+    /// The time of the installation of StagedRollouts.
     pub(crate) rollouts_since: OnceLock<Instant>,
 }
 
 impl TestCluster {
-    /// Its logs go by its name.
+    /// The names of its logs contain `name`.
     pub(crate) fn start(plan: &'static Plan, name: &str, assets: Assets) -> Self {
         let began = Instant::now();
         let logs = log_dir(name);
@@ -99,7 +99,7 @@ impl TestCluster {
         }
     }
 
-    /// The audit log so far: requests are in it before they are answered.
+    /// The audit log so far. Requests appear there before their response.
     pub(crate) fn audit(&self) -> Vec<Value> {
         let text = fs::read_to_string(self.logs.join(AUDIT_LOG)).unwrap();
         let parse = |line: &str| serde_json::from_str(line).ok();
@@ -110,8 +110,7 @@ impl TestCluster {
         self.left.lock().unwrap().extend(what);
     }
 
-    /// From here on the controllers of Deployments and ReplicaSets are at work: once for all, for two of them make
-    /// twice the Pods.
+    /// Starts the controllers of Deployments and ReplicaSets once: two instances would create twice the Pods.
     pub(crate) fn start_workloads(&self) {
         self.workloads.get_or_init(|| {
             let names = "deployment-controller,replicaset-controller,resourcequota-controller";
@@ -119,13 +118,13 @@ impl TestCluster {
         });
     }
 
-    /// Stops what watches every kind and would ask beside whoever measures.
+    /// Stops controllers that watch every kind, before a measurement of calls.
     pub(crate) fn stop_controllers(&mut self) {
         self.controllers = None;
         self.workloads.take();
     }
 
-    /// Stops in an order that leaves no errors in the logs: whoever asks before whoever answers.
+    /// Stops clients before servers, so that the logs contain no errors.
     pub(crate) fn stop(&mut self) {
         self.stop_controllers();
         self.api.stop();
@@ -134,7 +133,7 @@ impl TestCluster {
     }
 }
 
-/// Writes alone, and without their contents.
+/// Only writes, without their contents.
 const AUDIT_POLICY: &str = "
 apiVersion: audit.k8s.io/v1
 kind: Policy
@@ -164,7 +163,7 @@ fn controller_manager(assets: &Assets, api: &ApiServer, log: &Path, controllers:
     Process::start(name, &assets.path(name), &args, log)
 }
 
-/// Where the logs of a test_cluster are kept when a scenario fails.
+/// The directory for the logs of a failed scenario.
 pub(crate) fn log_dir(test_cluster: &str) -> PathBuf {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
     target.join("cluster-logs").join(test_cluster)

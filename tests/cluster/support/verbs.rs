@@ -1,4 +1,4 @@
-//! What a user does with objects, in few words.
+//! Short functions for the operations of a user on objects.
 
 use hyper::Method;
 use serde_json::Value;
@@ -15,7 +15,7 @@ impl TestContext<'_> {
         self.post(&self.all(version), object)
     }
 
-    /// `name` may be that of a subresource, such as `w1/status`, here and below.
+    /// `name` can name a subresource, such as `w1/status`; also below.
     pub(crate) fn get(&self, version: &str, name: &str) -> Answer {
         self.call(Method::GET, &self.one(version, name), None)
     }
@@ -58,7 +58,7 @@ impl TestContext<'_> {
     }
 }
 
-/// Checks that every value of `expected` is in `actual`; what else is there does not matter.
+/// Checks that `actual` contains every value of `expected`; other values are ignored.
 #[track_caller]
 pub(crate) fn assert_holds(actual: &Value, expected: &Value) {
     if let Some(difference) = difference(actual, expected, "") {
@@ -77,7 +77,7 @@ fn difference(actual: &Value, expected: &Value, path: &str) -> Option<String> {
     (actual != expected).then(|| format!("{path}: {actual} where {expected} was expected"))
 }
 
-/// An object without what every write changes, or what names its version.
+/// An object without the values that each write changes, and without its version.
 pub(crate) fn content(object: &Value) -> Value {
     let mut object = object.clone();
     if let Some(object) = object.as_object_mut() {
