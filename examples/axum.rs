@@ -1,5 +1,5 @@
-//! `POST /convert` in a server of your own: the core is a function of bytes, so any HTTP library carries it.
-//! TLS is left to what stands in front; an API server talks to nothing without it.
+//! `POST /convert` in your own server: the core is a function of bytes, so it works with any HTTP library. TLS is left
+//! to a proxy in front of the server; an API server requires TLS.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! What would converting do to the objects in a cluster? Reads each of them in its stored version and says it, without
-//! writing anything: the same function that a server would answer with.
+//! Reports how a conversion would change the objects in a cluster. Read-only; reads each object in its stored version.
+//! The conversion is the same function that a server uses.
 
 use kube::api::{Api, ApiResource, DynamicObject, GroupVersionKind, ListParams};
 use pointsman_core::definition::Kind;

@@ -37,7 +37,7 @@ fn serve(log: &LogArgs, args: &ServeArgs) -> ExitCode {
     let result = log.start(writer, Box::new(move |target| limits.admits(target)));
     let result = result.and_then(|()| serve::run(args, &queue));
     let code = ended(result, &mut queue);
-    // An active reader gets the last lines; a blocked one delays nothing.
+    // An active reader gets the last lines; a blocked one does not delay the exit.
     queue.flush(LAST_LINES);
     code
 }

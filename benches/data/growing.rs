@@ -1,20 +1,20 @@
-//! Objects in which something grows that a client, or the author of a definition, may make large.
+//! Objects with one part of variable size, which a client or the author of a definition can make large.
 
 use pointsman_core::definition::Kind;
 use pointsman_core::webhook::{Metadata, Webhook};
 use serde_json::{Value, json};
 
-/// An object with so much of it, and the version that it is converted to.
+/// An object with a part of the given size, and the target version of its conversion.
 pub(crate) struct Grown {
     pub(crate) webhook: Webhook,
     pub(crate) object: String,
     pub(crate) to: &'static str,
 }
 
-/// Makes one with so much of it.
+/// Creates an object with a part of this size.
 pub(crate) type Make = fn(usize) -> Grown;
 
-/// What grows, by name.
+/// The parts of variable size, by name.
 pub(crate) const ALL: [(&str, Make); 4] = [
     ("forged-entries", forged),
     ("kept-items", reordered),
@@ -22,7 +22,7 @@ pub(crate) const ALL: [(&str, Make); 4] = [
     ("operations-used", operations),
 ];
 
-/// A kind whose `spec` has these fields in its two versions, and these operations between them.
+/// A kind with these `spec` fields in its two versions, and these operations between the versions.
 fn kind(older: &Value, newer: &Value, operations: &Value) -> Webhook {
     let version = |name: &str, spec: &Value, storage: bool| {
         json!({"name": name, "served": true, "storage": storage, "schema": {"openAPIV3Schema": {
@@ -57,7 +57,7 @@ fn fields(count: usize, value: &Value) -> Value {
     (0..count).map(|index| (format!("f{index}"), value.clone())).collect::<serde_json::Map<_, _>>().into()
 }
 
-/// Items of which the newer version cannot say all, with an enum among it, written there in another order.
+/// List items of which the newer version lacks an enum field, in reverse order at the newer version.
 fn reordered(count: usize) -> Grown {
     let options: Vec<String> = (0..50).map(|option| format!("option-{option}")).collect();
     let text = json!({"type": "string"});
@@ -75,7 +75,7 @@ fn reordered(count: usize) -> Grown {
     Grown { webhook, object: there.to_string(), to: "v1" }
 }
 
-/// An entry for each of so many places that nothing keeps, and as many items of a list that is not there.
+/// This many kept entries that no operation created, and as many kept items of an absent list.
 fn forged(count: usize) -> Grown {
     let text = json!({"type": "string"});
     let webhook = kind(&json!({"f0": text, "g": text}), &json!({"g": text}), &json!([{"drop": "spec.f0"}]));

@@ -1,11 +1,11 @@
-//! Reviews as an API server writes them, made from one stored object of 6 kB: a third of it is the spec, most of the
-//! rest `managedFields`.
+//! Reviews as an API server writes them, with one stored object of 6 kB: a third is the spec, most of the rest
+//! `managedFields`.
 
 use pointsman_core::definition::Kind;
 use pointsman_core::webhook::{Metadata, Webhook};
 use serde_json::{Value, json};
 
-/// The object in the version that is stored, as etcd holds it: compact, members sorted.
+/// The object in the storage version, as stored in etcd: compact, with sorted members.
 const OBJECT: &str = include_str!("object.json");
 
 /// The versions of the object.
@@ -20,12 +20,12 @@ pub(crate) enum Version {
     Newer,
 }
 
-/// A webhook with the built-in kinds, which answers as `serve` does.
+/// A webhook with the built-in kinds, with the same responses as `serve`.
 pub(crate) fn webhook() -> Webhook {
     Webhook::new(Kind::embedded().expect("embedded"), Metadata::Identity).expect("kinds")
 }
 
-/// The text of one stored object, as it is read in a version.
+/// The text of one stored object, as read in a version.
 pub(crate) fn object(version: Version) -> String {
     match version {
         Version::Older => OBJECT.trim_end().to_owned(),
@@ -38,7 +38,7 @@ pub(crate) fn object(version: Version) -> String {
     }
 }
 
-/// A `ConversionReview` of so many objects that differ in name and uid, from one version to the other.
+/// A `ConversionReview` of this many objects, which differ in name and uid, from one version to the other.
 pub(crate) fn conversion(from: Version, objects: usize) -> Vec<u8> {
     let desired = if from == Version::Older { NEWER } else { OLDER };
     let object = object(from);

@@ -1,8 +1,8 @@
-//! How long a body can hold a thread: `cargo bench -p pointsman-core --bench engine -- hostile`.
+//! The longest time that a request body can occupy a thread: `cargo bench -p pointsman-core --bench engine -- hostile`.
 //!
-//! The bodies are those by which memory is measured (`crates/core/tests/memory`), of 128 KiB each, and such that are
-//! full of items which keep something. The server decides small bodies on the threads that serve connections; which
-//! ones are small follows from the last column (`crates/server/src/decide.rs`).
+//! The bodies are those of the memory tests (`crates/core/tests/memory`), of 128 KiB each, and bodies full of items
+//! with kept values. The server decides small bodies on the threads that serve connections. The last column determines
+//! the limit for small bodies (`crates/server/src/decide.rs`).
 
 use std::cmp::Reverse;
 use std::hint::black_box;
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::bodies;
 use crate::{Row, timed};
 
-/// How long a body took.
+/// The measured time of a body.
 struct Measured {
     name: String,
     weight: u64,
@@ -29,7 +29,7 @@ impl Measured {
     }
 }
 
-/// Prints the bodies that take longest, and the two numbers that limits are made of.
+/// Prints the slowest bodies, and the two numbers from which limits are derived.
 pub(crate) fn main() -> bool {
     let webhook = webhook();
     let mut measured = Vec::new();
@@ -70,7 +70,7 @@ fn load(name: &str) -> Kind {
     Kind::load(&file, &read(&file).expect("a definition"), &mut |file| read(file)).expect("a definition")
 }
 
-/// Objects full of items of which each version keeps something for the other, on their way there, and home.
+/// Objects full of items with kept values, converted to the other version and back.
 fn kept(webhook: &Webhook) -> Vec<(String, Endpoint, String)> {
     let filter = |at: usize| json!({"id": at.to_string(), "target": "t", "hint": "h", "tag": "", "parts": [{"size": "1", "a": {"b": 1}}]});
     let sieve = |at: usize| json!({"name": at.to_string(), "stop": true, "targets": ["t", "u"], "parts": [{"size": 1, "unit": "k"}]});
@@ -117,7 +117,7 @@ fn kept(webhook: &Webhook) -> Vec<(String, Endpoint, String)> {
     all
 }
 
-/// As long as the others, at most.
+/// The maximum size of a body in bytes, as for the other bodies.
 const SIZE: usize = 128 << 10;
 
 const SHOWN: usize = 25;

@@ -1,14 +1,14 @@
-//! Instructions of the paths of one object, counted by valgrind: the same on a busy machine as on an idle one.
+//! Instructions per code path for one object, counted by valgrind: equal on busy and idle machines.
 //!
-//! `cargo bench -p pointsman-core --bench engine -- instructions` counts and compares with `benches/instructions.txt`;
-//! with `--check` it exits with 1 where a path has become more than 2 % longer, with `--bless` it writes the file. A
-//! path is run a few times and some more in processes of their own, and the difference counts: starting and loading
-//! kinds is no part of it. The processor that valgrind shows has no SHA instructions, so hashing weighs more here than
-//! it does outside.
+//! `cargo bench -p pointsman-core --bench engine -- instructions` counts and compares with `benches/instructions.txt`.
+//! With `--check` it exits with 1 if a path is more than 2 % longer; with `--bless` it writes the file. Each path runs
+//! in two processes with different numbers of repetitions. The difference counts, so process start and loading of kinds
+//! are excluded. The processor that valgrind emulates has no SHA instructions, so hashing has more weight here than in
+//! production.
 //!
-//! Beside the paths of one object three laws of growth: an object costs as much among a thousand as alone, less than
-//! twice as much where a definition has a thousand operations that it has no fields of as where there are none, and
-//! twice as much of anything in it costs at most twice as much.
+//! Three rules of growth are checked as well. An object costs as much among a thousand as alone. A thousand operations
+//! without matching fields cost less than twice as much as no operations. Twice the size of any part costs at most
+//! twice as much.
 
 use std::hint::black_box;
 use std::process::Command;
@@ -20,7 +20,7 @@ use serde_json::{Map, Value, json};
 use crate::growing::{self, Grown};
 use crate::reviews::{self, Version};
 
-/// A way through the core.
+/// A code path of the core.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Path {
     Up,
@@ -28,19 +28,19 @@ pub(crate) enum Path {
     Hash,
     Mutate,
     Validate,
-    /// Up, with so many objects in a review.
+    /// Conversion up, with this many objects in a review.
     Objects(usize),
-    /// Up, by a definition of so many operations, of whose fields the object has none.
+    /// Conversion up, with a definition of this many operations on fields that the object lacks.
     Operations(usize),
-    /// An object with so much of what is at this place of [`growing::ALL`].
+    /// An object with a part of this size. The first number is an index of [`growing::ALL`].
     Grown(usize, usize),
 }
 
 impl Path {
-    /// Those of one object.
+    /// The paths for one object.
     pub(crate) const ALL: [Self; 5] = [Self::Up, Self::Down, Self::Hash, Self::Mutate, Self::Validate];
 
-    /// Those that show how cost grows.
+    /// The paths that show growth of cost.
     const GROWTH: [Self; 5] =
         [Self::Objects(10), Self::Objects(100), Self::Objects(1000), Self::Operations(0), Self::Operations(1000)];
 
@@ -57,12 +57,12 @@ impl Path {
         }
     }
 
-    /// How many of what it counts by are in one walk.
+    /// The number of counted units in one run.
     fn units(self) -> usize {
         if let Self::Objects(count) | Self::Grown(_, count) = self { count } else { 1 }
     }
 
-    /// How often it is walked, and how often more.
+    /// The number of runs, and of additional runs in the second process.
     fn times(self) -> [u32; 2] {
         match self.units() {
             1 => [10, 50],
@@ -71,7 +71,7 @@ impl Path {
         }
     }
 
-    /// How much it reads.
+    /// The number of bytes that the path reads.
     pub(crate) fn bytes(self) -> usize {
         self.input().len()
     }
@@ -92,7 +92,7 @@ impl Path {
         }
     }
 
-    /// The path, to be walked as often as wanted.
+    /// The path as a function for repeated runs.
     pub(crate) fn run(self) -> impl Fn() {
         let (webhook, to) = match self {
             Self::Operations(count) => (with_operations(count), ""),
@@ -116,7 +116,7 @@ impl Path {
     }
 }
 
-/// A webhook for a kind of two versions, and so many fields that have another name in the newer one.
+/// A webhook for a kind of two versions, with this many fields that are renamed in the newer version.
 fn with_operations(count: usize) -> Webhook {
     let version = |name: &str, prefix: &str, stored: bool| {
         let fields = (0..count).map(|index| (format!("{prefix}{index}"), json!({"type": "string"})));
@@ -140,7 +140,7 @@ fn with_operations(count: usize) -> Webhook {
     Webhook::new(vec![kind], Metadata::Identity).expect("one kind")
 }
 
-/// Counts, compares or writes. Returns whether all is as it should be.
+/// Counts, compares or writes. Returns whether the counts are within the limits.
 pub(crate) fn main(words: &[&str]) -> bool {
     if let ["run", name, times] = words {
         let path = paths().find(|path| path.name() == *name).expect("a path");
@@ -174,7 +174,7 @@ fn paths() -> impl Iterator<Item = Path> {
     Path::ALL.into_iter().chain(Path::GROWTH).chain(grown)
 }
 
-/// The instructions of a process that walks a path so many times.
+/// The instructions of a process that runs a path this many times.
 fn count(path: Path, times: u32) -> u64 {
     let this = std::env::current_exe().expect("this program");
     let output = Command::new("valgrind")
@@ -188,14 +188,14 @@ fn count(path: Path, times: u32) -> u64 {
     collected.and_then(|(_, count)| count.trim().parse().ok()).expect("valgrind says what it counted")
 }
 
-/// Beside this program's sources.
+/// The file of expected counts.
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../benches/instructions.txt");
 
-/// Twice what hash maps with random keys make of it.
+/// The maximum growth of a count: twice the variation caused by hash maps with random keys.
 const MOST: f64 = 1.02;
 
-/// So much of what grows, after half of it.
+/// The larger size of a variable part; the smaller one is half of it.
 const LARGE: usize = 2000;
 
-/// What one of many may cost of one of half as many: twice as many, and a tenth more for maps that get deeper.
+/// The maximum cost per unit after a doubling of the size, relative to before: 10 % more, because maps get deeper.
 const EACH: f64 = 1.1;

@@ -1,11 +1,12 @@
-//! What the core costs, as ratios in one run: `cargo bench -p pointsman-core --bench engine`.
+//! The cost of the core, as ratios within one run: `cargo bench -p pointsman-core --bench engine`.
 //!
-//! Beside each other, in turn, so that a machine that slows down slows all of them: what pointsman does; a copy of the
-//! same bytes; a scan that only finds out whether they are JSON (`serde_json` into `IgnoredAny`); and what one would
-//! write first ([`naive`]). What counts is the median of the thread's CPU time: a busy machine adds to the clock, not
-//! to that. `--check` exits with 1 where a ratio is below its floor.
+//! Measures four rows in turn, so that a slower machine affects all of them: pointsman; a copy of the same bytes; a
+//! scan that only checks for valid JSON (`serde_json` into `IgnoredAny`); and a straightforward implementation
+//! ([`naive`]). The result is the median of the thread's CPU time, which excludes other load of the machine. `--check`
+//! exits with 1 if a ratio is below its floor.
 //!
-//! `-- instructions` counts instead of timing: see [`instructions`]. `-- hostile` tells the worst: see [`hostile`].
+//! `-- instructions` counts instructions instead: see [`instructions`]. `-- hostile` prints the worst cases: see
+//! [`hostile`].
 
 #![expect(
     clippy::expect_used,
@@ -58,7 +59,7 @@ fn main() {
     }
 }
 
-/// Something that is timed: its name, how many objects and bytes it reads, and what it does.
+/// A timed operation: its name, the number of objects and bytes that it reads, and its function.
 struct Row<'r> {
     name: String,
     objects: usize,
@@ -143,7 +144,7 @@ fn line(row: &Row<'_>, time: Duration) -> String {
     format!("{:>18} {each:>8.2} us/object {speed:>8.0} MB/s", row.name)
 }
 
-/// What a number without its machine would not say.
+/// The processor, because the numbers depend on it.
 fn machine() -> String {
     let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = cpu.lines().find_map(|line| line.strip_prefix("model name")).unwrap_or("unknown");
@@ -151,8 +152,8 @@ fn machine() -> String {
     format!("{}, {cores} cores", model.trim_start_matches([' ', '\t', ':']))
 }
 
-/// Where a build has lost what it had. The goal is 0.45.
+/// The minimum ratio; a lower one is a regression. The goal is 0.45.
 const SCAN_FLOOR: f64 = 0.05;
 
-/// The same. The goal is 8.
+/// The minimum ratio; a lower one is a regression. The goal is 8.
 const NAIVE_FLOOR: f64 = 1.5;

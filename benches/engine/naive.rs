@@ -1,14 +1,14 @@
-//! The opponent: what one would write first.
+//! A straightforward implementation for comparison.
 //!
-//! The review as a `serde_json::Value` tree, the same fields moved, the same hash, and the tree written out. It keeps
-//! nothing, guards nothing and names nothing, so it does less.
+//! It parses the review into a `serde_json::Value` tree, moves the same fields, computes the same hash, and writes the
+//! tree. It does less than pointsman: no kept values, no checks, no error paths.
 
 use std::fmt::Write as _;
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-/// Answers a `ConversionReview` to v1alpha2.
+/// Responds to a `ConversionReview` for v1alpha2.
 pub(crate) fn answer(body: &[u8]) -> Vec<u8> {
     let mut review: Value = serde_json::from_slice(body).expect("review");
     let mut request = review["request"].take();
@@ -61,7 +61,7 @@ fn convert(mut object: Value) -> Value {
     object
 }
 
-/// Both must have done the same work, or the comparison says nothing.
+/// Checks that both responses are equal, because the comparison requires equal work.
 pub(crate) fn compare(ours: &[u8], theirs: &[u8]) {
     let objects = |body: &[u8]| {
         let review: Value = serde_json::from_slice(body).expect("answer");

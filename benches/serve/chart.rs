@@ -8,7 +8,7 @@ const LEFT: f64 = 330.0;
 const WIDTH: f64 = 420.0;
 const STEP: f64 = 22.0;
 
-/// A plot that needs nothing but a browser. Logarithmic: the least is a tenth of the shortest bar.
+/// A plot that needs only a browser. Logarithmic: the scale begins at a tenth of the shortest bar.
 pub(crate) fn svg(rows: &[Row]) -> String {
     let most = rows.iter().map(|row| row.measured.cpu).fold(1.0, f64::max);
     let least = rows.iter().map(|row| row.measured.cpu).fold(most, f64::min).max(0.1) / 4.0;
@@ -41,7 +41,7 @@ pub(crate) fn svg(rows: &[Row]) -> String {
     out
 }
 
-/// Readable on a light page and on a dark one.
+/// Colours for light and dark pages.
 const STYLE: &str = "\
     text{fill:#1f2328}.page{fill:#fff}.ours{fill:#1b6ac9}.others{fill:#9aa5b1}\
     @media(prefers-color-scheme:dark){text{fill:#e6edf3}.page{fill:#0d1117}.ours{fill:#58a6ff}.others{fill:#6e7681}}";

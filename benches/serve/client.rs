@@ -1,4 +1,5 @@
-//! A client as an API server is one: HTTP/1.1 kept alive, head and body at once; and two that it is not.
+//! A client with the behaviour of an API server: HTTP/1.1 with keep-alive, head and body at once. Two further protocols
+//! differ from an API server.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -18,10 +19,10 @@ use tokio_rustls::TlsConnector;
 
 use crate::scenario::{Protocol, Scenario};
 
-/// Why there is no answer.
+/// The reason for a missing response.
 pub(crate) type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// A server, and whom to trust.
+/// A server, and the authority of its certificate.
 #[derive(Clone)]
 pub(crate) struct Target {
     pub(crate) addr: SocketAddr,
@@ -66,7 +67,7 @@ pub(crate) enum Connection {
 }
 
 impl Connection {
-    /// The body of the answer to what a scenario asks. An answer that is not 200 is a failure.
+    /// Sends the request of a scenario and returns the response body. Any status other than 200 is a failure.
     pub(crate) async fn ask(&mut self, scenario: &Scenario) -> Result<Bytes, Failure> {
         let uri = format!("{}?timeout=30s", scenario.call.path());
         let mut request = Request::new(Full::new(scenario.body.clone()));
@@ -95,7 +96,7 @@ impl Connection {
         Ok(body)
     }
 
-    /// Another sender of the same connection, where the protocol has streams.
+    /// Another sender on the same connection, if the protocol has streams.
     pub(crate) fn stream(&self) -> Option<Self> {
         match self {
             Self::Http1(_) => None,

@@ -1,4 +1,4 @@
-//! Whether small calls wait for large ones.
+//! Measures whether small calls wait for large calls.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use crate::load::Load;
 use crate::scenario::{Call, Protocol, Scenario};
 use crate::table::percentile;
 
-/// A call of one object every 5 ms, first alone, then beside reviews of 20,000 objects, one after the other.
+/// Sends a call of one object every 5 ms: first alone, then during consecutive reviews of 20,000 objects.
 pub(crate) async fn run(args: &Args) {
     println!("server              calls   p50 ms   p90 ms   p99 ms   max ms   beside");
     let small = Scenario::new(Call::Convert, 1, 1, Protocol::Http1);
@@ -17,7 +17,7 @@ pub(crate) async fn run(args: &Args) {
         for beside in ["nothing", "20,000 objects"] {
             let time = Duration::from_secs_f64(args.seconds);
             let (target, large) = (server.target.clone(), large.clone());
-            // A client of its own: answers of 100 MB would keep this one from its small calls.
+            // A separate client, because responses of 100 MB would delay the small calls of this one.
             let load = (beside != "nothing").then(|| {
                 std::thread::spawn(move || {
                     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -39,8 +39,8 @@ pub(crate) async fn run(args: &Args) {
     }
 }
 
-/// How long calls take that come every 5 ms. One that takes longer does not hold up the next in what is reported: its
-/// successors count from when they were due.
+/// The duration of calls that are due every 5 ms. After a slow call, the durations of its successors count from their
+/// due times.
 async fn paced(target: &crate::client::Target, scenario: &Scenario, time: Duration) -> Vec<Duration> {
     let mut connection = target.connect(Protocol::Http1).await.expect("a connection");
     let mut took = Vec::new();

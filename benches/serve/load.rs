@@ -1,4 +1,4 @@
-//! Asking again and again, and how long each answer took.
+//! Repeated requests, and the duration of each response.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,24 +9,24 @@ use tokio::task::JoinSet;
 use crate::client::{Connection, Target};
 use crate::scenario::{Protocol, Scenario};
 
-/// How long to go on.
+/// The limits of a load: requests and time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Load {
     pub(crate) requests: usize,
     pub(crate) time: Duration,
 }
 
-/// What came of it.
+/// The result of a load.
 #[derive(Debug, Default)]
 pub(crate) struct Asked {
-    /// From a request to the end of its answer, handshakes included where they are part of it.
+    /// From a request to the end of its response, with the handshake if each request has one.
     pub(crate) took: Vec<Duration>,
     pub(crate) failed: usize,
     pub(crate) wall: Duration,
 }
 
 impl Load {
-    /// Puts a server under the load of a scenario, on connections that are there.
+    /// Puts a server under the load of a scenario, on existing connections.
     pub(crate) async fn run(self, target: &Target, scenario: &Scenario, connections: Vec<Connection>) -> Asked {
         let left = Arc::new(AtomicUsize::new(self.requests));
         let start = Instant::now();
@@ -46,7 +46,7 @@ impl Load {
     }
 }
 
-/// The connections of a scenario. Each has been asked once, so that its handshake is no part of what is measured next.
+/// The connections of a scenario. Each has sent one request, so that measurements exclude its handshake.
 pub(crate) async fn connections(target: &Target, scenario: &Scenario) -> Vec<Connection> {
     let mut connections = Vec::new();
     for _ in 0..scenario.connections {
@@ -61,7 +61,7 @@ pub(crate) async fn connections(target: &Target, scenario: &Scenario) -> Vec<Con
     connections
 }
 
-/// One request after another on a connection, until there are none left, or no time.
+/// Sends one request after another on a connection, until the requests or the time are used up.
 async fn one(
     mut connection: Connection,
     target: &Target,

@@ -1,10 +1,10 @@
-//! What a server costs, beside others in one run: `cargo bench --bench serve -- --help`.
+//! The cost of a server, compared with others in one run: `cargo bench --bench serve -- --help`.
 //!
-//! Each server is a process of its own on the loopback address, serves the same certificate, and is asked the same by
-//! the same client, in turn, round by round. What counts is the CPU time of its process, from `/proc`: latencies are
-//! worth something on an idle machine only. Two servers do nothing: `null` is our own listener, TLS, HTTP, limits and
-//! metrics with an answer that is there already, so that the difference to it is what deciding costs; `plain` is hyper
-//! on tokio-rustls without any of that. Everything is bounded, by `--requests` and by `--seconds`.
+//! Each server is a separate process on the loopback address, with the same certificate. The same client sends the same
+//! requests to each in turn, round by round. The result is the CPU time of the server process, from `/proc`, because
+//! latencies are meaningful only on an idle machine. Two servers make no decisions. `null` has the listener of
+//! pointsman with TLS, HTTP, limits and metrics, and a prepared response: the difference to `null` is the cost of
+//! decisions. `plain` is hyper on tokio-rustls without limits or metrics. `--requests` and `--seconds` bound every run.
 
 #![expect(
     clippy::expect_used,
@@ -42,55 +42,55 @@ pub(crate) struct Args {
     /// The servers to compare: pointsman, null, plain, axum, controller-runtime.
     #[arg(long, value_delimiter = ',', default_value = "plain,null,pointsman")]
     servers: Vec<Program>,
-    /// Measure one that runs already instead, such as 127.0.0.1:8443. Loopback only.
+    /// Measure a running server instead, such as 127.0.0.1:8443. Loopback only.
     #[arg(long, requires = "ca")]
     addr: Option<std::net::SocketAddr>,
-    /// The authority of its certificate, PEM.
+    /// The certificate authority of the running server, PEM.
     #[arg(long)]
     ca: Option<PathBuf>,
-    /// Its process, for CPU time and memory.
+    /// The process id of the running server, for CPU time and memory.
     #[arg(long)]
     pid: Option<u32>,
-    /// What is asked. All of them if left out.
+    /// The calls to measure. Default: all.
     #[arg(long, value_delimiter = ',')]
     call: Vec<Call>,
     /// Objects in a conversion review.
     #[arg(long, value_delimiter = ',', default_value = "1")]
     objects: Vec<usize>,
-    /// Connections, or streams of the one connection of HTTP/2.
+    /// Connections, or streams of the single connection with HTTP/2.
     #[arg(long, value_delimiter = ',', default_value = "1,10,100")]
     connections: Vec<usize>,
-    /// HTTP/1.1 kept alive, as API servers do; HTTP/2; or HTTP/1.1 on a new connection for each request.
+    /// HTTP/1.1 with keep-alive, as API servers do; HTTP/2; or HTTP/1.1 with a new connection for each request.
     #[arg(long, value_delimiter = ',', default_value = "http1")]
     protocol: Vec<Protocol>,
-    /// Rounds, of which the median counts.
+    /// Rounds. The result is their median.
     #[arg(long, default_value_t = 5)]
     rounds: usize,
-    /// The most requests of a server in a round.
+    /// Maximum number of requests to a server in a round.
     #[arg(long, default_value_t = 4000)]
     requests: usize,
-    /// The longest that a server is asked in a round.
+    /// Maximum duration of a round for a server, in seconds.
     #[arg(long, default_value_t = 5.0)]
     seconds: f64,
-    /// The processor that servers run on; clients have the others. Without it they share all.
+    /// The processor for servers; clients use the others. Default: servers and clients share all.
     #[arg(long)]
     pin: Option<usize>,
-    /// Instead: calls of one object every 5 ms while a review of 20,000 objects is converted, again and again.
+    /// Instead: measure calls of one object every 5 ms while reviews of 20,000 objects are converted.
     #[arg(long)]
     fairness: bool,
-    /// Instead: how long each server takes from its start to its first answer, and what it holds then.
+    /// Instead: measure the time of each server from start to first response, and its memory use then.
     #[arg(long)]
     startup: bool,
-    /// Rows as JSON, one a line.
+    /// Print rows as JSON, one per line.
     #[arg(long)]
     json: bool,
-    /// A plot of CPU time for each request, written to a file.
+    /// Write a plot of CPU time per request to this file.
     #[arg(long)]
     svg: Option<PathBuf>,
-    /// Given by `cargo bench`.
+    /// Passed by `cargo bench`.
     #[arg(long, hide = true)]
     bench: bool,
-    /// Be a server that does nothing: its kind, port, directory of certificates, file of the answer.
+    /// Run as a server without decisions: its kind, port, directory of certificates, file of the response.
     #[arg(long, hide = true, num_args = 4)]
     be: Vec<String>,
 }
@@ -120,7 +120,7 @@ async fn run(args: &Args) {
     }
 }
 
-/// All servers under one load after the other.
+/// Puts all servers under one load after the other.
 async fn compare(args: &Args) {
     let mut rows = Vec::new();
     if !args.json {
@@ -141,7 +141,7 @@ async fn compare(args: &Args) {
                 rounds.push((server.cpu().saturating_sub(before), asked));
             }
         }
-        // What is still held then is not given back.
+        // The server does not release memory that it still holds after this time.
         tokio::time::sleep(Duration::from_secs(1)).await;
         for (server, rounds) in servers {
             let row = Row::new(&scenario, &server, Measured::of(rounds));
@@ -154,7 +154,7 @@ async fn compare(args: &Args) {
     }
 }
 
-/// How long each server takes to its first answer, how much of that is work, and what it holds then: the median of the
+/// The time of each server to its first response, the CPU time of that, and the memory use then: the median of the
 /// rounds.
 async fn startup(args: &Args) {
     let scenario = Scenario::new(Call::Convert, 1, 1, Protocol::Http1);
@@ -173,12 +173,13 @@ async fn startup(args: &Args) {
 }
 
 impl Args {
-    /// The servers that are measured.
+    /// The measured servers.
     fn programs(&self) -> Vec<Program> {
         if self.addr.is_some() { vec![Program::Running] } else { self.servers.clone() }
     }
 
-    /// A server that has answered what it will be asked, and rightly. `None` where it does not speak of such things.
+    /// Starts a server, or connects to a running one, and checks its response to the scenario. `None` if the server
+    /// does not support the call.
     async fn server(&self, program: Program, scenario: &Scenario) -> Option<Server> {
         if !program.answers(scenario.call) {
             return None;

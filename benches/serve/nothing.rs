@@ -1,4 +1,4 @@
-//! Servers that do nothing but answer: the limit that others are compared with.
+//! Servers with a prepared response and no decisions: the lower limit of the comparison.
 
 use std::convert::Infallible;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -25,7 +25,7 @@ use tokio_rustls::TlsAcceptor;
 use crate::reviews;
 use crate::scenario::{Call, Scenario};
 
-/// What pointsman answers to a scenario.
+/// The response of pointsman to a scenario.
 pub(crate) fn answer(scenario: &Scenario) -> Vec<u8> {
     let endpoint = match scenario.call {
         Call::Convert => Endpoint::Convert,
@@ -35,7 +35,7 @@ pub(crate) fn answer(scenario: &Scenario) -> Vec<u8> {
     reviews::webhook().handle(endpoint, &scenario.body).expect("an answer").body
 }
 
-/// Answers everything with `answer` until it is killed.
+/// Sends `answer` as response to every request until the process is killed.
 pub(crate) fn serve(kind: &str, port: u16, certs: &Path, answer: Vec<u8>) {
     let runtime = runtime();
     let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
@@ -52,7 +52,7 @@ fn runtime() -> Runtime {
     builder.enable_all().max_blocking_threads(cores + 2).build().expect("a runtime")
 }
 
-/// The listener of `pointsman serve`, with nothing behind its door.
+/// The listener of `pointsman serve`, with a prepared response.
 async fn null(listen: SocketAddr, certs: &Path, answer: Vec<u8>) {
     let paths = CertPaths { cert: certs.join("tls.crt"), key: certs.join("tls.key") };
     let mut options = Options::new(listen, SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), paths);
@@ -77,7 +77,7 @@ async fn null(listen: SocketAddr, certs: &Path, answer: Vec<u8>) {
     bound.run(shutdown).await.expect("served");
 }
 
-/// hyper on tokio-rustls and nothing else.
+/// hyper on tokio-rustls alone.
 async fn plain(listen: SocketAddr, certs: &Path, answer: Bytes) {
     let chain = CertificateDer::pem_file_iter(certs.join("tls.crt")).expect("a certificate");
     let chain = chain.collect::<Result<_, _>>().expect("a certificate");
@@ -99,7 +99,7 @@ async fn plain(listen: SocketAddr, certs: &Path, answer: Bytes) {
             let service = service_fn(move |request: Request<Incoming>| {
                 let answer = answer.clone();
                 async move {
-                    // Read, as everybody has to.
+                    // Every server has to read the body.
                     let _ = request.into_body().collect().await;
                     let mut response = Response::new(Full::new(answer));
                     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -107,7 +107,7 @@ async fn plain(listen: SocketAddr, certs: &Path, answer: Bytes) {
                 }
             });
             let io = TokioIo::new(tls);
-            // A client that leaves is no failure.
+            // A client that disconnects is no failure.
             let _ = match is_http2 {
                 true => http2::Builder::new(TokioExecutor::new()).serve_connection(io, service).await,
                 false => http1::Builder::new().serve_connection(io, service).await,

@@ -1,4 +1,4 @@
-//! Servers as processes: started, looked at through `/proc`, ended.
+//! Server processes: started, measured through `/proc`, and ended.
 
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
@@ -14,20 +14,20 @@ use crate::client::Target;
 use crate::nothing;
 use crate::scenario::{Call, Protocol, Scenario};
 
-/// What can be measured.
+/// The servers that can be measured.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub(crate) enum Program {
     /// This project's program.
     Pointsman,
-    /// Its listener with an answer that is there already.
+    /// Pointsman's listener with a prepared response.
     Null,
-    /// hyper on tokio-rustls with the same answer.
+    /// hyper on tokio-rustls with the same response.
     Plain,
     /// `benches/rivals/axum`.
     Axum,
     /// `benches/rivals/controller-runtime`.
     ControllerRuntime,
-    /// One that runs already.
+    /// A server that was started outside this benchmark.
     #[value(skip)]
     Running,
 }
@@ -44,7 +44,7 @@ impl Program {
         }
     }
 
-    /// The rivals convert, and that is all they do.
+    /// Returns whether the server supports the call. The rivals support conversion only.
     pub(crate) fn answers(self, call: Call) -> bool {
         call == Call::Convert || !matches!(self, Self::Axum | Self::ControllerRuntime)
     }
@@ -73,7 +73,7 @@ impl Program {
                 command.args(["--listen", &format!("127.0.0.1:{port}")]);
                 command.arg("--tls-cert-file").arg(certs.join("tls.crt"));
                 command.arg("--tls-private-key-file").arg(certs.join("tls.key"));
-                // For reviews of 20,000 objects; what is not asked for costs nothing.
+                // Limits for reviews of 20,000 objects. Unused limits have no cost.
                 command.args(["--max-body", "256Mi", "--memory-budget", "2Gi"]);
                 command
             }
@@ -81,17 +81,17 @@ impl Program {
     }
 }
 
-/// A server that runs.
+/// A running server.
 pub(crate) struct Server {
     pub(crate) program: Program,
     pub(crate) target: Target,
     pid: Option<u32>,
-    /// Ended when dropped.
+    /// The process, killed when dropped.
     child: Option<Child>,
     started: Instant,
-    /// From its start to its first answer.
+    /// The time from the start to the first response.
     pub(crate) startup: Option<Duration>,
-    /// Before it was asked anything but that, in bytes.
+    /// Memory use after the first response, in bytes.
     pub(crate) idle: Option<u64>,
     _certs: Option<TempDir>,
 }
@@ -109,14 +109,14 @@ impl Server {
         let mut command = program.command(port, certs.path(), scenario);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let started = Instant::now();
-        // A child has the processors of the thread that starts it.
+        // A child inherits the processors of the thread that starts it.
         let child = on(pin, || command.spawn().expect("a server"));
         let target = Target::new(SocketAddr::from((Ipv4Addr::LOCALHOST, port)), &pair.ca);
         let pid = Some(child.id());
         Self { program, target, pid, child: Some(child), started, startup: None, idle: None, _certs: Some(certs) }
     }
 
-    /// Waits for the first answer, and asks on until caches and counters are warm.
+    /// Waits for the first response, and repeats requests until caches and counters are warm.
     pub(crate) async fn warm_up(&mut self, scenario: &Scenario, only_start: bool) {
         let mut connection = loop {
             if let Ok(connection) = self.target.connect(Protocol::Http1).await {
@@ -136,7 +136,7 @@ impl Server {
         }
     }
 
-    /// The CPU time that its threads have used, those of the kernel's on its behalf included.
+    /// The CPU time of the server's threads, kernel time included.
     pub(crate) fn cpu(&self) -> Duration {
         let Some(pid) = self.pid else { return Duration::ZERO };
         let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
@@ -144,12 +144,12 @@ impl Server {
         times.filter_map(|time| time.split(' ').next()?.parse().ok()).map(Duration::from_nanos).sum()
     }
 
-    /// The most it ever held, in bytes.
+    /// The peak memory use, in bytes.
     pub(crate) fn peak(&self) -> Option<u64> {
         self.memory("VmHWM:")
     }
 
-    /// What it holds now, in bytes.
+    /// The current memory use, in bytes.
     pub(crate) fn held(&self) -> Option<u64> {
         self.memory("VmRSS:")
     }
@@ -164,20 +164,20 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         if let Some(child) = &mut self.child {
-            // Gone already, if this fails.
+            // Fails if the process has ended already.
             let _ = child.kill();
             let _ = child.wait();
         }
     }
 }
 
-/// How many want to run, over the last 1, 5 and 15 minutes: what a latency here is worth.
+/// The load averages of the last 1, 5 and 15 minutes. Latencies are meaningful only at low load.
 pub(crate) fn load_average() -> String {
     let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     text.split(' ').take(3).collect::<Vec<_>>().join(" ")
 }
 
-/// A port that nobody listens on.
+/// An unused port.
 fn free_port() -> u16 {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
     listener.local_addr().expect("an address").port()
@@ -192,7 +192,7 @@ pub(crate) fn keep_off(pin: Option<usize>) {
     sched_setaffinity(None, &others).expect("processors of the client");
 }
 
-/// Does something on one processor.
+/// Runs a function on one processor.
 fn on<T>(pin: Option<usize>, run: impl FnOnce() -> T) -> T {
     let Some(pin) = pin else { return run() };
     let before = sched_getaffinity(None).expect("processors");

@@ -1,4 +1,4 @@
-//! What is asked, and how.
+//! The requests and the way in which they are sent.
 
 use clap::ValueEnum;
 use hyper::body::Bytes;
@@ -43,7 +43,7 @@ impl Protocol {
     }
 }
 
-/// A load that all servers are put under.
+/// A load that all servers receive.
 #[derive(Clone, Debug)]
 pub(crate) struct Scenario {
     pub(crate) call: Call,
@@ -62,7 +62,7 @@ impl Scenario {
         Self { call, objects, connections, protocol, body: body.into() }
     }
 
-    /// What the flags ask for, one after the other.
+    /// The scenarios that the flags select, in order.
     pub(crate) fn all(args: &Args) -> Vec<Self> {
         let every = [Call::Convert, Call::Mutate, Call::Validate];
         let calls = if args.call.is_empty() { &every[..] } else { &args.call };
@@ -79,7 +79,7 @@ impl Scenario {
         all
     }
 
-    /// Stops where an answer is not what was asked for.
+    /// Panics if the response is not the expected one.
     pub(crate) fn check(&self, answer: &[u8]) {
         let review: Value = serde_json::from_slice(answer).expect("an answer in JSON");
         let response = &review["response"];

@@ -1,4 +1,4 @@
-//! Rounds as rows.
+//! Measured rounds as rows of a table.
 
 use std::time::Duration;
 
@@ -8,20 +8,20 @@ use crate::load::Asked;
 use crate::process::Server;
 use crate::scenario::Scenario;
 
-/// What stands above rows.
+/// The head of the table.
 pub(crate) const HEAD: &str = concat!(
     "load                           server              CPU us/req  us/object    p50 us    p90    p99  p99.9",
     "    req/s  objects/s  start ms  idle MB  peak MB  later MB  failed"
 );
 
-/// What rounds came to.
+/// The results of the rounds.
 #[derive(Debug)]
 pub(crate) struct Measured {
-    /// Of a request, the median over the rounds, in microseconds.
+    /// CPU time per request: the median over the rounds, in microseconds.
     pub(crate) cpu: f64,
-    /// Of all rounds, sorted.
+    /// The durations of all rounds, sorted.
     took: Vec<Duration>,
-    /// The median over the rounds.
+    /// Responses per second: the median over the rounds.
     per_second: f64,
     failed: usize,
 }
@@ -39,13 +39,13 @@ impl Measured {
     }
 }
 
-/// What such a share of answers took at most, in microseconds.
+/// The duration that this share of responses did not exceed, in microseconds.
 pub(crate) fn percentile(sorted: &[Duration], share: f64) -> f64 {
     let at = (sorted.len() as f64 * share) as usize;
     sorted.get(at.min(sorted.len().saturating_sub(1))).map_or(0.0, |took| took.as_secs_f64() * 1e6)
 }
 
-/// The middle one of some values; 0 of none.
+/// The median of some values; 0 if there are none.
 pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or_default()
@@ -61,12 +61,12 @@ pub(crate) struct Row {
     startup: Option<Duration>,
     idle: Option<u64>,
     peak: Option<u64>,
-    /// A second after its last answer.
+    /// Memory use one second after the last response.
     later: Option<u64>,
 }
 
 impl Row {
-    /// Of a server that has answered for the last time a second ago.
+    /// The row of a server, one second after its last response.
     pub(crate) fn new(scenario: &Scenario, server: &Server, measured: Measured) -> Self {
         let (load, objects) = (scenario.name(), scenario.objects);
         let (startup, idle, peak, later) = (server.startup, server.idle, server.peak(), server.held());

@@ -1,4 +1,4 @@
-//! Any object that is created, or updated from another one: a patch that keeps it JSON, and a judgement.
+//! Any object that is created or updated results in a patch that preserves valid JSON, and in a verdict.
 #![no_main]
 
 #[path = "../../crates/core/tests/it/kinds.rs"]

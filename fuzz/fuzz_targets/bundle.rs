@@ -1,4 +1,4 @@
-//! Any bytes as a file of authorities: certificates and nothing else come out of it.
+//! Any bytes as a CA bundle result in certificates alone.
 #![no_main]
 
 use pointsman_core::registration::CaBundle;

@@ -1,4 +1,5 @@
-//! Any bytes at the door: an answer that the API server believes, a refusal that says why, or no review.
+//! Any bytes as a request body result in a response that the API server accepts, in a refusal with a reason, or in no
+//! review.
 #![no_main]
 
 #[path = "../../crates/core/tests/it/contract.rs"]
@@ -15,7 +16,7 @@ use serde_json::Value;
 
 libfuzzer_sys::fuzz_target!(|body: &[u8]| {
     let _ = kinds::WEBHOOK.handle(Endpoint::Convert, body);
-    // What the API server sends is JSON as Go writes it, of objects in other versions than the one it asks for.
+    // The API server sends JSON in the spelling of Go, with objects in versions other than the desired one.
     let Ok(request) = serde_json::from_slice::<Value>(body) else {
         return;
     };

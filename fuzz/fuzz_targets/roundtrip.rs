@@ -1,4 +1,4 @@
-//! Any object of a known kind: it converts or fails by path, and after one trip nothing moves any more.
+//! Any object of a known kind converts or fails with a path, and is stable after one round trip.
 #![no_main]
 
 #[path = "../../crates/core/tests/it/kinds.rs"]
@@ -16,7 +16,7 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
         };
         assert_eq!(there.text, convert(text, to).unwrap().text);
         let from = there.from.as_ref();
-        // An unknown field may be one that the other version knows, as something else.
+        // The other version may have the unknown field with a different meaning.
         let Ok(home) = convert(&there.text, from) else {
             continue;
         };

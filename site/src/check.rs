@@ -1,4 +1,4 @@
-//! Follows every link of the pages that were made.
+//! Checks every link of the generated pages.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,20 +11,19 @@ use html5ever::tokenizer::{BufferQueue, Tag, TagKind, Token, TokenSink, TokenSin
 
 use super::paths::resolved;
 
-/// What a page has to be led to by, and where it leads.
+/// The anchors and links of a page.
 #[derive(Default)]
 struct Page {
     anchors: RefCell<BTreeSet<String>>,
-    /// The name of each element that names something else, with what it names.
+    /// The element name and the target of each link.
     links: RefCell<Vec<(String, String)>>,
 }
 
-/// Follows the links of every page below a folder. Returns how many there are.
+/// Checks the links of every page below a folder. Returns their number.
 ///
 /// # Errors
 ///
-/// All that lead nowhere, and all that a page would load from another place, each with its page; a file that cannot be
-/// read.
+/// Broken links and external resources, each with its page; an unreadable file.
 pub(crate) fn check(site: &Path) -> Result<usize> {
     let mut files = Vec::new();
     walk(site, &mut files)?;
@@ -55,7 +54,7 @@ fn leads_somewhere(
     pages: &BTreeMap<PathBuf, Page>,
 ) -> bool {
     if link.starts_with("https://") || link.starts_with("http://") {
-        // A reader may go elsewhere; a page may not need it.
+        // Only `a` may link to other sites; a page loads no external resources.
         return element == "a";
     }
     let (path, anchor) = link.split_once('#').unwrap_or((link, ""));
@@ -81,7 +80,7 @@ impl Page {
         let input = BufferQueue::default();
         input.push_back(StrTendril::from(text));
         let tokenizer = Tokenizer::new(Self::default(), TokenizerOpts::default());
-        // The input is whole: there is nothing to wait for.
+        // The input is complete, so the tokenizer never suspends.
         let _ = tokenizer.feed(&input);
         tokenizer.end();
         tokenizer.sink
@@ -117,7 +116,7 @@ impl TokenSink for Page {
 mod tests {
     use super::*;
 
-    /// What is wrong with a site of one page, beside a page `b.html` with the anchor `there`.
+    /// Checks a site of this page and a second page `b.html` with the anchor `there`.
     fn found(page: &str) -> Result<usize> {
         let site = tempfile::tempdir()?;
         fs::create_dir(site.path().join("in"))?;

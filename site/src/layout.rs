@@ -1,4 +1,4 @@
-//! Lays the pages out for mdBook, each at its place in the repository, so that links between them stay as they are.
+//! Copies the pages for mdBook to the same relative paths as in the repository, so that links between pages stay valid.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,14 +10,14 @@ use mdbook_markdown::pulldown_cmark::{Event, Parser, Tag};
 
 use super::paths::resolved;
 
-/// Where the order of the pages is written.
+/// The file with the order of the pages.
 const SUMMARY: &str = "docs/SUMMARY.md";
 
-/// Copies the pages, and what they link to, into the folder `source` of `to`.
+/// Copies the pages and their link targets into the folder `source` of `to`.
 ///
 /// # Errors
 ///
-/// A page of `docs` that the summary does not name, a link to what is not there, a file that cannot be read.
+/// A page of `docs` that the summary lacks, a link to a missing file, an unreadable file.
 pub(crate) fn lay_out(root: &Path, to: &Path) -> Result<()> {
     let source = to.join("source");
     let summary = read(root, Path::new(SUMMARY))?;
@@ -51,8 +51,8 @@ pub(crate) fn lay_out(root: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Puts something that is no page where a browser shows it, and returns what that adds to its path: a text is shown if
-/// its name says that it is one, a folder as the list of its files.
+/// Copies a link target that is not a page, so that a browser can show it. Returns the suffix of its new path: `.txt`
+/// for text files, `/index.html` with a list of files for a folder.
 fn shown(root: &Path, target: &Path, source: &Path) -> Result<&'static str> {
     let (from, to) = (root.join(target), source.join(target));
     if from.is_dir() {
@@ -81,7 +81,7 @@ fn shown(root: &Path, target: &Path, source: &Path) -> Result<&'static str> {
     Ok(".txt")
 }
 
-/// All files below a folder, in order, without those that a build leaves behind.
+/// All files below a folder, sorted, without build output.
 fn walk(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     let mut entries = fs::read_dir(folder)?.collect::<std::io::Result<Vec<_>>>()?;
     entries.sort_by_key(fs::DirEntry::file_name);
@@ -96,7 +96,7 @@ fn walk(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     Ok(())
 }
 
-/// The text with other links.
+/// The text with replaced link targets.
 fn relinked(text: &str, mut link: impl FnMut(&str) -> Result<String>) -> Result<String> {
     let mut made = String::with_capacity(text.len());
     let mut done = 0;
@@ -109,7 +109,7 @@ fn relinked(text: &str, mut link: impl FnMut(&str) -> Result<String>) -> Result<
     Ok(made)
 }
 
-/// Where a text names the targets of its links and images, in order.
+/// The ranges and targets of the links and images of a text, in order.
 fn links(text: &str) -> Vec<(Range<usize>, String)> {
     let options = mdbook_markdown::MarkdownOptions::default();
     let parser: Parser<'_> = mdbook_markdown::new_cmark_parser(text, &options);
@@ -155,7 +155,7 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
 mod tests {
     use super::*;
 
-    /// Lays out a repository of two pages, the second with this text, and returns how that came out.
+    /// Lays out a repository of two pages, of which the second has this text. Returns the resulting page.
     fn laid_out(page: &str, more: &[&str]) -> Result<String> {
         let (root, to) = (tempfile::tempdir()?, tempfile::tempdir()?);
         write(&root.path().join(SUMMARY), "# Summary\n\n[All](../README.md)\n\n- [One](one.md)\n")?;

@@ -1,7 +1,7 @@
-//! Makes a site of the documentation: searched, linked, and read without a network.
+//! Generates the documentation site: searchable, linked, and readable without a network.
 //!
-//! `docs/SUMMARY.md` names the pages in their order. What leads nowhere fails the build: a page that is not named, a
-//! link, an anchor, an image; and whatever a page would load from somewhere else.
+//! `docs/SUMMARY.md` lists the pages in order. The build fails for a page missing from the summary, a broken link,
+//! anchor or image, and any external resource of a page.
 
 mod check;
 mod layout;

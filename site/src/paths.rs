@@ -1,9 +1,8 @@
-//! Paths, as links name them.
+//! Paths of link targets.
 
 use std::path::{Component, Path, PathBuf};
 
-/// The path that a link in a file leads to, from the same place as the file's own. One from the root of the machine
-/// stays one: nothing of ours is there.
+/// Resolves a link relative to the folder of its file. An absolute link stays absolute: it is outside the repository.
 pub(crate) fn resolved(from: &Path, link: &str) -> PathBuf {
     let mut path = from.parent().unwrap_or(from).to_owned();
     for part in Path::new(link).components() {

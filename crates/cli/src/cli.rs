@@ -59,7 +59,7 @@ enum Command {
     Migrate(migrate::MigrateArgs),
     /// Print the changes that /mutate would make to objects, offline.
     Mutate(mutate::MutateArgs),
-    /// Report what would happen to existing objects in every other version. Read-only.
+    /// Report how a conversion would change existing objects in every other version. Read-only.
     Plan(plan::PlanArgs),
     /// Move a fleet of objects from one controller version to another in waves.
     Rollout(rollout::RolloutArgs),

@@ -3,7 +3,7 @@
 /// The mode of a dry run, as in kubectl.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum DryRun {
-    /// Sends nothing.
+    /// Sends no requests.
     Client,
     /// Sends requests that the API server can evaluate in the current state, without storing them.
     Server,

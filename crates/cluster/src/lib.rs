@@ -3,7 +3,8 @@
 //! Each action is one function. A caller can repeat it at any time, also after a kill, and gets the plan first.
 //! `pointsman-core` decides the desired state of the cluster. This crate reads and writes objects.
 //!
-//! Documents are JSON, as the API server sends them: a typed object would lose what this version does not know.
+//! Documents are JSON, as the API server sends them: a typed object would lose fields that this version does not
+//! define.
 
 mod admission_documents;
 mod annotations;

@@ -11,7 +11,7 @@ use crate::pages::Pages;
 /// that only objects stored in other versions are converted.
 ///
 /// # Errors
-/// The CRD does not exist, or a read failed. Nothing was written: the call can be repeated.
+/// The CRD does not exist, or a read failed. The call writes no data and can be repeated.
 pub async fn live(cluster: &Cluster, crd: &str, take: &mut dyn FnMut(Vec<Value>)) -> Result<CrdState, CallError> {
     let crd = CrdState::fetch(cluster, crd).await?;
     // Without a served version, objects are unreadable.

@@ -18,7 +18,7 @@ use pointsman_transport::connections::{
     AcceptedConnection, ConnectionSlots, EvictionRules, Handler, IdleTimeouts, Lifecycle, Phase, Stream, serve,
 };
 
-/// The admin listener. `/errors` contains names of objects, and nothing else of them.
+/// The admin listener. `/errors` contains names of objects, but no other data of objects.
 #[derive(Debug)]
 pub(super) struct Admin {
     pub(super) socket: TcpListener,

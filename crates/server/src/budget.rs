@@ -1,6 +1,6 @@
 //! The memory budget of all concurrent requests, in bytes, as a hard limit.
 //!
-//! A request counts with its body as it *arrives* (an announced length costs nothing), with body and [`weight`] during
+//! A request counts with its body as it *arrives* (an announced length does not count), with body and [`weight`] during
 //! the decision, and with its response until that is written. Other memory is part of its connection
 //! ([`Memory`](super::Memory)), which has few streams.
 //!

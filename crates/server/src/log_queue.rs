@@ -57,7 +57,7 @@ impl LogQueue {
             entry = back;
             thread::sleep(Duration::from_millis(5));
         }
-        // After a timeout, there is nothing else to do.
+        // After a timeout, no further action is possible.
         let _: Result<(), RecvTimeoutError> = wait.recv_timeout(most.saturating_sub(began.elapsed()));
     }
 

@@ -24,8 +24,8 @@ use pointsman_transport::certificates::{
 /// The serving certificate with its files.
 ///
 /// The files are read every few seconds, which is the only source of truth; an event of their *directory* only triggers
-/// an earlier read. (A watch on a file breaks when a kubelet swaps the link that leads to it.) Unusable files change
-/// nothing: the last good pair stays in use.
+/// an earlier read. (A watch on a file breaks when a kubelet swaps the link that leads to it.) If the files are
+/// unusable, the last good pair stays in use.
 #[derive(Debug)]
 pub(super) struct Reloader {
     paths: CertPaths,

@@ -32,8 +32,8 @@ type Weighing = dyn Fn(Endpoint, &[u8]) -> u64 + Send + Sync;
 
 impl RequestHandler {
     /// Wraps a function without I/O whose time is proportional to the body. It may be called from several threads at
-    /// once; a panic results in status 500 and affects nothing else. Missing facts result in 503 with `Retry-After`,
-    /// and an API server retries.
+    /// once; a panic results in status 500 and affects no other request. Missing facts result in 503 with
+    /// `Retry-After`, and an API server retries.
     #[must_use]
     pub fn new(decide: impl Fn(Endpoint, Bytes) -> Result<Reply, HandleError> + Send + Sync + 'static) -> Self {
         Self::awaited(move |endpoint, body, _| decide(endpoint, body))
@@ -75,7 +75,7 @@ impl RequestHandler {
             // Ends before a client could leave.
             return self.contained(endpoint, bytes, &|| true);
         }
-        // A client that leaves while waiting consumes nothing.
+        // A client that disconnects while waiting consumes no turn.
         let turn = match bytes.len() > ONE_OBJECT {
             true => timeout_at(deadline, Arc::clone(&self.turns).acquire_owned())
                 .await

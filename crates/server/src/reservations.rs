@@ -75,7 +75,7 @@ pub(super) struct MemoryReservations {
     total: Bytes,
     /// Memory that is being reclaimed.
     leaving: u64,
-    /// Decisions that wait for memory: meanwhile bodies take nothing from the common pool.
+    /// Decisions that wait for memory: meanwhile bodies take no memory from the common pool.
     waiting: usize,
 }
 

@@ -1,6 +1,6 @@
-//! A conversion webhook as one would write it in Rust today: axum, kube's types for reviews, structs for both versions.
+//! A typical conversion webhook in Rust: axum, kube's types for reviews, and structs for both versions.
 //!
-//! It decides and guards nothing else. It serves a pair of files on a port of the loopback address.
+//! It has no further decisions or checks. It uses a certificate and key file, and a port of the loopback address.
 
 mod types;
 
@@ -141,7 +141,7 @@ async fn main() {
             stream.set_nodelay(true).unwrap();
             let Ok(tls) = acceptor.accept(stream).await else { return };
             let service = TowerToHyperService::new(app);
-            // A client that leaves is no failure.
+            // A client that disconnects is no failure.
             let _ = Builder::new(TokioExecutor::new()).serve_connection(TokioIo::new(tls), service).await;
         });
     }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) type Map = BTreeMap<String, String>;
 
-/// What both specs have.
+/// The fields of both specs.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct CommonSpec {
@@ -60,7 +60,7 @@ pub(crate) struct CommonSpec {
     pub(crate) internal_certificate_spec: Option<CertificateSpec>,
 }
 
-/// What cert-manager is asked for.
+/// The options of a certificate request to cert-manager.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct CertificateSpec {
@@ -80,7 +80,7 @@ pub(crate) struct CertificateSpec {
     private_key_size: Option<i64>,
 }
 
-/// What a Secret is labelled with.
+/// The labels of a Secret.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct SecretTemplate {
@@ -90,7 +90,7 @@ pub(crate) struct SecretTemplate {
     labels: Option<Map>,
 }
 
-/// What both statuses have.
+/// The fields of both statuses.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct CommonStatus {
@@ -145,7 +145,7 @@ pub(crate) struct SpecV1alpha2 {
 pub(crate) struct Object<Spec, Status> {
     pub(crate) api_version: String,
     pub(crate) kind: String,
-    // What the API server asks about during a server-side apply may have neither.
+    // Objects of the API server during a server-side apply may lack both metadata and spec.
     #[serde(default)]
     pub(crate) metadata: ObjectMeta,
     #[serde(default = "Spec::default")]
@@ -154,7 +154,7 @@ pub(crate) struct Object<Spec, Status> {
     pub(crate) status: Option<Status>,
 }
 
-/// What the newer version has no place for.
+/// The values that the newer version cannot represent.
 #[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Kept {

@@ -14,7 +14,7 @@ pub(crate) struct DryRunArgs {
 /// The modes of kubectl.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum DryRunMode {
-    /// Sends nothing.
+    /// Sends no requests.
     Client,
     /// The API server validates the requests without storing them.
     Server,

@@ -183,7 +183,7 @@ fn json(name: &str, operation: &str, judged: &Judged) -> JsonTree {
     JsonTree::Object(members.collect())
 }
 
-/// The exit code if nothing is denied and some objects were not judged.
+/// The exit code if no object is denied and some objects were not judged.
 const NOT_JUDGED: u8 = 3;
 
 /// An empty input is an error.

@@ -1,6 +1,6 @@
 //! Proof that no object needs a conversion: point it at an unreachable webhook, and list everything.
 //!
-//! People edit `status.storedVersions`, so it proves nothing. With strategy None, an object of another version would be
+//! People edit `status.storedVersions`, so it is no proof. With strategy None, an object of another version would be
 //! relabelled silently, and lose fields at the next write. With an unreachable webhook the read fails instead, without
 //! data loss, and the change can be reverted.
 

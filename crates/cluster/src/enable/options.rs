@@ -41,7 +41,7 @@ pub struct EnableOptions {
     pub force: bool,
     /// Replace another conversion webhook.
     pub repoint: bool,
-    /// Test all endpoints, and change nothing.
+    /// Test all endpoints without changes.
     pub dry_run: Option<DryRun>,
 }
 

@@ -27,7 +27,7 @@ use crate::superset::is_superset_of;
 /// would be relabelled, and lose fields. Then reads every version, and creates an object in each as dry run. Finally
 /// applies webhook configurations and policies. Restores everything after a failure.
 ///
-/// A repeated run tests again and changes nothing. After a concurrent change of the CRD, it starts over.
+/// A repeated run tests again and is otherwise a no-op. After a concurrent change of the CRD, it starts over.
 ///
 /// # Errors
 /// [`EnableError`]: the obstacle, and whether anything was changed.

@@ -27,7 +27,7 @@ pub struct DocumentOptions<'o> {
 pub struct ExaminedDocuments {
     /// Findings.
     pub findings: Vec<RegisteredFinding>,
-    /// The number of examined documents. With zero, the result proves nothing.
+    /// The number of examined documents. With zero, the result is no proof.
     pub examined: usize,
 }
 

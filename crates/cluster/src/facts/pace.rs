@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// The pause before the next list or watch. `before` is the last pause, zero at the start; `watched` is the duration of
 /// the watch since then, zero if none; the last argument is the `Retry-After` value. Only a watch of at least 10 s
-/// resets the back-off: events alone prove nothing, since a list may be allowed without the watch.
+/// resets the back-off: events alone are no proof, since a list may be allowed without the watch.
 #[must_use]
 pub fn next_pause(before: Duration, watched: Duration, retry_after: Option<Duration>) -> Duration {
     let pause = if watched >= STEADY { SHORTEST } else { before * 2 };

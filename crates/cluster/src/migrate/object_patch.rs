@@ -2,7 +2,7 @@
 //!
 //! At each write the API server converts the object to the versions in its managedFields. If that fails, merge patch,
 //! JSON patch and PUT silently lose all entries (kubernetes#136919, until 1.37). Server-side apply fails instead, and
-//! stores nothing. A patch with entries of the request's version alone needs no conversion.
+//! leaves the object unchanged. A patch with entries of the request's version alone needs no conversion.
 
 use pointsman_core::pointer_token;
 use serde_json::{Value, json};
@@ -17,9 +17,9 @@ use crate::ownership::{
 /// Stores an object again, unchanged.
 ///
 /// A server-side apply without fields, as in Kubernetes' own migrator (`storageversionmigrator`). It adds no entry,
-/// since it owns nothing, and creates nothing: a different or missing uid is a conflict. On an object without entries
-/// it would add `before-first-apply`; such an object gets an empty merge patch with a resourceVersion instead. If the
-/// object is in the storage version already, the write is a no-op.
+/// since it owns no fields, and never creates an object: a different or missing uid is a conflict. On an object without
+/// entries it would add `before-first-apply`; such an object gets an empty merge patch with a resourceVersion instead.
+/// If the object is in the storage version already, the write is a no-op.
 pub(super) fn store_again(listed: &Listed, is_managed: bool, crd: &CrdState) -> (PatchForm, Value) {
     if !is_managed {
         return (PatchForm::Merge, json!({"metadata": {"uid": listed.uid, "resourceVersion": listed.version}}));

@@ -1,7 +1,7 @@
 //! Policies of versions that are no longer stored.
 //!
 //! The policy of the storage version makes the API server convert every write to that version. After a change of
-//! storage version it protects nothing, and an unreachable webhook then refuses writes that need no conversion.
+//! storage version it has no benefit, and an unreachable webhook then refuses writes that need no conversion.
 
 use serde_json::Value;
 

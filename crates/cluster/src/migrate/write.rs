@@ -158,5 +158,5 @@ fn is_about_ownership(error: &CallError) -> bool {
     error.code() == Some(500) && !error.passes()
 }
 
-/// The field manager of these writes. It owns nothing, since it applies no fields.
+/// The field manager of these writes. It owns no fields, since it applies none.
 const MANAGER: &str = "pointsman-migrate";

@@ -69,7 +69,7 @@ async fn write_at_home(
             Err(error) => Err(error),
         },
         ObjectCall::ReportRefusal(patch) => {
-            // The StagedRollout contains the message as well, so an error blocks nothing.
+            // The StagedRollout contains the message as well, so an error is ignored.
             return match report_refusal(cluster, &one, (&write.uid, patch)).await {
                 Err(error) if error.is_of_missing_rights() => Err(error),
                 landed => Ok(landed.unwrap_or(WriteOutcome::Stale)),

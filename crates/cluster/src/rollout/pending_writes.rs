@@ -2,8 +2,8 @@
 //!
 //! Each write has preconditions on a state. But a reverted or deleted object may return to that state, or may never
 //! have left it. A late write would then repeat a reverted change, or transfer dependents to a deleted object. A late
-//! creation would add an unexpected object. So a runner does nothing else until its write is observed, or its effect
-//! has become impossible. A runner that ends earlier keeps its Lease for that time, which delays other runners.
+//! creation would add an unexpected object. So a runner waits until its write is observed, or its effect has become
+//! impossible. A runner that ends earlier keeps its Lease for that time, which delays other runners.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -81,7 +81,7 @@ impl UnacknowledgedWrite {
 
     /// For a write of another object. `None` if its time is irrelevant.
     pub(super) async fn object(cluster: &Cluster, one: &ObjectWrite, sent: (Instant, RolloutClock)) -> Option<Self> {
-        // Another cluster's response blocks nothing here.
+        // A pending response of another cluster does not block this cluster.
         if matches!(one.call, ObjectCall::ReportRefusal(_) | ObjectCall::Readmit(_)) || one.cluster.is_some() {
             return None;
         }

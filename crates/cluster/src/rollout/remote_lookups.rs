@@ -1,5 +1,5 @@
-//! Lookups in the background of a rollout: in other clusters, and for objects that have not begun. A slow response
-//! blocks nothing, and each lookup is repeated after 30 s at the earliest.
+//! Lookups in the background of a rollout: in other clusters, and for objects that have not begun. A slow response does
+//! not block the rollout, and each lookup is repeated after 30 s at the earliest.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -234,7 +234,7 @@ impl<'r> RolloutRunner<'r> {
                 match self.lease.hold(self.cluster).await {
                     Ok(LeaseState::Held) => {}
                     Ok(LeaseState::By { holder: by, is_alive }) => {
-                        // A killed process renews nothing: its Lease is taken over, also with `once`.
+                        // A killed process does not renew its Lease, so the Lease is taken over, also with `once`.
                         if self.options.once && is_alive {
                             return Err(RolloutError::Held { name: self.name.to_owned(), by });
                         }
@@ -273,7 +273,7 @@ impl<'r> RolloutRunner<'r> {
             if passed.stale {
                 continue;
             }
-            // If a list is needed first, nothing is decided yet.
+            // If a list is needed first, the decision is still open.
             let refused = matches!(last.phase, RolloutPhase::Refused | RolloutPhase::Pending) && !self.wants_list;
             let waits = self.options.once && !passed.has_more && !passed.settles;
             if self.open.is_empty() && (last.is_over() || refused || waits) {
@@ -287,7 +287,8 @@ impl<'r> RolloutRunner<'r> {
         Ok(last)
     }
 
-    /// True if an unacknowledged write may still take effect. Until then nothing is written that it could contradict.
+    /// True if an unacknowledged write may still take effect. Until then the runner makes no write that it could
+    /// contradict.
     async fn awaits_answers(&mut self) -> Result<bool, RolloutError> {
         if !self.open.is_waited_for() {
             return Ok(false);
@@ -694,7 +695,7 @@ impl<'r> RolloutRunner<'r> {
             Ok(landed) => {
                 // Checks before a deletion may be slow, so the time starts now.
                 let sent = (Instant::now(), self.clock);
-                // Checks before the write leave nothing unacknowledged.
+                // Checks before the write leave no unacknowledged write.
                 if leaves_open(&landed, one.call.verb())
                     && let Some(open) = UnacknowledgedWrite::object(self.cluster, one, sent).await
                 {

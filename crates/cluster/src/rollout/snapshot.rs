@@ -58,7 +58,7 @@ pub struct SurveyOptions {
 }
 
 /// Takes a snapshot of a rollout. `document` is the StagedRollout, existing or not. With dry runs, every first write is
-/// sent as dry run: webhooks evaluate it and nothing is stored.
+/// sent as dry run: webhooks evaluate it, and the API server does not store it.
 ///
 /// # Errors
 /// [`RolloutError`].

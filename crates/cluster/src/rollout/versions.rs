@@ -9,7 +9,7 @@ use super::lookups::{Compiled, perform_lookups};
 use crate::cluster::Cluster;
 use crate::pages::items;
 
-/// Reads every object of a kind, and other objects that contain their running versions. Writes nothing.
+/// Reads every object of a kind, and other objects that contain their running versions. Read-only.
 ///
 /// # Errors
 /// [`RolloutError`].

@@ -29,7 +29,7 @@ pub(super) enum WriteOutcome {
 pub(super) enum WriteMode {
     /// Write.
     Write,
-    /// Dry run: webhooks run, and nothing is stored.
+    /// Dry run: webhooks run, and the object is not stored.
     Try,
 }
 

@@ -58,7 +58,7 @@ pub(crate) struct HeldWrite {
 }
 
 impl HoldMark {
-    /// Parses the annotation. Any other text is ignored and holds nothing.
+    /// Parses the annotation. Any other text is ignored and holds no object.
     pub(crate) fn read(text: &str) -> Option<Self> {
         read_note(text)
     }

@@ -1,7 +1,7 @@
 //! The rollout annotation: pointsman restores it if another client removes it from an object.
 //!
-//! A rollout reads from the annotation what the object was, its progress, and that the object was already moved. Only
-//! the rollout itself removes the annotation. The rollout is identified by its field manager.
+//! The annotation contains the object's previous version and progress, and marks the object as moved. Only the rollout
+//! itself removes the annotation. The rollout is identified by its field manager.
 
 use serde::Deserialize;
 

@@ -10,7 +10,7 @@ pub(crate) struct Place {
     /// The path as written in kept fields.
     pub(crate) id: String,
     pub(crate) schema: Schema,
-    /// The value that a complete object has here if nothing else is known.
+    /// The value that a complete object has here if no other value is known.
     pub(crate) fill: Option<Json<'static>>,
     /// The enclosing object requires the field in this version.
     pub(crate) required: bool,

@@ -22,13 +22,13 @@ pub(crate) struct Canonical {
 
 impl Canonical {
     /// The canonical form of a value: members sorted by name, null, `{}` and `[]` dropped from objects (not from
-    /// lists), strings in their shortest spelling, numbers as written. `None` if nothing is left.
+    /// lists), strings in their shortest spelling, numbers as written. `None` if no value is left.
     pub(crate) fn text(&self, text: &str) -> Option<String> {
         let out = write(text, Some(self), Form::Canonical);
         (!is_nothing(&out)).then_some(out)
     }
 
-    /// Appends the canonical form of a member's value. Returns whether it counts. If not, nothing is appended.
+    /// Appends the canonical form of a member's value. Returns whether it counts. If not, the output stays unchanged.
     pub(crate) fn write_member(&self, name: &str, text: &str, out: &mut String) -> bool {
         let place = self.member(name);
         if place.is_some_and(|place| place.skip) || is_nothing(text) {
@@ -183,7 +183,7 @@ impl<'a> Writer<'a> {
         self.stack.push(Frame { object, start, sorted: true, last: None, first, open: None, places });
     }
 
-    /// Closes the innermost frame. Returns its start in the output. `None` if nothing is open.
+    /// Closes the innermost frame. Returns its start in the output. `None` if no frame is open.
     fn close(&mut self) -> Option<usize> {
         let frame = self.stack.pop()?;
         if self.out.ends_with(',') {

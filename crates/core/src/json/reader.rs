@@ -11,7 +11,7 @@ use super::value::Json;
 pub(crate) struct Reader<'a> {
     text: &'a str,
     at: usize,
-    /// Nothing was read yet of the last opened object or list.
+    /// True until the first member or item of the last opened object or list is read.
     is_first: bool,
 }
 
@@ -71,7 +71,7 @@ impl<'a> Reader<'a> {
         Some((text, json))
     }
 
-    /// Reads the rest of this many open objects. Returns whether nothing follows the outermost.
+    /// Reads the rest of this many open objects. Returns whether the text ends after the outermost.
     pub(crate) fn ends(&mut self, open: usize) -> bool {
         let mut rest = || {
             for _ in 0..open {

@@ -124,7 +124,7 @@ fn depth_cost_is_linear() {
     assert_eq!(Canonical::default().text(mixed).unwrap(), sorted);
 }
 
-/// Whether a text is JSON is said alike by `serde_json`, for texts that are nearly JSON as well.
+/// The parser accepts the same texts as `serde_json`, also among texts that are nearly JSON.
 #[test]
 fn grammar_matches_serde_json() {
     let seeds = [

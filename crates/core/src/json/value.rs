@@ -340,7 +340,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// The text of this value, without a copy if nothing was parsed.
+    /// The text of this value, without a copy if the value was never parsed.
     pub(crate) fn text(&self) -> Cow<'_, str> {
         match self {
             Json::Text(text) => Cow::Borrowed(text),

@@ -68,8 +68,7 @@ fn stranger(from: &Schema, to: &Schema, value: &Value) -> Option<Vec<Segment>> {
     }
 }
 
-/// Returns whether a schema names a property. A map accepts any key, which shows nothing about fields of another
-/// version.
+/// Returns whether a schema names a property. A map accepts any key, which is no evidence of fields of another version.
 fn names(schema: &Schema, name: &str) -> bool {
     schema.get("properties").is_some_and(|properties| properties.get(name).is_some())
 }

@@ -1,5 +1,5 @@
 //! Laws of deletion: a value that a client removed in one version does not reappear in another, and a kept value with a
-//! changed guard is gone permanently.
+//! changed guard is removed permanently.
 
 use std::collections::BTreeSet;
 
@@ -186,7 +186,7 @@ pub(super) fn a_broken_guard_stays_broken(
     let Some(guards) = paths.collect::<Option<Vec<_>>>() else { return Ok(false) };
     let Some(guard) = random.pick(&guards) else { return Ok(false) };
     let elsewhere = changed(&trip.to, &mut random, &there, guard);
-    // A write that the API server rejects changes nothing.
+    // The API server rejects an incomplete object, so the stored object stays unchanged.
     let Some(elsewhere) = elsewhere.filter(|object| trip.to.is_complete(object)) else { return Ok(false) };
     let Some(first) = admitted(trip, &elsewhere, &there)? else { return Ok(false) };
     let mut restored = first.clone();

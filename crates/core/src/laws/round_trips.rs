@@ -9,7 +9,7 @@ use super::stepwise::sparse_stops_on_the_way;
 use super::value::{Value, place};
 use super::writes::can_be_written_back;
 
-/// A round trip returns the same object, and further round trips change nothing.
+/// A round trip returns the same object, and so do further round trips.
 fn round_trip_is_identity(trip: &Trip<'_>, object: &Value, coverage: &mut Coverage) -> Result<(), Breach> {
     let back = trip.back();
     let mut changes = Vec::new();

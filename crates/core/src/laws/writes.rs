@@ -1,5 +1,5 @@
-//! Laws of writes through the API server: an object stored at the other version survives, an unchanged write changes
-//! nothing, and a stored object can be read at every version.
+//! Laws of writes through the API server: an object stored at the other version survives, a write without changes is a
+//! no-op, and a stored object can be read at every version.
 
 use super::apiserver::{ANNOTATIONS, Constraint, invalid};
 use super::conversion_path::{Breach, Trip};

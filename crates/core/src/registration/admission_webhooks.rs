@@ -13,8 +13,7 @@ use crate::{definition::Kind, webhook::ControllerVersion};
 pub enum Selection<'a> {
     /// Objects with the label of the version, before or after a change.
     Labelled,
-    /// Objects with the label of another version, for a server in shadow mode: it changes nothing and does not delay
-    /// writes.
+    /// Objects with the label of another version, for a server in shadow mode: it neither changes nor delays writes.
     Shadowed(&'a ControllerVersion),
     /// Objects without a label, for the default version only.
     Unlabelled,

@@ -23,8 +23,8 @@ pub enum BadBundle {
 }
 
 impl CaBundle {
-    /// Extracts the certificates of a PEM file, and encodes them again. Documents with a bundle are readable by anyone
-    /// who can read a CRD, so private keys, comments and other contents are left out.
+    /// Extracts the certificates of a PEM file, and encodes them again. Documents with a bundle are readable by every
+    /// user with read access to the CRD, so private keys, comments and other contents are left out.
     ///
     /// # Errors
     /// The file has no certificate, or a damaged one. The API server checks the contents of the certificates.

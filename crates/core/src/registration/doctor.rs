@@ -74,7 +74,7 @@ fn is_about(kind: &Kind, document: &Value) -> bool {
     is_ours(document) && name.ends_with(&format!(".{}.{}", kind.plural(), kind.group()))
 }
 
-/// Removes duplicates. A cluster has one document of each name, so one of two is not what is registered.
+/// Removes duplicates. A cluster has one document of each name, so only one of two can be registered.
 fn once_each(kind: &Kind, documents: &[Value]) -> (Vec<Value>, Vec<Finding>) {
     let (mut once, mut findings) = (Vec::<Value>::new(), Vec::<Finding>::new());
     for document in documents {

@@ -122,7 +122,7 @@ mod tests {
         assert!(scope.contains("spec.scope is \"Cluster\""), "{scope}");
     }
 
-    /// Other bounds, descriptions and additional fields remove nothing.
+    /// Other bounds, descriptions and additional fields do not count as missing.
     #[test]
     fn missing_parts_are_reported_alone() {
         let kind = kind();

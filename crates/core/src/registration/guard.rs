@@ -51,7 +51,7 @@ pub(super) fn guard_of(kind: &Kind, served: &[&str], mode: GuardMode) -> [Value;
 }
 
 /// The policy that warns about writes of objects with a label that is not served, because no server checks them. It
-/// rejects nothing.
+/// never rejects a write.
 #[must_use]
 pub fn unserved(kind: &Kind, served: &[ControllerVersion]) -> [Value; 2] {
     unserved_of(kind, &texts(served))

@@ -1,7 +1,7 @@
 //! The documents that are registered in a cluster: CRDs with conversion, webhook configurations of a controller
 //! version, and the policies that guard the version label, stored data and frozen resources. Also the removal of a
 //! version ([`retire()`]), copies of an operator's webhooks for each version ([`overlay()`]), and checks of existing
-//! documents ([`inspect`]). Pure functions of documents: nothing is fetched or applied here.
+//! documents ([`inspect`]). Pure functions of documents: this module neither reads nor writes a cluster.
 
 mod address;
 mod admission_webhooks;

@@ -38,7 +38,7 @@ pub fn promoting(kind: &Kind, mode: GuardMode) -> Option<[Value; 2]> {
     let mut documents = policy((&name, Component::Admission), rule, both, mode.action());
     if let Some(constraints) = documents.iter_mut().find_map(|one| one.pointer_mut("/spec/matchConstraints")) {
         set(constraints, "resourceRules", rules.into());
-        // A write in an older version comes from a client that does not know the request.
+        // A client that writes an older version does not support the request.
         set(constraints, "matchPolicy", "Exact".into());
     }
     Some(documents)

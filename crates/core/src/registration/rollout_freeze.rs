@@ -28,7 +28,7 @@ pub struct FreezeDocuments {
 }
 
 /// The policy that freezes the resources of a rollout for all users except the runner's service account, if given.
-/// `None` if the rollout freezes nothing.
+/// `None` if the rollout freezes no resource.
 #[must_use]
 pub fn freeze(rollout: &Rollout, runner: Option<&NamespacedName>) -> Option<FreezeDocuments> {
     let freezes = rollout.freezes();

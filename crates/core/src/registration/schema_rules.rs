@@ -131,7 +131,7 @@ fn range(min: Option<i64>, max: Option<i64>) -> Option<Value> {
 }
 
 /// Checks each required member separately, so that missing members can be added one at a time. The API server's own
-/// ratcheting accepts only unchanged values, and nothing if a rule fails with an error.
+/// ratcheting accepts only unchanged values, and no value if a rule fails with an error.
 ///
 /// Two rules are needed, for absent and for present old values. In one rule, the old value would be optional, and the
 /// API server would pass untyped JSON: null would count as a value, and escaped names would not be found.

@@ -1,4 +1,4 @@
-//! The content of the rollout annotation: from a rollout, nothing, or another client's text, which no rollout
+//! The content of the rollout annotation: from a rollout, absent, or another client's text, which no rollout
 //! overwrites.
 
 use super::fleet_rollout::Rollout;

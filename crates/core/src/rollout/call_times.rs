@@ -41,11 +41,11 @@ impl CallTimes {
             self.last.pop_front();
         }
         let took = self.second_slowest()?;
-        if self.last.len() == SAMPLE && took * SLOWER < at_first {
+        if self.last.len() == SAMPLE && took * SLOW_FACTOR < at_first {
             // The start was slow.
             self.at_first = Some(took);
         }
-        (took > at_first.max(UNFELT) * SLOWER).then_some(SlowCalls { of: self.last.len(), took, at_first })
+        (took > at_first.max(TOLERABLE) * SLOW_FACTOR).then_some(SlowCalls { of: self.last.len(), took, at_first })
     }
 
     /// Forgets recent calls after a reaction. An incomplete start was overloaded, and begins again.
@@ -71,11 +71,12 @@ impl CallTimes {
 /// insufficient. With fewer calls it is a lower percentile: if that exceeds a bound, so does the p99.
 pub(super) const SAMPLE: usize = 100;
 
-/// Age limit of recent calls. 100 writes take 10 s at the full rate; at the slowest, 30 writes fit in.
+/// Age limit of recent calls. 100 writes take 10 s at the full rate; at the slowest rate (`rate_limiter.rs`), 30
+/// writes.
 const RECENT: Duration = Duration::from_secs(60);
 
 /// Factor over the start duration that counts as slow.
-const SLOWER: u32 = 2;
+const SLOW_FACTOR: u32 = 2;
 
 /// Durations up to twice this value are tolerable: sequential writes at ten per second have 100 ms each.
-const UNFELT: Duration = Duration::from_millis(50);
+const TOLERABLE: Duration = Duration::from_millis(50);

@@ -110,7 +110,7 @@ struct UnobservedWrite {
 
 fn unobserved_write(planner: &Planner<'_>, object: &FleetObject, in_flight_object: &InFlightObject) -> UnobservedWrite {
     let (evaluator, consistent) = (planner.evaluator(), planner.facts.consistent);
-    // An aborted rollout writes nothing more. If the write was stored, another client has changed the label since.
+    // An aborted rollout makes no further writes. If the write was stored, another client has changed the label since.
     let is_over = planner.status.direction == Direction::Abort;
     if is_over && consistent {
         return UnobservedWrite { stays: false, wants_list: false, refused_back: None };

@@ -43,9 +43,11 @@ pub(super) fn decide(planner: &mut Planner<'_>) {
         return;
     }
     if changes_direction(planner) && planner.rollout.has_steps() {
-        // Lookups of possibly running Jobs without annotation are missing: the next plan changes the direction.
+        // A Job can run for an object that has lost its annotation. This plan has no lookups of such Jobs, so the next
+        // plan changes the direction.
         return;
     }
+    // The facts above may have changed the direction, such as by `onFailure: UndoAll`.
     turn(planner);
     let object_states = planner.object_states();
     pause_if_unhealthy(planner, &object_states);
@@ -81,7 +83,8 @@ fn rechecks_skipped(planner: &mut Planner<'_>) -> bool {
 fn begins(planner: &mut Planner<'_>) -> bool {
     if planner.status.started.is_some() {
         return planner.facts.others.is_empty() || {
-            // Another rollout began at the same time: this one yields before it moves an object.
+            // Another rollout started at the same time. The runner fills `others` only for the start and for the first
+            // plan after it, so no object is in flight, and this rollout yields with an empty status.
             let message = overlaps(&planner.facts).join("; ");
             planner.status = RolloutStatus { phase: RolloutPhase::Refused, message, ..RolloutStatus::default() };
             false

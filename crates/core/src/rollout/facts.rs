@@ -89,8 +89,8 @@ impl RunnerCache {
         self.answers.insert(uid.to_owned(), RefusedMove { passes, ..RefusedMove::new(message, now) });
     }
 
-    /// The API server or a webhook refused to hold or release an object. This run does not retry, and nothing waits for
-    /// the object.
+    /// The API server or a webhook refused to hold or release an object. This run neither retries nor waits for the
+    /// object.
     pub fn refused_hold(&mut self, uid: &str) {
         self.unheld.insert(uid.to_owned());
     }

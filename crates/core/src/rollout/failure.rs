@@ -28,8 +28,8 @@ pub(super) fn record_reset_labels(planner: &mut Planner<'_>) {
                 && !known(object)
         })
         .collect();
-    // Reports only a few objects, since a status must fit into etcd. The others are not moved again either: an operator
-    // who resumes the rollout has seen enough examples.
+    // Reports only a few objects, since a status must fit into etcd. The others are not moved again either: before a
+    // resume, the operator has seen enough examples.
     let room = FAILURES.saturating_sub(planner.status.failures.len());
     let more = redirected.len().saturating_sub(1);
     for object in redirected.into_iter().take(room) {
@@ -192,7 +192,7 @@ fn turn_failed(planner: &mut Planner<'_>, failed: &[Failing<'_>]) {
 }
 
 /// Releases objects that fail during their rollback in an abort; the final message lists them. Keeps objects deleted
-/// for a replacement that is still missing, and objects that a Job may change: nothing would monitor these later.
+/// for a replacement that is still missing, and objects that a Job may change: these would not be monitored later.
 fn leave_failed(planner: &mut Planner<'_>) {
     let evaluator = planner.evaluator();
     let is_left = |in_flight_object: &InFlightObject| {

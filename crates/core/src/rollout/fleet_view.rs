@@ -53,7 +53,7 @@ impl<'f, 'a> FleetView<'f, 'a> {
             let counts = match object_state {
                 // During an undo, moved objects are its cause.
                 ObjectState::New => !back,
-                // The final message lists it; the undo skips it, and nothing waits for it.
+                // The final message lists it; the undo skips it and does not wait for it.
                 ObjectState::Old | ObjectState::Failed(_) if back && self.status.is_left(&object.uid) => false,
                 // It may have been moved.
                 ObjectState::Refused(_) | ObjectState::Waiting(_) if back && self.is_new(object) => false,

@@ -26,7 +26,7 @@ pub struct Forecast<'a> {
     pub write: Option<ObjectPatch>,
 }
 
-/// The state of each object, first move first. Writes nothing.
+/// The state of each object, first move first. Read-only.
 #[must_use]
 pub fn forecast<'a>(
     rollout: &'a Rollout,

@@ -19,8 +19,8 @@ pub fn missing_mutations(rollout: &Rollout, status: &RolloutStatus, mutated: &[M
     readmissions.filter(|(_, one)| forward && is_missing(one)).map(|(step, one)| missing(step, one)).next()
 }
 
-/// Checks whether a mutation has processed an object from the API server, after its fact: applying the mutation changes
-/// nothing. `resource` is plural and group.
+/// Checks whether a mutation has processed an object from the API server, after its fact: applying the mutation is a
+/// no-op. `resource` is plural and group.
 #[must_use]
 pub fn seen_by_mutation(
     mutated: &[MutatedKind],

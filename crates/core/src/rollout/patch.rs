@@ -58,7 +58,7 @@ impl ObjectPatch {
             patch.push(test("/metadata/annotations", Value::Null));
             patch.push(json!({"op": "add", "path": "/metadata/annotations", "value": {ANNOTATION: text}}));
         }
-        patch.extend(unheld(rollout, object, IsTurn::Its));
+        patch.extend(unheld(rollout, object, HeldWrite::Move));
         let gets = |wanted: &&str| *wanted == rollout.to || wanted.is_empty();
         patch.extend(object.wanted().filter(gets).into_iter().flat_map(|wanted| removed(WANTED, wanted)));
         patch.extend(object.preconditions_of(awaited));
@@ -145,7 +145,7 @@ impl ObjectPatch {
             Some(was) => json!({"op": "replace", "path": label, "value": was}),
             None => json!({"op": "remove", "path": label}),
         });
-        patch.extend(unheld(rollout, object, IsTurn::Nobodys));
+        patch.extend(unheld(rollout, object, HeldWrite::Other));
         patch.extend(object.preconditions_of(awaited));
         Some(Self::of(object, patch))
     }
@@ -183,19 +183,19 @@ fn unmark(object: &FleetObject) -> Vec<Value> {
     vec![test(&path, json!(object.annotation_content.text())), json!({"op": "remove", "path": path})]
 }
 
-/// Whether a write is the turn of an object.
+/// The kind of a write to an object on hold.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum IsTurn {
-    /// The move of an object, for which its rollout holds it.
-    Its,
+enum HeldWrite {
+    /// The move for which the rollout holds the object.
+    Move,
     /// A write in another direction.
-    Nobodys,
+    Other,
 }
 
 /// The effect of a label write on any hold: with a remaining hold, /mutate would restore the label.
-fn unheld(rollout: &Rollout, object: &FleetObject, turn: IsTurn) -> Vec<Value> {
+fn unheld(rollout: &Rollout, object: &FleetObject, write: HeldWrite) -> Vec<Value> {
     match object.hold() {
-        Some((text, mark)) if turn == IsTurn::Its && mark.rollout == rollout.uid => removed(HELD, text).into(),
+        Some((text, mark)) if write == HeldWrite::Move && mark.rollout == rollout.uid => removed(HELD, text).into(),
         Some((text, _)) => released(rollout, text).into(),
         // A hold added meanwhile would restore the label.
         None if object.has_annotations => vec![test(&pointer("annotations", HELD), json!(object.held_text()))],

@@ -10,7 +10,7 @@ use super::message::Blockers;
 use super::moment::{ClockReading, rfc3339};
 use super::object_state::{ObjectState, StateEvaluator};
 use super::patch::ObjectPatch;
-use super::rewrite::unheard;
+use super::rewrite::rewrite_gate;
 use super::start::recheck_requested;
 use super::status::{ANNOTATION_REMOVED, HistoryEntry, InFlightObject, PauseReason, RolloutPhase, RolloutStatus};
 use super::step_context::StepContext;
@@ -34,9 +34,10 @@ pub(super) struct Planner<'a> {
     pub(super) holds: Vec<ObjectPatch>,
     /// True if start checks were repeated for this plan.
     pub(super) checks_repeated: bool,
-    /// True if a converted object was released just now: the next plan knows whether it can be recreated.
+    /// True if the replacement of a deleted object was released just now: the next plan knows whether the deleted
+    /// object can be created again.
     pub(super) is_replaced: bool,
-    /// True if nothing is decided: the rollout was finished before, or observations are incomplete.
+    /// True if the planner makes no decision: the rollout was finished before, or observations are incomplete.
     pub(super) is_inactive: bool,
     /// True for a recheck of a finished rollout: without findings, its recorded end remains.
     pub(super) was_over: bool,
@@ -84,7 +85,7 @@ impl<'a> Planner<'a> {
         if self.facts.closed_gate.is_none() && self.status.direction_of(self.rollout) == Direction::Forward {
             self.facts.closed_gate = self.rollout.checks.closed_gate(&self.facts.answers);
             if self.facts.closed_gate.is_none() {
-                self.facts.closed_gate = unheard(self.rollout, &self.status, &self.facts.answers, self.now);
+                self.facts.closed_gate = rewrite_gate(self.rollout, &self.status, &self.facts.answers, self.now);
             }
             self.in_the_way.closed_gate.clone_from(&self.facts.closed_gate);
         }

@@ -44,8 +44,8 @@ pub(super) fn not_stored(rollout: &Rollout, answers: &LookupResults) -> Option<S
     })
 }
 
-/// The reason why a storage migration must not write yet.
-pub(super) fn unheard(
+/// The reason why a rewrite must wait: the CRD, or the propagation of its storage version.
+pub(super) fn rewrite_gate(
     rollout: &Rollout,
     status: &RolloutStatus,
     answers: &LookupResults,

@@ -21,7 +21,7 @@ pub(super) fn mutated(
     }
     let object = write.new.json();
     let mut made: Option<Json<'_>> = None;
-    // A mutation may create a place for an earlier one, so repeat all until nothing changes.
+    // A mutation may create a place for an earlier one, so repeat all until the object no longer changes.
     let mut warnings = Vec::new();
     for round in 0..SETTLE_ROUNDS {
         let was = made.as_ref().map(Json::to_text);

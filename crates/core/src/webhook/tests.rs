@@ -12,7 +12,7 @@ fn fixture(name: &str) -> String {
     value.to_string()
 }
 
-/// What a message says a kind has can be asked for.
+/// A conversion accepts every version name that the error message lists.
 #[test]
 fn versions_match_with_or_without_group() {
     let (webhook, object) = (webhook(), fixture("rollout-completed"));
@@ -59,7 +59,7 @@ fn status_hashes_map_to_requests() {
 
 #[test]
 fn completion_during_promotion_round_trips() {
-    // The condition still says Promoting, so the newer version has no completed hash that could say it.
+    // The condition is still Promoting, so the newer version has no completed hash yet.
     let webhook = webhook();
     let down = webhook.convert(&fixture("v1alpha2-promoting"), "v1alpha1").unwrap().text;
     let mut object: serde_json::Value = serde_json::from_str(&down).unwrap();
@@ -98,7 +98,7 @@ fn golden_hashes_do_not_move() {
     );
 }
 
-/// What `hash` shows of an object is what its hash is made of, and all of it.
+/// The members that `hash` prints are exactly the hashed members.
 #[test]
 fn shown_members_are_hashed_members() {
     for name in ["rollout-completed", "v1alpha2-force-rollout", "v1alpha2-promoting"] {
@@ -110,7 +110,7 @@ fn shown_members_are_hashed_members() {
     }
 }
 
-/// Whoever asks gets a review that says which of its members is of another type, wherever these stand.
+/// The response names a request member of the wrong type, for any order of the members.
 #[test]
 fn wrong_member_type_is_named() {
     let others = [("null", "null"), ("5", "number"), ("true", "boolean"), ("{}", "object")];

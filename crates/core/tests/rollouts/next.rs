@@ -1,7 +1,7 @@
 //! Prioritized objects.
 
 use pointsman_core::rollout::{
-    FleetObject, PlanInput, PriorityDecision, Rollout, RolloutStatus, forecast, next_move, plan,
+    FleetObject, PlanInput, PriorityDecision, Rollout, RolloutStatus, decide_priority, forecast, plan,
 };
 use serde_json::{Value, json};
 
@@ -38,7 +38,7 @@ fn fleet(rollout: &Rollout) -> Vec<FleetObject> {
 fn told(rollout: &Rollout, status: &RolloutStatus, title: &str) -> Result<PriorityDecision, String> {
     let fleet = fleet(rollout);
     let facts = PlanInput { consistent: true, ..PlanInput::default() };
-    next_move(rollout, status, &forecast(rollout, status, &fleet, facts, NOW), title)
+    decide_priority(rollout, status, &forecast(rollout, status, &fleet, facts, NOW), title)
 }
 
 fn reserved(rollout: &Rollout) -> RolloutStatus {

@@ -33,7 +33,7 @@ impl SpanQueue {
     /// Waits until queued spans were tried; forever if the collector is unresponsive.
     pub(super) async fn flush(&self) {
         let (tried, wait) = oneshot::channel();
-        // After a failure the sending thread has ended, and there is nothing to await.
+        // After a failure the sending thread has ended, so there is no result to await.
         if self.queue.send(Queued::Flush(tried)).await.is_ok() {
             let _ = wait.await;
         }

@@ -42,7 +42,7 @@ impl SpanSender {
         let this = Self { collector, resource: resource.into(), metrics, complaint: ThrottledWarning::default() };
         thread::Builder::new().name("spans".to_owned()).spawn(move || {
             runtime.block_on(this.run(waiting));
-            // A pending name resolution delays nothing.
+            // A pending name resolution does not delay the shutdown.
             runtime.shutdown_background();
         })?;
         Ok(())

@@ -40,7 +40,7 @@ impl RequestTracer {
         Ok(Self(Some(SpanMaker { tracer: provider.tracer("pointsman"), queue })))
     }
 
-    /// The span of a request. Costs nothing if disabled.
+    /// The span of a request. Free of cost if disabled.
     pub(crate) fn begin(&self, endpoint: Option<Endpoint>, headers: &HeaderMap) -> RequestSpan {
         match (&self.0, endpoint) {
             (Some(maker), Some(endpoint)) => RequestSpan::begin(&maker.tracer, endpoint, headers),

@@ -1,5 +1,6 @@
-//! Limits the length of client certificate chains. A long chain costs an unknown client nothing, and its verification
-//! up to a hundred signatures (`rustls-webpki verify_cert.rs`, `Budget`), or 20 ms of a serving thread.
+//! Limits the length of client certificate chains. A long chain is free of cost for an unknown client, and its
+//! verification costs up to a hundred signatures (`rustls-webpki verify_cert.rs`, `Budget`), or 20 ms of a serving
+//! thread.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! What is told of a definition that breaks a law. One that does so is not to be had: it is refused, or it is a defect
-//! that gets mended. So objects are answered by one definition, and judged by another.
+//! The report about a definition that violates a law. No valid definition does: it is rejected, or is a defect that
+//! gets fixed. So one definition converts the objects here, and another one checks them.
 
 use pointsman_core::definition::Kind;
 use pointsman_core::laws::{CheckOptions, Dictionary, LAWS, Value, survey};

@@ -29,7 +29,7 @@ pub(super) struct TrialArgs {
     time: Duration,
 }
 
-/// A positive duration, because a trial without cases proves nothing.
+/// A positive duration, because a trial needs at least one case.
 fn some_time(text: &str) -> Result<Duration, String> {
     let time = parse_duration(text).map_err(|error| error.to_string())?;
     (!time.is_zero()).then_some(time).ok_or_else(|| "a duration of 0 tries no object; use --try 0 instead".to_owned())

@@ -57,7 +57,7 @@ enum RolloutCommand {
     /// Pause a rollout. A running `rollout run` continues to watch objects in flight.
     #[command(after_help = examples::PAUSE)]
     Pause(ChangeArgs),
-    /// Report what a rollout would do, object by object. Read-only.
+    /// Report the effects of a rollout, object by object. Read-only.
     #[command(after_help = examples::PLAN)]
     Plan(PlanRolloutArgs),
     /// Print the policy that blocks writes to frozen resources. `rollout start` applies it for you.

@@ -27,7 +27,7 @@ pub(crate) struct PlanRolloutArgs {
     /// File of the StagedRollout, or - for stdin.
     #[arg(short, long, value_name = "FILE")]
     filename: PathBuf,
-    /// Send each first write as a server-side dry run, so that webhooks validate it. Nothing is stored.
+    /// Send each first write as a server-side dry run: webhooks validate it, and the API server does not store it.
     #[arg(long)]
     server: bool,
     /// Output format. The default is a table. HTML is one self-contained page.

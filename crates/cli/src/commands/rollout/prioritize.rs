@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use pointsman_cluster::{RolloutClock, SnapshotOptions, get_rollout, set_next, survey_rollout};
-use pointsman_core::rollout::{PriorityDecision, RolloutStatus, forecast, next_move};
+use pointsman_core::rollout::{PriorityDecision, RolloutStatus, decide_priority, forecast};
 use serde_json::json;
 
 use super::prometheus_args::PrometheusArgs;
@@ -40,7 +40,7 @@ pub(super) fn prioritize(args: &PrioritizeArgs) -> anyhow::Result<ExitCode> {
         let snapshot_query = survey_rollout(&cluster, kind, &document, &rollout, &status, &options);
         let survey = snapshot_query.await.map_err(advise)?;
         let forecasts = forecast(&rollout, &status, &survey.fleet, survey.facts.clone(), RolloutClock::start().now());
-        match next_move(&rollout, &status, &forecasts, &args.object).map_err(anyhow::Error::msg)? {
+        match decide_priority(&rollout, &status, &forecasts, &args.object).map_err(anyhow::Error::msg)? {
             PriorityDecision::Needless(why) => {
                 anyhow::bail!("cannot prioritize in rollout {}: {why}", args.name)
             }

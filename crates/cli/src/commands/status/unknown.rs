@@ -23,7 +23,7 @@ pub(crate) fn unlisted(error: &CallError) -> String {
     format!("cannot list CRDs: {error}: CRDs without a definition are not reported")
 }
 
-/// The error if nothing was checked. `command` is the current command.
+/// The error if no kind was checked. `command` is the current command.
 pub(crate) fn nothing_checked(command: &str, kinds: &KindsArgs) -> anyhow::Error {
     let error = anyhow::anyhow!("cannot check this cluster: no known kind is installed");
     hinted(error, format!("pointsman {command}{} --kinds DIR, with the definitions of its kinds", kinds.flags()))

@@ -30,7 +30,7 @@ fn numbers_are_text() {
         assert_eq!(json(&write(&JsonTree::from_json(&wanted).unwrap())), wanted);
     }
     assert_eq!(json(number_at_the_root()), "1.10");
-    // What JSON cannot say as it is written, by its value.
+    // Numbers in a spelling that JSON lacks are written by value.
     assert_eq!(json("[0644, 0x1F, .5, 08, +3, 1_000, 0o17]"), "[420,31,0.5,8,3,1000,15]");
     // Behind characters of several bytes.
     assert_eq!(json("ä: ö\n\"🦀\": 1.50\n"), "{\"ä\":\"ö\",\"🦀\":1.50}");

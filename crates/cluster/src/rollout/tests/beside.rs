@@ -1,4 +1,4 @@
-//! What steps do to other objects, and what they look up of them, over real sockets.
+//! Writes of steps to other objects, and lookups of other objects, over real sockets.
 
 use kube::{Client, Config};
 use pointsman_core::definition::Kind;
@@ -16,7 +16,7 @@ use crate::call_error::CallError;
 use crate::cluster::Cluster;
 use crate::web::tests::{Manner, SmallServer, answer, waited};
 
-/// Does something against an API server that answers in this way.
+/// Runs work against an API server with these responses.
 pub(in crate::rollout) fn against<T>(server: &SmallServer, work: impl AsyncFnOnce(&Cluster) -> T) -> T {
     waited(async {
         let mut config = Config::new(server.url("").parse().unwrap());
@@ -30,7 +30,7 @@ pub(in crate::rollout) fn says(code: u16, message: &str) -> Manner {
     Manner::Says(answer(code, &status.to_string()))
 }
 
-/// What there is of a group.
+/// The discovery response for a group.
 fn group(path: &str) -> Option<Manner> {
     let apps = json!({"preferredVersion": {"groupVersion": "apps/v1"}});
     (path == "/apis/apps").then(|| Manner::Says(answer(200, &apps.to_string())))
@@ -46,12 +46,13 @@ pub(super) async fn writes(cluster: &Cluster, one: &ObjectWrite) -> Result<Write
     write_object(cluster, &[], &mut RemoteLookups::default(), one).await
 }
 
-/// What became of a deletion, and whether it was asked for.
+/// Attempts a deletion whose replacement gets this dry-run response. Returns the result, and whether a deletion was
+/// requested.
 fn makes_way(code: u16, message: &'static str) -> (Result<WriteOutcome, CallError>, bool) {
     makes_way_beside(code, message, &json!([]))
 }
 
-/// The same where these are the ReplicaSets.
+/// The same with these ReplicaSets.
 fn makes_way_beside(code: u16, message: &'static str, sets: &Value) -> (Result<WriteOutcome, CallError>, bool) {
     let sets = json!({"items": sets}).to_string();
     let server = SmallServer::start(move |path| match group(path) {
@@ -114,7 +115,7 @@ fn rights_are_checked_before_delete() {
     assert!(landed.is_err() && !is_deleted, "{landed:?}");
 }
 
-/// What the garbage collector may not have heard of it would delete.
+/// The garbage collector would delete dependents that it has not observed yet.
 #[test]
 fn delete_waits_for_dependents() {
     let there = "deployments.apps \"a\" already exists";
@@ -132,8 +133,8 @@ fn delete_waits_for_dependents() {
     }
 }
 
-/// What comes of the deletion of one of two objects, where the other one is found like this, and its write is answered
-/// like that; and whether it was asked for.
+/// Attempts the deletion of an object for a counterpart, which is read as `found` and whose write gets the response
+/// `written`. Returns the result, and whether a deletion was requested.
 fn leaves(written: Vec<u8>, found: Vec<u8>) -> (Result<WriteOutcome, CallError>, bool) {
     let server = SmallServer::start(move |path| match group(path) {
         Some(manner) => manner,
@@ -162,12 +163,12 @@ fn no(code: u16, message: &str) -> Vec<u8> {
     answer(code, &json!({"code": code, "message": message}).to_string())
 }
 
-/// The one that stays, and what it says to be that.
+/// The remaining object, with the annotation that identifies it.
 fn fits() -> Vec<u8> {
     there(&json!({"uid": "h", "annotations": {"made-of": "d"}}))
 }
 
-/// Somebody may delete that between the look and the deletion, and nothing would be left of either.
+/// Another client may delete the counterpart between the read and the deletion. Then neither object would remain.
 #[test]
 fn delete_of_missing_owner_is_skipped() {
     let unsaid = "has lost made-of: d; set the value again";
@@ -191,7 +192,7 @@ fn delete_of_missing_owner_is_skipped() {
     }
 }
 
-/// It is what was written that counts: a deletion of it that is late does not find that any more.
+/// The write of the counterpart counts: it changes the object, so that a late deletion of the earlier state fails.
 #[test]
 fn kept_object_is_written_first() {
     let says = |state: &str| {
@@ -199,18 +200,18 @@ fn kept_object_is_written_first() {
     };
     let (landed, is_deleted) = leaves(says("7"), fits());
     assert!(matches!(landed, Ok(WriteOutcome::Written(_))) && is_deleted, "{landed:?}");
-    // A policy takes it off again: it was answered 200, and nothing was written.
+    // A policy removes the annotation again: the response is 200 without an effect.
     for answered in [fits(), says("6")] {
         let (landed, is_deleted) = leaves(answered, fits());
         let why = "n/a does not keep the annotation pointsman.dev/source-resource-version: a mutating webhook or policy removes the annotation";
         assert!(matches!(&landed, Ok(WriteOutcome::Refused(said)) if said.contains(why)) && !is_deleted, "{landed:?}");
     }
-    // Whoever was killed in between does not write it once more.
+    // After a kill, the runner skips the repeated write.
     let (landed, is_deleted) = leaves(no(403, "no"), says("7"));
     assert!(matches!(landed, Ok(WriteOutcome::Written(_))) && is_deleted, "{landed:?}");
     assert!(!leaves(no(403, "admission webhook"), says("6")).1, "it was another state of the other one");
     let whose = "deployments.apps n/a is not deleted: newapps.example.com n/a cannot be written: ";
-    // That it is too large by now is of these two alone.
+    // A rejection of the counterpart, such as for its size, concerns only these two objects.
     for (code, message) in [(403, "admission webhook \"a\" denied the request: no"), (500, "request is too large")] {
         let (landed, is_deleted) = leaves(no(code, message), fits());
         assert!(
@@ -231,7 +232,7 @@ fn kept_object_is_written_first() {
     assert!(!is_deleted);
 }
 
-/// It would fail again each time, and would hold up whatever comes behind it.
+/// A write that fails each time would delay all later writes.
 #[test]
 fn failure_stays_with_its_object() {
     let server =
@@ -244,7 +245,7 @@ fn failure_stays_with_its_object() {
     assert!(matches!(landed, Ok(WriteOutcome::Later(_))), "{landed:?}");
 }
 
-/// A namesake that was made anew is told nothing.
+/// A new object of the same name does not receive the error.
 #[test]
 fn only_target_gets_refusal() {
     for (uid, is_told) in [("u", true), ("another", false)] {
@@ -292,7 +293,7 @@ fn crd(group: &str, kind: &str) -> String {
     .to_string()
 }
 
-/// What is known of a oldapp that has gone so many steps, by an API server that answers in this way.
+/// The lookup results for an oldapp with this many applied steps, from an API server with these responses.
 fn known(steps: usize, server: &SmallServer) -> String {
     let mut read = |file: &str| {
         Ok(if file == "oldapps.crd.yaml" { crd("was.example.com", "OldApp") } else { crd("example.com", "NewApp") })
@@ -319,7 +320,7 @@ fn known(steps: usize, server: &SmallServer) -> String {
     format!("{answers:?}")
 }
 
-/// An aggregated API of which nothing is known now may hold what belongs to the object.
+/// An aggregated API that is unavailable may have dependents of the object.
 #[test]
 fn unserved_api_keeps_owners() {
     let answers = |freshness: &'static str| {
@@ -339,7 +340,7 @@ fn unserved_api_keeps_owners() {
     assert!(!current.contains("is not served now"), "{current}");
 }
 
-/// A resource of which somebody else answers holds up the object that has some of it, and no other.
+/// An unavailable aggregated resource delays only the objects that need it.
 #[test]
 fn unreadable_resource_spares_other_lookups() {
     let server = SmallServer::start(|path| match path {
@@ -351,7 +352,7 @@ fn unreadable_resource_spares_other_lookups() {
     assert!(told.contains("currently unable to handle it") && told.contains("conversion webhook"), "{told}");
 }
 
-/// A resource that is misspelt has no objects, and nothing of it counts as deleted.
+/// A misspelled resource has no objects, and the deletion step does not count as applied.
 #[test]
 fn deleted_resource_must_exist() {
     let server = SmallServer::start(|path| match group(path) {
@@ -360,7 +361,7 @@ fn deleted_resource_must_exist() {
     });
     let told = known(2, &server);
     assert!(told.contains("replicaset") && told.contains("could not find the requested resource"), "{told}");
-    // What is handed over is looked for again before the object goes: there may be none.
+    // Dependents to be transferred are read again before the deletion: there may be none.
     let told = known(1, &server);
     assert!(!told.contains("metadata services of n\"): Err"), "{told}");
 }

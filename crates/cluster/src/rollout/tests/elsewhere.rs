@@ -1,4 +1,4 @@
-//! Other clusters, over real sockets: those that answer, those that do not, and how often they are asked.
+//! Other clusters, over real sockets: reachable, unreachable, and the number of requests to each.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,7 +21,7 @@ use crate::rollout::remote_lookups::RemoteLookups;
 use crate::rollout::writes::WriteOutcome;
 use crate::web::tests::{Manner, SmallServer, answer, waited};
 
-/// Databases that wait for the nodes of clusters of their own.
+/// Databases that wait for the nodes of their own clusters.
 fn fleet(names: &[&str]) -> (Rollout, Vec<FleetObject>) {
     let definition = "apiVersion: pointsman.dev/v1\nkind: KindDefinition\ncrd: databases.crd.yaml\nhealth: {all: [{field: \
                       status.ready, is: true}]}\nworkflows:\n  j:\n  - {name: nodes, wait: {list: nodes, every: {field: \
@@ -36,7 +36,7 @@ fn fleet(names: &[&str]) -> (Rollout, Vec<FleetObject>) {
     (rollout, fleet)
 }
 
-/// A Secret whose kubeconfig leads to a server.
+/// A Secret with the kubeconfig of a server.
 fn way(server: &SmallServer) -> Vec<u8> {
     let kubeconfig = format!(
         "apiVersion: v1\nkind: Config\ncurrent-context: it\ncontexts: [{{name: it, context: {{cluster: it, user: it}}}}]\n\
@@ -47,7 +47,7 @@ fn way(server: &SmallServer) -> Vec<u8> {
     answer(200, &secret.to_string())
 }
 
-/// How each object stands by these answers.
+/// The state of each object with these lookup results.
 fn object_states(rollout: &Rollout, fleet: &[FleetObject], answers: LookupResults) -> BTreeMap<String, String> {
     let facts = PlanInput { answers, consistent: true, ahead: true, ..PlanInput::default() };
     let now = ClockReading { wall: 1_795_000_000, steady: Duration::ZERO };
@@ -86,7 +86,7 @@ fn unreachable_cluster_is_queried_once() {
         let (mut answers, began) = (LookupResults::default(), Instant::now());
         elsewhere.results(&cluster, &lookups, Duration::from_secs(1), &mut answers).await;
         assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
-        // What is known is known for a while.
+        // A result stays cached for a while.
         let asked = own.heads().len();
         elsewhere.results(&cluster, &lookups, Duration::from_millis(100), &mut LookupResults::default()).await;
         assert_eq!((own.heads().len(), fine.heads().len()), (asked, 1));
@@ -105,7 +105,7 @@ fn unreachable_cluster_is_queried_once() {
     assert!(told.iter().all(|(name, told)| name == "n/fine" || told.starts_with("Waiting step nodes: ")), "{told:?}");
 }
 
-/// The cluster that the Secret of an object leads to, and a deletion there.
+/// The cluster in the Secret of an object, and a deletion in that cluster.
 fn deletion(name: &str) -> (OtherCluster, ObjectWrite) {
     let of = OtherCluster { namespace: name.to_owned(), secret: "way".to_owned(), key: "kubeconfig".to_owned() };
     let [plural, group, version] = ["nodes", "", "v1"].map(str::to_owned);
@@ -122,7 +122,7 @@ fn deletion(name: &str) -> (OtherCluster, ObjectWrite) {
     (of, write)
 }
 
-/// An API server whose Secrets lead to these.
+/// An API server with these Secrets.
 fn leads_to(ways: Vec<(&'static str, Vec<u8>)>) -> SmallServer {
     SmallServer::start(move |path| {
         let name = path.split('/').nth(4).unwrap_or_default();
@@ -136,7 +136,7 @@ fn list(fine: bool) -> Manner {
     Manner::Says(answer(200, &json!({"items": [node], "metadata": {}}).to_string()))
 }
 
-/// The cluster itself, and who asks others.
+/// Runs work with the own cluster and with lookups in other clusters.
 async fn against<T>(own: &SmallServer, work: impl AsyncFnOnce(&Cluster, &mut RemoteLookups) -> T) -> T {
     let mut config = Config::new(own.url("").parse().unwrap());
     config.default_retry = false;
@@ -193,9 +193,9 @@ fn lookup_before_write_is_discarded() {
             return Manner::Says(answer(200, "{}"));
         }
         match asked.fetch_add(1, Ordering::SeqCst) {
-            // The connection is made with it.
+            // The first list is part of the connection.
             0 => list(true),
-            // What was so before the write comes late.
+            // The state before the write arrives late.
             1 => {
                 held.lock().unwrap().recv().unwrap();
                 list(true)
@@ -214,7 +214,7 @@ fn lookup_before_write_is_discarded() {
         let (of, write) = deletion("there");
         let landed = elsewhere.write(&of, &write, &json!({})).await;
         assert!(matches!(landed, WriteOutcome::Written(_)), "{landed:?}");
-        // It is asked anew, and then the answer comes to what was asked before.
+        // The repeated lookup is pending when the response to the earlier one arrives.
         elsewhere.results(cluster, &lookups, Duration::from_millis(100), &mut LookupResults::default()).await;
         release.send(()).unwrap();
         let mut answers = LookupResults::default();

@@ -1,4 +1,4 @@
-//! A fleet that is listed once and watched from then on, over real sockets.
+//! A fleet that is listed once and then watched, over real sockets.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::sleep;
@@ -29,7 +29,7 @@ fn told(events: &[(&str, Value)]) -> Vec<u8> {
     format!("HTTP/1.1 200 As it is\r\ncontent-type: application/json\r\n\r\n{}", lines.collect::<String>()).into()
 }
 
-/// An API server with databases a and b, which answers watches in this way, each by its number.
+/// An API server with databases a and b, and these responses to watches, by their number.
 fn server(watched: impl Fn(usize) -> Manner + Send + Sync + 'static) -> SmallServer {
     let watches = AtomicUsize::new(0);
     SmallServer::start(move |path| match path {
@@ -48,7 +48,7 @@ fn server(watched: impl Fn(usize) -> Manner + Send + Sync + 'static) -> SmallSer
     })
 }
 
-/// What each object is at, and what was answered to `work` before.
+/// The version of each object, and the result of `work`.
 fn after<T>(server: &SmallServer, work: impl AsyncFnOnce(&Cluster, &Rollout, &mut Fleet) -> T) -> (Vec<String>, T) {
     let (kind, rollout): (Kind, Rollout) = rollout("start", &[metric("fine")]);
     waited(async {
@@ -61,8 +61,7 @@ fn after<T>(server: &SmallServer, work: impl AsyncFnOnce(&Cluster, &Rollout, &mu
     })
 }
 
-/// Listens for a while. A connection that was kept may close under the next request, and whoever runs a rollout asks
-/// again.
+/// Watches for a while. A kept-alive connection may close during the next request, so retries as a runner does.
 async fn heard(cluster: &Cluster, rollout: &Rollout, fleet: &mut Fleet) -> bool {
     loop {
         match fleet.listen(cluster, rollout, PATIENCE).await {

@@ -1,4 +1,4 @@
-//! What a rollout asks beside the cluster, over real sockets, and what it says then.
+//! Lookups of a rollout outside the cluster, over real sockets, and the resulting messages.
 
 pub(super) mod beside;
 mod elsewhere;
@@ -26,7 +26,7 @@ const CRD: &str = r#"{
         {"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": {"type": "object", "properties":
             {"status": {"type": "object", "properties": {"ready": {"type": "boolean"}}}}}}}]}}"#;
 
-/// A kind with these checks, each with its name, and a roll over it.
+/// A kind with these named checks, and a rollout of the kind.
 fn rollout(list: &str, checks: &[(String, String)]) -> (Kind, Rollout) {
     let checks = checks.iter().map(|(name, check)| format!("  - {{name: {name}, {check}}}\n"));
     let definition = format!(
@@ -41,7 +41,7 @@ fn rollout(list: &str, checks: &[(String, String)]) -> (Kind, Rollout) {
     (kind, rollout)
 }
 
-/// What a rollout does not begin for, once everybody was asked.
+/// The reasons why a rollout does not start, after all HTTP probes.
 fn asked(rollout: &Rollout, prometheus: Option<&HttpAddress>) -> Vec<String> {
     let mut answers = LookupResults::default();
     waited(HttpProber::with(prometheus).probe(&http_probes(rollout, &RolloutStatus::default()), &mut answers));
@@ -49,7 +49,7 @@ fn asked(rollout: &Rollout, prometheus: Option<&HttpAddress>) -> Vec<String> {
 }
 
 fn metric(name: &str) -> (String, String) {
-    // The query says how the server is to answer.
+    // The query selects the response of the server.
     (name.to_owned(), format!("prometheus: {{query: \"{name}\", atMost: 0.1}}"))
 }
 
@@ -59,7 +59,7 @@ fn vector(samples: &[&str]) -> Vec<u8> {
     answer(200, &json!({"status": "success", "data": {"resultType": "vector", "result": result}}).to_string())
 }
 
-/// A Prometheus that answers by the name of the query, in every way that is wrong.
+/// A Prometheus whose responses depend on the name of the query, with every kind of error.
 fn prometheus() -> SmallServer {
     SmallServer::start(|path| match path.strip_prefix("/base/api/v1/query?query=").unwrap_or(path) {
         "fine" => Manner::Says(vector(&["0.1"])),
@@ -177,7 +177,7 @@ fn missing_prometheus_names_flag() {
     );
 }
 
-/// As often as anything else is looked up: each time before a rollout begins, then now and then.
+/// Probes have the same interval as other lookups: each time before a rollout begins, then periodically.
 #[test]
 fn probes_are_cached_for_seconds() {
     let server = prometheus();

@@ -1,4 +1,4 @@
-//! What was to be made and was not answered, over real sockets.
+//! Creations without a response, over real sockets.
 
 use std::net::TcpListener;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ fn deployment() -> Value {
     json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata})
 }
 
-/// An API server that says nothing to a creation, and tells of what is there once that is so.
+/// An API server that closes the connection on a creation, and returns the object once it exists.
 fn silent(is_there: &Arc<AtomicBool>) -> SmallServer {
     let is_there = is_there.clone();
     SmallServer::start(move |path| match path.contains("/deployments?") {
@@ -33,7 +33,7 @@ fn silent(is_there: &Arc<AtomicBool>) -> SmallServer {
     })
 }
 
-/// Makes an object as a runner does.
+/// Creates an object as a runner does.
 async fn makes(cluster: &Cluster, one: &ObjectWrite) -> WriteOutcome {
     match try_made(cluster, one).await.unwrap() {
         Some(no) => no,
@@ -41,7 +41,7 @@ async fn makes(cluster: &Cluster, one: &ObjectWrite) -> WriteOutcome {
     }
 }
 
-/// How often something was really to be made.
+/// The number of creations without dry run.
 fn posts(server: &SmallServer) -> usize {
     server.heads().iter().filter(|head| head.starts_with("POST") && !head.contains("dryRun=All")).count()
 }
@@ -55,8 +55,8 @@ async fn open(cluster: &Cluster, one: &ObjectWrite) -> PendingWrites {
     all
 }
 
-/// What something was deleted for is sent again at once, and waited for to the end: the first one may come after that
-/// one is gone.
+/// The creation of a replacement is sent again at once, and awaited to the end: the first request may be processed
+/// after the replacement was deleted.
 #[test]
 fn unacknowledged_write_blocks_until_seen() {
     for (call, sent, is_over) in
@@ -75,7 +75,7 @@ fn unacknowledged_write_blocks_until_seen() {
     }
 }
 
-/// A Job that was asked for so many seconds ago.
+/// A Job that was requested this many seconds ago.
 fn job(name: &str, seconds: u64) -> UnacknowledgedWrite {
     let [namespace, of, uid] = ["n", "n/a", "u"].map(str::to_owned);
     let job = JobWrite { namespace, name: name.to_owned(), body: json!({}), of, uid };
@@ -83,7 +83,7 @@ fn job(name: &str, seconds: u64) -> UnacknowledgedWrite {
     UnacknowledgedWrite::job(&job, (sent, RolloutClock::start()))
 }
 
-/// Nobody is asked whether it is there.
+/// After the longest request time, a lookup is unnecessary.
 #[test]
 fn finished_request_ends_the_wait() {
     let server = SmallServer::start(|_| says(404, "not found"));
@@ -98,8 +98,8 @@ fn finished_request_ends_the_wait() {
     }
 }
 
-/// Others could do nothing meanwhile. Where the same one is not answered again and again, a fleet does not wait for
-/// ever.
+/// Other objects are blocked meanwhile, so their timeouts restart, once per request. If the same request repeatedly
+/// gets no response, the fleet does not wait forever.
 #[test]
 fn object_deadline_extends_once() {
     let (clock, before) = (RolloutClock::start(), RolloutStatus::default());
@@ -111,7 +111,7 @@ fn object_deadline_extends_once() {
         all.status_written();
         assert!(all.is_waited_for(), "it may still come");
         all.forget_late();
-        // As long as nobody could say so, it is to be said.
+        // The extension is repeated until a status with it is written.
         for _ in 0..2 {
             assert_eq!(all.next_status(&before, clock.now()).resumed.is_some(), is_granted, "{name}");
             assert!(all.is_waited_for());
@@ -121,7 +121,8 @@ fn object_deadline_extends_once() {
     }
 }
 
-/// A change is seen by what it writes, a deletion by who is gone. Neither lands on another one of that name.
+/// A patch is observed by its values, a deletion by the absence of the object. Neither affects another object of that
+/// name.
 #[test]
 fn unacknowledged_patch_blocks_until_seen() {
     let patch = json!([
@@ -182,7 +183,7 @@ fn unsent_or_noop_is_not_pending() {
     });
 }
 
-/// An API server that gives up waiting for its store has said neither yes nor no.
+/// An API server that times out on its store has neither accepted nor rejected the write.
 #[test]
 fn store_timeout_stays_pending() {
     let (uid, resource_version) = ("u".to_owned(), "7".to_owned());
@@ -198,7 +199,7 @@ fn store_timeout_stays_pending() {
     }
 }
 
-/// A policy that undoes a change in the same write is told, and not written against all the time.
+/// If a policy reverts a change within the same write, the runner reports this and does not repeat the write.
 #[test]
 fn reverted_change_stays_pending() {
     let patch = json!([{"op": "add", "path": "/metadata/labels/a", "value": "b"}]);
@@ -213,8 +214,8 @@ fn reverted_change_stays_pending() {
     }
 }
 
-/// By what it has of us it is known: where a policy takes that off, it is deleted again, unless something was deleted
-/// for it.
+/// A created object is identified by its annotation. If a policy removes the annotation, the object is deleted again,
+/// unless another object was deleted for it.
 #[test]
 fn unidentified_write_is_repeated() {
     let mut stripped = deployment();
@@ -222,8 +223,7 @@ fn unidentified_write_is_repeated() {
     let without_theirs = {
         let mut object = deployment();
         let annotations = object["metadata"]["annotations"].as_object_mut().unwrap();
-        // What is kept of another version is none of the rollout's: whoever admits the object may know that it is
-        // stale.
+        // The kept annotation of another version is not set by the rollout: admission webhooks may remove it as stale.
         annotations.retain(|name, _| name == "pointsman.dev/created-from");
         object
     };
@@ -262,7 +262,7 @@ fn unidentified_write_is_repeated() {
     }
 }
 
-/// Where a webhook knows no dry runs, what is to be made is made, and looked at.
+/// If a webhook does not support dry runs, the object is created, and checked afterwards.
 #[test]
 fn dry_run_needs_support() {
     let server = SmallServer::start(|path| match path.contains("dryRun=All") {
@@ -272,7 +272,7 @@ fn dry_run_needs_support() {
     let one = write(ObjectCall::Create(deployment()));
     let landed = against(&server, async |cluster| makes(cluster, &one).await);
     assert!(matches!(landed, WriteOutcome::Written(_)) && posts(&server) == 1, "{landed:?}");
-    // An answer that is lost leaves nothing open.
+    // A lost response to a dry run leaves no pending write.
     let server = SmallServer::start(|_| Manner::Says(Vec::new()));
     let landed = against(&server, async |cluster| makes(cluster, &one).await);
     assert!(matches!(&landed, WriteOutcome::Later(error) if !error.leaves_open()) && posts(&server) == 0, "{landed:?}");

@@ -39,7 +39,7 @@ fn a_question_is_one_plain_get() {
     }
 }
 
-/// Only the status is wanted: what follows is not read, however long it is, or however long it takes.
+/// If only the status is needed, the body is not read, for any length or duration.
 #[test]
 fn unneeded_body_is_not_read() {
     let server = SmallServer::start(|path| match path {
@@ -61,7 +61,7 @@ fn refused_connection_is_reported() {
     assert!(why.starts_with("unreachable: ") && why.contains("refused"), "{why}");
 }
 
-/// Over TLS, whoever answers is who they should be, for somebody whom we trust.
+/// Over TLS, the certificate must match the host and have a trusted issuer.
 #[test]
 fn tls_needs_trusted_certificate() {
     let own = || rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
@@ -78,7 +78,7 @@ fn tls_needs_trusted_certificate() {
     assert!(stranger.starts_with("TLS: invalid peer certificate"), "{stranger}");
     let elsewhere = get(&trusting(&served), &format!("https://127.0.0.1:{port}/"), BodyWanted::All).unwrap_err();
     assert!(elsewhere.starts_with("TLS: invalid peer certificate: "), "{elsewhere}");
-    // Nobody speaks TLS there.
+    // This port does not use TLS.
     let plain = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("https://localhost:{}/", plain.local_addr().unwrap().port());
     thread::spawn(move || plain.accept().unwrap().0.write_all(&answer(400, "")).unwrap());
@@ -86,7 +86,7 @@ fn tls_needs_trusted_certificate() {
     assert!(why.starts_with("TLS: "), "{why}");
 }
 
-/// Answers 204 to whoever shakes hands.
+/// Responds with 204 to every client that completes the handshake.
 fn serve_tls(key: &rcgen::CertifiedKey<rcgen::KeyPair>) -> u16 {
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let secret = PrivateKeyDer::try_from(key.signing_key.serialize_der()).unwrap();
@@ -101,7 +101,7 @@ fn serve_tls(key: &rcgen::CertifiedKey<rcgen::KeyPair>) -> u16 {
     thread::spawn(move || {
         for stream in listener.incoming().flatten() {
             let mut stream = StreamOwned::new(ServerConnection::new(config.clone()).unwrap(), stream);
-            // Whoever does not trust us goes away, which is theirs to say.
+            // A client that does not trust the certificate closes the connection, so errors are ignored.
             let _ = stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").and_then(|()| stream.flush());
         }
     });

@@ -1,28 +1,28 @@
-//! A server that answers as it is told, also in ways that no server should.
+//! A server with configurable responses, also invalid ones.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-/// How a question is answered.
+/// The response to a request.
 pub(crate) enum Manner {
-    /// With these bytes; then the connection is closed.
+    /// Sends these bytes, then closes the connection.
     Says(Vec<u8>),
-    /// With these bytes, after which nothing comes, and the connection stays.
+    /// Sends these bytes, and keeps the connection open.
     Holds(Vec<u8>),
-    /// With these bytes, and then with others, for as long as somebody reads.
+    /// Sends these bytes, then spaces until the client disconnects.
     NeverEnds(Vec<u8>),
 }
 
-/// It ends with the process.
+/// The server ends with the process.
 pub(crate) struct SmallServer {
     pub(crate) port: u16,
     heads: Arc<Mutex<Vec<String>>>,
 }
 
 impl SmallServer {
-    /// Answers each question by its path and query.
+    /// Responds to each request by its path and query.
     pub(crate) fn start(manner: impl Fn(&str) -> Manner + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let (port, heads) = (listener.local_addr().unwrap().port(), Arc::<Mutex<Vec<String>>>::default());
@@ -40,7 +40,7 @@ impl SmallServer {
         format!("http://127.0.0.1:{}{target}", self.port)
     }
 
-    /// The head of every question so far.
+    /// The heads of all requests so far.
     pub(crate) fn heads(&self) -> Vec<String> {
         self.heads.lock().unwrap().clone()
     }
@@ -57,14 +57,14 @@ fn serve(mut stream: TcpStream, heard: &Mutex<Vec<String>>, manner: &dyn Fn(&str
     }
     let head = String::from_utf8_lossy(&head).into_owned();
     let path = head.split(' ').nth(1).unwrap_or_default().to_owned();
-    // What comes behind it is read as well: whoever closes before that takes the answer along.
+    // The server reads the body as well: if it closed the connection earlier, the client would lose the response.
     let length = head.lines().find_map(|line| line.to_lowercase().strip_prefix("content-length: ")?.parse().ok());
     let mut body = vec![0; length.unwrap_or_default()];
     if stream.read_exact(&mut body).is_err() {
         return;
     }
     heard.lock().unwrap().push(head);
-    // Whoever goes away in the middle has heard enough.
+    // A client may disconnect during the response, so errors are ignored.
     match manner(&path) {
         Manner::Says(bytes) => drop(stream.write_all(&once(&bytes))),
         Manner::Holds(bytes) => {
@@ -78,22 +78,22 @@ fn serve(mut stream: TcpStream, heard: &Mutex<Vec<String>>, manner: &dyn Fn(&str
     }
 }
 
-/// An answer that says that the connection closes behind it: a client that kept it would ask the next question of one
-/// that is closing.
+/// Adds a header that announces the end of the connection: otherwise a client would send its next request on a closing
+/// connection.
 fn once(answer: &[u8]) -> Vec<u8> {
     let head = answer.windows(2).position(|two| two == b"\r\n").map_or(answer.len(), |at| at + 2);
     let (status, rest) = answer.split_at(head);
     [status, b"connection: close\r\n", rest].concat()
 }
 
-/// An answer as it should be.
+/// A valid response.
 pub(crate) fn answer(code: u16, body: &str) -> Vec<u8> {
     let length = body.len();
     format!("HTTP/1.1 {code} As it is\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}")
         .into()
 }
 
-/// Waits for work, as a command does.
+/// Runs a future to completion, as a command does.
 pub(crate) fn waited<T>(work: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(work)
 }

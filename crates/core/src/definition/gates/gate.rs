@@ -175,7 +175,8 @@ fn is_not(object: &dyn Gated, field: &Path, value: Option<&Json<'_>>, wanted: &s
     format!("{} is {is}, and must be {wanted}", object.name(field))
 }
 
-/// Returns why the last change of the spec is not yet observed by this field. An absent field has observed nothing.
+/// Returns why the last change of the spec is not yet observed by this field. If the field is absent, no change is
+/// observed.
 fn unseen(object: &mut dyn Gated, field: &Path) -> Option<String> {
     let value = object.value(field);
     let seen = value.as_ref().and_then(|value| value.scalar()?.parse::<i64>().ok());

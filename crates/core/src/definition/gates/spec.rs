@@ -16,7 +16,7 @@ pub(in crate::definition) struct GateSpec {
     /// The list of conditions. Defaults to `status.conditions`.
     pub(super) within: Option<String>,
     /// The field with the observed generation of the controller, such as `status.observedGeneration`. The controller
-    /// must have observed the last change of the spec. An absent field has observed nothing.
+    /// must have observed the last change of the spec. If the field is absent, no change is observed.
     pub(super) generation: Option<String>,
     /// A field, with a test: `is`, `in`, `notIn`, `atLeast` or `present`.
     pub(super) field: Option<String>,

@@ -81,8 +81,8 @@ impl Mutation {
     }
 }
 
-/// Repeats work until nothing changes. One round usually suffices. A word may become the value of a flag when another
-/// flag between them is removed.
+/// Repeats work until the object no longer changes. One round usually suffices. A word may become the value of a flag
+/// when another flag between them is removed.
 fn settle<'j>(object: &mut Json<'j>, work: &dyn Fn(&mut Json<'j>)) {
     let mut was = object.to_text();
     for _ in 0..SETTLE_ROUNDS {

@@ -3,7 +3,7 @@
 //! A mapping may lose data. The conversion stays lossless because the converted object is converted back and compared.
 //! Each value that would not return by itself is kept. So no operation has to declare its losses.
 //!
-//! With `values: {field: spec.mode, map: {fast: Quick}}`, an older `fast` maps to `Quick` and back to `fast`: nothing
+//! With `values: {field: spec.mode, map: {fast: Quick}}`, an older `fast` maps to `Quick` and back to `fast`: no value
 //! is kept. An older `Quick`, which the schema may also allow, maps to `Quick` and would return as `fast`: it is kept.
 
 use std::fmt;

@@ -1,4 +1,4 @@
-//! What steps cannot promise together.
+//! Guarantees that successive steps cannot give together.
 
 use super::expect::{HEAD, check, problems_of};
 
@@ -50,7 +50,7 @@ fn value_survives_in_item_object() {
     let added = "{each: {in: spec.items, operations: [{add: backup.legacy}]}}";
     let told = comes_back(5, "spec.items[*].backup", ("v1", "v2"), "spec.items[*].backup.legacy", ("v2", "v3"));
     check(chain(&[(&v1, ""), (&items(&days), moved), (&items(&legacy), added)]), &told);
-    // In one step, and where nothing is put into the object, it is known.
+    // Within one step the removal is detected, also in a chain without insertion into the object.
     let both = "{each: {in: spec.items, operations: [{move: {from: days, to: backup.days}}, {add: backup.legacy}]}}";
     check(chain(&[(&v1, ""), (&items(&legacy), both), (&items(&legacy), "")]), "fine");
     check(chain(&[(&items(&days), ""), (&items(&days), ""), (&items(&legacy), added)]), "fine");
@@ -98,7 +98,7 @@ fn value_survives_in_filled_object() {
     let told = format!("{up}\n{down}");
     let legacy = items(&backup(", legacy: {type: string}"));
     check(chain(&[(&items(&backup(DAYS)), ""), (&items(&backup("")), dropped), (&legacy, added)]), &told);
-    // At the top, where an object is goes by its path.
+    // At the top level, an object is identified by its path.
     let at_top = |more: &str| backup(more);
     check(
         chain(&[
@@ -115,7 +115,7 @@ fn value_survives_rename_after_fill() {
     let object = |name: &str, mode: &str, more: &str| {
         format!("{name}: {{type: object, default: {{}}, properties: {{mode: {{type: string{mode}}}{more}}}}}")
     };
-    // No operation is inside the object where it is made: the line is that of what is kept.
+    // No operation is inside the object that is created, so the line is that of the kept value.
     let accepted = "], accept: [{path: spec.backup.mode, difference: nullable, reason: a test}";
     let (renamed, added) = ("{rename: {from: spec.backup, to: spec.store}}", "{add: spec.store.legacy}");
     let (v1, v2) = (object("backup", ", nullable: true", ""), object("backup", "", ""));

@@ -1,4 +1,4 @@
-//! A definition and a CRD in a few words, and what a person is told about them.
+//! A short form of definitions and CRDs, and the expected error messages.
 
 use crate::definition::kind::Kind;
 

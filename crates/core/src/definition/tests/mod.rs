@@ -1,4 +1,4 @@
-//! Bad definitions, and what a person is told about them.
+//! Invalid definitions, and their error messages.
 
 mod chains;
 mod differences;

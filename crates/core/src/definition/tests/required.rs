@@ -42,12 +42,12 @@ fn one(required: &str, name: &str, kind: &str) -> String {
     spec(required, &format!("{name}: {kind}"))
 }
 
-/// Why a field that a version requires can be missing, and what to do.
+/// The error for a required field that may be missing, with its remedy.
 fn missing(field: &str, version: &str, reason: &str, advice: &str) -> String {
     format!("{field}: the {version} version requires the field, and {reason}: {advice}")
 }
 
-/// A default such as the example, or two fields that have nothing to do with each other.
+/// The remedy: a default such as the example, or two unrelated fields.
 fn default_or(field: &str, version: &str, example: &str, [drop, add]: [&str; 2]) -> String {
     format!(
         "give {field} a `default` in the {version} schema, such as {example}, or write `drop: {drop}` and `add: {add}` in \
@@ -282,7 +282,7 @@ fn items_are_compared_under_their_operations() {
         "spec.l[*]: type differs without an operation (older: string; newer: integer), and cannot be accepted: \
          write `each: {in: spec.l, operations: [{type: .}]}`",
     );
-    // One operation takes the whole of the older item; what else is in the newer one has to be explained.
+    // One operation maps the whole older item; every other field of the newer item needs an operation.
     let object = "{type: object, properties: {name: {type: string}, weight: {type: integer}}}";
     at_step(
         "{type: string}",

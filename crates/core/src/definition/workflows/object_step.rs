@@ -111,7 +111,7 @@ impl ObjectAction {
         matches!(self, Self::Wait { .. } | Self::WaitForAll(_))
     }
 
-    /// Returns whether the revert needs writes. Other actions have nothing to revert.
+    /// Returns whether the revert needs writes. Other actions need no revert.
     pub(crate) fn is_undone_by_writes(&self) -> bool {
         matches!(self, Self::Convert | Self::Recreate(_) | Self::Adopt(_))
     }

@@ -82,8 +82,8 @@ fn documents_of(mutated: &MutatedKind, mutation: &Mutation) -> Result<Vec<Value>
         let all = mutations(mutation, &mutated.pod, Some(&holds))?;
         return Ok(policy(mutated, mutation, &name, (all, None)).into());
     };
-    // If the object of the fact is absent, its policy does nothing. So `always` has its own policy. The API server runs
-    // both in any order.
+    // If the object of the fact is absent, its policy has no effect. So `always` has its own policy. The API server
+    // runs both in any order.
     let mut both = mutation.always.iter().flat_map(|one| mutation.once_true.iter().map(move |two| (one, two)));
     if let Some(why) = both.find_map(|(one, two)| are_against(one, two, &mutated.pod)) {
         return Err(format!("always and onceTrue: {why}, and two policies have no order"));

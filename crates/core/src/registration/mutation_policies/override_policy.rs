@@ -39,7 +39,7 @@ pub(super) fn once_true<'o>(
     Ok(done)
 }
 
-/// Returns whether one operation adds an item and the other removes it, so that nothing of the first is left.
+/// Returns whether one operation adds an item and the other removes it, so that the effect of the first is lost.
 fn is_of_whole_items(before: &MutationOperation, after: &MutationOperation) -> bool {
     use MutationOperation as Is;
     matches!((before, after), (Is::Item { .. }, Is::NoItem { .. }) | (Is::NoItem { .. }, Is::Item { .. }))

@@ -52,7 +52,7 @@ pub(super) fn reach(mutated: &MutatedKind, fact: &MutationFact) -> Result<FactIn
         "" => version.clone(),
         group => format!("{group}/{version}"),
     };
-    // Without the object the fact is false, and nothing is to be done.
+    // Without the object the fact is false, and no mutation is due.
     let mut reference = json!({"name": name, "parameterNotFoundAction": "Allow"});
     if let (Some(namespace), Some(reference)) = (namespace, reference.as_object_mut()) {
         reference.insert("namespace".to_owned(), json!(namespace));

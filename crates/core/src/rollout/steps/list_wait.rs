@@ -17,7 +17,7 @@ pub(super) fn forward(step: ObjectStepInput<'_>, wait: &ListWait) -> StepOutcome
         Some(Ok(found)) => found,
     };
     if found.objects == 0 {
-        // An empty list proves nothing: it may not be filled yet.
+        // An empty list is no proof: it may not be filled yet.
         return StepOutcome::Waits(format!("the list of {lookup} is empty"));
     }
     let more = found.unmet.saturating_sub(found.shown.len());

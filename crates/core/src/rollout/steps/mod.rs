@@ -1,4 +1,4 @@
-//! Actions of steps on other objects: lookups, observed state, and the next API call. Nothing is kept in memory: the
+//! Actions of steps on other objects: lookups, observed state, and the next API call. No state is kept in memory: the
 //! objects show whether a step is applied or reverted, and a partial step continues in either direction.
 
 mod adopt;

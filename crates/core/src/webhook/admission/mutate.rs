@@ -29,7 +29,7 @@ impl Stamp {
 }
 
 /// Returns the patch for an object that is created or updated, and the warnings about restored or overwritten values.
-/// The patch is empty if nothing changes.
+/// The patch is empty if the object stays unchanged.
 pub(crate) fn stamp(kind: &Kind, settings: &Settings, write: &Write<'_>) -> (Vec<PatchOperation>, Vec<String>) {
     let (mut stamps, mut warnings) = (Vec::new(), Vec::new());
     if !can_be_stamped(write.new.json()) {

@@ -7,8 +7,8 @@ use crate::definition::admission::{Check, Reading, UpgradePath};
 use crate::upgrade::{self, Refused};
 use crate::{apimachinery::FieldError, definition::Path, json::Json, webhook::convert::Object};
 
-/// Checks a change of version. Without an old object, nothing runs. The running version is read from the status before
-/// the write.
+/// Checks a change of version. Without an old object, no version is running. The running version is read from the
+/// status before the write.
 pub(super) fn check_upgrade(
     subject: &mut Subject<'_, '_>,
     field: &Path,

@@ -3,8 +3,8 @@
 //! This module is independent of the operations. [`take`] leaves holes in place of values, so that restored values keep
 //! their position.
 //!
-//! With `rename: {from: spec.owner.name, to: spec.owner}` going up, from `spec: {owner: {name: bob, team: x}, size:
-//! 3}`:
+//! With `rename: {from: spec.owner.name, to: spec.owner}` in a conversion up, from `spec: {owner: {name: bob, team: x},
+//! size: 3}`:
 //!
 //! ```text
 //! take     spec: {owner: ·, size: 3}    cut `spec.owner` = {name: bob, team: x}
@@ -161,7 +161,7 @@ pub(super) fn split<'a>(
     }
 }
 
-/// Returns whether a value has nothing at the places of operations, which have their own entries.
+/// Returns whether a value is empty at the places of operations, which have their own entries.
 pub(super) fn is_remainder(part: &Part, rest: &Json<'_>, slots: usize) -> bool {
     let Part::Object(_) = part else { return true };
     let mut found = vec![None; slots];

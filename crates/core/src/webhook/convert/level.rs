@@ -16,7 +16,7 @@
 //! | result | `{spec: {backup: {days: 3}, net: {port: 80}}}` |
 //!
 //! In the conversion back, `legacy` is restored only while `spec.backup` is an object. If a client removed the object,
-//! all of its contents are gone.
+//! all of its contents are lost.
 
 use std::cell::{LazyCell, OnceCell};
 
@@ -297,7 +297,7 @@ impl<'l, 'a> Conversion<'l, 'a> {
             let reverse = self.reverse(context.complete_on_return);
             adds &= reverse.returned(index, operation, &self.crossed.pieces, &self.to_keep).is_some();
         }
-        // Restored values in existing objects change nothing else, unless an object exists because of them.
+        // Restored values in existing objects affect no other value, unless an object exists because of them.
         let sure = adds && !by_values && !*frontier.fills_inside.of(side);
         for (index, cut) in frontier.cuts.iter().enumerate() {
             let (was, now) = (self.from.rest(index), back.rest(index));

@@ -1,7 +1,7 @@
 //! Defaults that a complete object lacks only because the API server has not filled them in yet, such as in a manifest
 //! file.
 //!
-//! The conversion back returns the object with these defaults. That is no difference, so nothing is kept.
+//! The conversion back returns the object with these defaults. That is no difference, so no value is kept.
 
 use super::projection::Projection;
 use std::slice::from_ref;

@@ -117,8 +117,7 @@ pub(super) fn is_some(slots: &[Option<Json<'_>>], slot: usize) -> bool {
     slots.get(slot).is_some_and(Option::is_some)
 }
 
-/// Returns whether a remainder equals that of an object with only these slots: the parents of the slots, and nothing
-/// else.
+/// Returns whether a remainder equals that of an object with only these slots: only the parents of the slots.
 pub(super) fn is_natural(part: &Part, rest: Option<&Json<'_>>, slots: &[Option<Json<'_>>]) -> bool {
     let Part::Object(parts) = part else { return rest.is_none() };
     let present = part.any(&mut |slot| is_some(slots, slot));

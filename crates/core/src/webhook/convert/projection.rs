@@ -284,7 +284,7 @@ impl<'a> Projection<'_, 'a> {
         let (held_there, held_here) = (pieces.held(frontier, self.to), from.held(frontier, source_side));
         for (index, operation) in self.level.operations.iter().enumerate() {
             // A default of the version that was read is already present if its object exists. If the value is still
-            // absent, the API server has not processed the object yet, and nothing follows.
+            // absent, the API server has not processed the object yet, and no conclusion is possible.
             let firsts = |side: Side| frontier.slots.of(side).get(index).copied().unwrap_or_default();
             let mut read = operation.places.of(source_side).iter().zip(firsts(source_side)..);
             let early =
@@ -393,7 +393,7 @@ impl<'a> Projection<'_, 'a> {
     }
 
     /// Fills in the defaults of objects that only the written version has. Restored values take precedence, because
-    /// they come from the existing object.
+    /// they are from the existing object.
     fn fill_objects(
         self,
         index: usize,

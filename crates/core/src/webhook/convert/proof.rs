@@ -53,7 +53,8 @@ impl<'a> EntryProof<'_, 'a> {
             match operation.items() {
                 // Each item validates its own entries. An absent list maps to one without items.
                 Some(_) => kinds(&replaces).eq(kinds(now)) && now.iter().flatten().all(is_bare),
-                // If the values map to nothing, the current values may be defaults, including an object around them.
+                // If no value results from the mapping, the current values may be defaults, including an object around
+                // them.
                 None => {
                     let is_nothing = replaces.iter().all(Option::is_none);
                     is_what(&replaces, now, there) || is_nothing && self.are_made((index, source_side), now, there)

@@ -27,8 +27,8 @@ pub(crate) struct ConversionEvents {
     pub(crate) fit: AnnotationBudget,
 }
 
-/// Converts an object to another version of its kind, and writes it to a buffer with capacity for this many bytes.
-/// Writes nothing on failure.
+/// Converts an object to another version of its kind, and writes it to a buffer with capacity for this many bytes. On
+/// failure the buffer stays unchanged.
 pub(crate) fn convert_into<'o, 'a>(
     kind: &'a Kind,
     mut object: Object<'a>,

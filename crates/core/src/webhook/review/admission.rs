@@ -32,7 +32,7 @@ pub(crate) enum AdmissionRequest<'j> {
         old: Option<Json<'j>>,
         /// The field manager of the client. Empty if not set.
         manager: String,
-        /// Nothing will be stored.
+        /// The API server will not store the object.
         dry_run: bool,
     },
 }

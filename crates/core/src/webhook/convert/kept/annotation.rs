@@ -44,7 +44,7 @@ impl<'a> Kept<'a> {
         Some(kept)
     }
 
-    /// Returns whether nothing is kept. The original state of the annotations alone needs no annotation.
+    /// Returns whether no value is kept. The original state of the annotations alone needs no annotation.
     pub(crate) fn is_empty(&self) -> bool {
         self.fields.is_empty() && self.rollout.is_empty() && !self.sparse
     }

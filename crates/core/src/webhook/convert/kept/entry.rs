@@ -16,7 +16,7 @@ pub(crate) enum Entry<'a> {
     /// `each`, in written form.
     WrittenEach(KeptText),
     /// `was`: the state of an object before values were put into it. The object returns to it when these values are
-    /// taken out and nothing else is left.
+    /// taken out and no other value is left.
     Holder(ObjectBefore),
     /// `rest`: the fields without an operation of an object that only the version has, or whose place another value
     /// took. `seen`: a part of the object was visible here, so the object is removed if all of that is removed.

@@ -24,7 +24,7 @@ pub enum PriorityDecision {
 ///
 /// # Errors
 /// The object will not move, with the reason.
-pub fn next_move(
+pub fn decide_priority(
     rollout: &Rollout,
     status: &RolloutStatus,
     all: &[Forecast<'_>],
