@@ -1,5 +1,5 @@
-//! One of several versions of a controller. It watches only objects with its own version label, and holds its own
-//! Lease. `CONTROLLER_VERSION` is its version.
+//! One version of a controller beside another: it sees the objects that its label says are its own, and holds a Lease
+//! of its own. Which version it is, `CONTROLLER_VERSION` says.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use kube::runtime::watcher;
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     let client = kube::Client::try_default().await?;
-    // A typed resource works as well.
+    // A type of your own does as well.
     let kind = ApiResource::from_gvk(&GroupVersionKind::gvk("materialize.cloud", "v1alpha2", "Materialize"));
     let materializes: Api<DynamicObject> = Api::all_with(client.clone(), &kind);
     let context = Arc::new(());
@@ -20,7 +20,7 @@ async fn main() -> anyhow::Result<()> {
     let mine = watcher::Config::default().labels(&format!("materialize.cloud/controller-version={version}"));
     let lease = format!("materialize-operator-v{}", version.replace('.', "-"));
     println!("waiting for the Lease {lease}");
-    // Run the controller only while this process holds the Lease of that name.
+    // Run what follows while this process holds the Lease of that name.
     Controller::new_with(materializes, mine, kind)
         .run(reconcile, error_policy, context)
         .for_each(|_| std::future::ready(()))
@@ -28,8 +28,7 @@ async fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Your reconciler. An object that disappears may only have left the selection: its finalizer then belongs to the other
-/// version.
+/// Yours. An object that is gone may only have left the selection: its finalizer is the other version's then.
 async fn reconcile(_: Arc<DynamicObject>, _: Arc<()>) -> Result<Action, watcher::Error> {
     Ok(Action::await_change())
 }

@@ -30,6 +30,15 @@ fn every_metric_is_documented() {
     }
 }
 
+/// An operator searches the pages for the name of an alert.
+#[test]
+fn every_alert_is_named() {
+    let (rules, page) = (read("manifests/alerts.rules.yaml"), read("docs/running.md"));
+    let alerts: Vec<&str> = rules.split("alert: ").skip(1).filter_map(|rest| rest.split_whitespace().next()).collect();
+    let missing: Vec<_> = alerts.iter().filter(|name| !page.contains(&format!("`{name}`"))).collect();
+    assert!(alerts.len() > 10 && missing.is_empty(), "docs/running.md does not name {missing:?}");
+}
+
 /// True for a snake_case name with at least this number of words.
 fn is_name(text: &str, words: usize) -> bool {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';

@@ -1,5 +1,6 @@
 //! Validates a StagedRollout against the definition of its kind.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -466,13 +467,17 @@ impl RolloutCompiler<'_> {
                 named.push((&step.name, &workflow.name));
             }
         }
-        twice.dedup();
+        let mut seen = BTreeSet::new();
+        twice.retain(|why| seen.insert(why.clone()));
         twice.into_iter().for_each(|why| self.bad(why));
         let steps = waves.iter().filter_map(|wave| wave.workflow.as_ref()).flat_map(|workflow| &workflow.steps);
         let risky = steps.filter(|step| step.irreversible.is_some()).map(|step| step.name.as_str());
         let mut known = vec![NO_WAY_BACK];
-        known.extend(risky);
-        known.dedup();
+        for risk in risky {
+            if !known.contains(&risk) {
+                known.push(risk);
+            }
+        }
         for risk in accepted.iter().filter(|risk| !known.contains(&risk.as_str())) {
             let (hint, known) = (near(risk, &known), known.join(", "));
             self.bad(format!("acceptedRisks: {risk:?} is an unknown risk{hint} Known risks: {known}"));

@@ -33,7 +33,7 @@ pub(super) fn record_reset_labels(planner: &mut Planner<'_>) {
     let room = FAILURES.saturating_sub(planner.status.failures.len());
     let more = redirected.len().saturating_sub(1);
     for object in redirected.into_iter().take(room) {
-        let by = object.owner.as_deref().unwrap_or("somebody");
+        let by = object.owner.as_deref().unwrap_or("another client");
         let now = object.version.as_deref().unwrap_or("no version");
         let message =
             format!("{}: {by} reverted the object to {now} after its move to {}", object.title(), planner.rollout.to);

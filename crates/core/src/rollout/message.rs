@@ -98,7 +98,8 @@ fn of_another(view: &FleetView<'_, '_>) -> String {
     }
     let (to, names) = (&view.rollout.to, some(&all));
     format!(
-        "; left at {to}, because the annotations name another or a deleted StagedRollout: {names}. To move these objects, create a StagedRollout from {to}"
+        "; left at {to}, because the annotations name another or a deleted StagedRollout: {names}. To move these \
+             objects, create a StagedRollout from {to}"
     )
 }
 

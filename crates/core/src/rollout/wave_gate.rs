@@ -77,6 +77,9 @@ impl WaveGate {
             }
             Value::Object(members) => match members.iter().next().filter(|_| members.len() == 1) {
                 Some((name, time)) if name == WAIT => self.wait.replace(duration(time)?).is_some(),
+                Some((name, _)) if [APPROVAL, CHECKS].contains(&name.as_str()) => {
+                    return Err(format!("{name} takes no value: write `- {name}`"));
+                }
                 Some((name, _)) => {
                     let hint = near(name, &[WAIT]);
                     return Err(format!("{name:?} is unknown{hint} Known gates: {KNOWN}"));

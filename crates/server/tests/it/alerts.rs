@@ -191,7 +191,7 @@ async fn files() -> Vec<Fault> {
         (page.at - looked > 4.0).then_some(page)
     };
     let after = eventually("nobody looks", looked).await;
-    let hangs = Fault { alert: "PointsmanCertificateNotLookedAt", before: before.clone(), after };
+    let hangs = Fault { alert: "PointsmanCertificateNotRead", before: before.clone(), after };
     drop(hung);
 
     let soon = Authority::new().issue_as(|params| {

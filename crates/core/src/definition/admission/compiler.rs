@@ -257,6 +257,7 @@ impl<'a> RuleCompiler<'a> {
         let found = self.paths.get(name).cloned();
         if found.is_none() {
             let known = self.paths.keys().cloned().collect::<Vec<_>>().join(", ");
+            let known = if known.is_empty() { "none" } else { known.as_str() };
             self.problem(format!("paths has no upgrade path {name:?}; known paths: {known}"));
         }
         found

@@ -31,7 +31,7 @@ pub(crate) enum OneSidedSpec {
 pub(crate) struct FilledSpec {
     /// The field.
     field: String,
-    /// The value in a complete object if no kept value exists. Defaults to the default of the schema.
+    /// The value in a complete object if no kept value exists. With the path alone, the default of the schema.
     value: Value,
 }
 

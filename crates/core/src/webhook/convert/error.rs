@@ -109,7 +109,8 @@ impl ConvertError {
                 excerpt(secret)
             ),
             Self::UnknownKind { group, kind, known } => {
-                format!("{kind}.{group} is not served here; known kinds: {}", known.join(", "))
+                let dot = if group.is_empty() { "" } else { "." };
+                format!("{kind}{dot}{group} is not served here; known kinds: {}", known.join(", "))
             }
             Self::UnknownVersion { version, kind, known, .. } => {
                 format!("{version:?} is no version of {kind}; known versions: {}", known.join(", "))
