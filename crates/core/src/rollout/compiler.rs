@@ -1,6 +1,5 @@
 //! Validates a StagedRollout against the definition of its kind.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -453,31 +452,24 @@ impl RolloutCompiler<'_> {
     /// Risks are accepted under the names printed by a plan.
     pub(super) fn accepted(&mut self, accepted: &[String], waves: &[Wave]) {
         let mut named: Vec<(&str, &str)> = Vec::new();
-        let mut twice = Vec::new();
         for workflow in waves.iter().filter_map(|wave| wave.workflow.as_ref()) {
             for step in workflow.steps.iter().filter(|step| step.irreversible.is_some()) {
-                let other = named.iter().find(|(name, of)| *name == step.name && *of != workflow.name);
-                twice.extend(other.map(|(name, of)| {
-                    format!(
-                        "{of} and {} both have an irreversible step {name}: rename one of the two, so that each \
-                             is accepted by its name",
-                        workflow.name
-                    )
-                }));
-                named.push((&step.name, &workflow.name));
+                let (name, of) = (step.name.as_str(), workflow.name.as_str());
+                // Waves can share a workflow.
+                if named.contains(&(name, of)) {
+                    continue;
+                }
+                if let Some((_, other)) = named.iter().find(|(known, _)| *known == name) {
+                    self.bad(format!(
+                        "{other} and {of} both have an irreversible step {name}: rename one of the two, so that each \
+                             is accepted by its name"
+                    ));
+                }
+                named.push((name, of));
             }
         }
-        let mut seen = BTreeSet::new();
-        twice.retain(|why| seen.insert(why.clone()));
-        twice.into_iter().for_each(|why| self.bad(why));
-        let steps = waves.iter().filter_map(|wave| wave.workflow.as_ref()).flat_map(|workflow| &workflow.steps);
-        let risky = steps.filter(|step| step.irreversible.is_some()).map(|step| step.name.as_str());
         let mut known = vec![NO_WAY_BACK];
-        for risk in risky {
-            if !known.contains(&risk) {
-                known.push(risk);
-            }
-        }
+        known.extend(named.iter().map(|(name, _)| *name));
         for risk in accepted.iter().filter(|risk| !known.contains(&risk.as_str())) {
             let (hint, known) = (near(risk, &known), known.join(", "));
             self.bad(format!("acceptedRisks: {risk:?} is an unknown risk{hint} Known risks: {known}"));

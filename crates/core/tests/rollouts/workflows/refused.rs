@@ -56,6 +56,16 @@ fn ambiguous_workflows_are_refused() {
     rolled(&json!({"j": [template(&none)], "k": [lock("a")]}), &two).unwrap();
 }
 
+/// Two waves of one workflow have the same irreversible step, which is one risk.
+#[test]
+fn shared_workflow_is_one_risk() {
+    let workflows = json!({"j": [template(&json!({}))]});
+    let waves = json!([{"name": "one", "selector": {"labels": "dock=a"}}, {"name": "rest"}]);
+    rolled(&workflows, &json!({"waves": waves, "acceptedRisks": ["never"]})).unwrap();
+    let error = rolled(&workflows, &json!({"waves": waves, "acceptedRisks": ["nevr"]})).unwrap_err();
+    assert!(error.ends_with("Known risks: no-way-back, never"), "{error}");
+}
+
 #[test]
 fn templates_must_be_jobs() {
     let rollout = rolled(&json!({"j": [template(&json!({}))]}), &json!({"acceptedRisks": ["never"]})).unwrap();
