@@ -4,11 +4,11 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::fs;
-use std::path::Path;
 
 use pointsman_core::definition;
 use serde_json::{Map, Value, json};
+
+use crate::bless::agrees;
 
 const HEAD: &str = "\
 # API reference
@@ -36,14 +36,7 @@ fn api_reference_follows_the_schemas() {
         ("docs/schemas/kinddefinition-v1.json", json(&definition)),
         ("docs/schemas/stagedrollout-v1.json", json(&rollout)),
     ] {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
-        if std::env::var_os("POINTSMAN_BLESS").is_some() {
-            assert!(std::env::var_os("CI").is_none(), "CI writes no files");
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(&path, &text).unwrap();
-        }
-        let written = fs::read_to_string(&path).unwrap_or_default();
-        assert!(written == text, "{file} differs from the schema: run this test with POINTSMAN_BLESS=1");
+        agrees(file, &text);
     }
 }
 

@@ -4,9 +4,11 @@
 #![cfg(test)]
 
 mod api_reference;
+mod bless;
 mod browser;
 mod chart;
 mod cli;
+mod commands;
 mod dev_page;
 mod docs;
 mod left_out;

@@ -10,6 +10,7 @@ use tempfile::TempDir;
 
 use super::helm::{CHART, Helm, root, values_files};
 use super::pod::{Files, Pod, pair};
+use crate::bless::agrees;
 
 const PLAIN: &str = "manifests/chart/ci/plain-values.yaml";
 
@@ -209,11 +210,7 @@ fn chart_guard_equals_printed_guard() {
     let policy = printed.split("---\n").find(is_guard).unwrap();
     let spec = policy.split_once("\nspec:\n").unwrap().1.replace("[\"materializes.materialize.cloud\"]", "CRDS");
     let text = format!("  # As `pointsman crd --guard` prints it: a test compares.\n{spec}");
-    let file = root().join(CHART).join("files/crd-guard.yaml");
-    if std::env::var_os("POINTSMAN_BLESS").is_some() {
-        fs::write(&file, &text).unwrap();
-    }
-    assert!(fs::read_to_string(&file).unwrap() == text, "write files/crd-guard.yaml anew with POINTSMAN_BLESS=1");
+    agrees(&format!("{CHART}/files/crd-guard.yaml"), &text);
     let Some(helm) = Helm::find() else { return };
     let set = "crdGuard.enabled=true,crdGuard.crds={materializes.materialize.cloud}";
     let documents = helm.template("pointsman", &["--values", PLAIN, "--set", set]).unwrap();

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::process::Command;
 
-use super::tree::{PACKAGES, files, nothing, path, read, sources};
+use super::tree::{PACKAGES, files, nothing, path, read, sources, tests};
+use crate::commands::HELPS;
 
 #[test]
 fn every_metric_is_documented() {
@@ -45,30 +45,14 @@ fn is_name(text: &str, words: usize) -> bool {
     text.chars().all(plain) && text.split('_').filter(|word| !word.is_empty()).count() >= words
 }
 
-fn help(command: &[&str]) -> String {
-    let output =
-        Command::new(env!("CARGO_BIN_EXE_pointsman")).args(command).arg("--help").env_clear().output().unwrap();
-    String::from_utf8(output.stdout).unwrap()
-}
-
 #[test]
 fn every_variable_is_documented() {
-    let all = help(&[]);
-    let commands = all.split("Commands:\n").nth(1).unwrap();
-    let commands = commands.lines().take_while(|line| !line.is_empty());
-    let commands: Vec<&str> = commands
-        .filter(|line| !line.starts_with("   "))
-        .map(|line| line.split_whitespace().next().unwrap())
-        .filter(|name| *name != "help")
-        .collect();
-    assert!(commands.contains(&"serve"), "{commands:?}");
     let reference = read("docs/reference.md");
     let mut wrong = BTreeSet::new();
     let mut known = BTreeSet::new();
-    let below = ["run", "plan", "start", "objects", "move"].map(|name| vec!["rollout", name]);
-    for command in commands.into_iter().map(|name| vec![name]).chain(below) {
+    for help in HELPS.values() {
         let mut flag = String::new();
-        for line in help(&command).lines() {
+        for line in help.lines() {
             if let Some(at) = line.find("--").filter(|_| line.trim().starts_with('-')) {
                 let end = line[at..].find(' ').map_or(line.len(), |end| at + end);
                 line[at..end].clone_into(&mut flag);
@@ -124,18 +108,7 @@ fn tests_that_are_named_exist() {
 /// module.
 #[test]
 fn test_filters_select_tests() {
-    let mut names = String::new();
-    for file in files("").iter().filter(|file| file.ends_with(".rs")) {
-        let module = file.trim_end_matches(".rs").trim_end_matches("/mod").replace('/', "::");
-        for line in read(file).lines() {
-            let code = line.trim_start();
-            let function = code.strip_prefix("async fn ").or_else(|| code.strip_prefix("fn "));
-            let scenario = line.split("Scenario::new(\"").nth(1);
-            if let Some(name) = function.or(scenario).and_then(|rest| rest.split(['(', '"']).next()) {
-                names.push_str(&format!("{module}::{name}\n"));
-            }
-        }
-    }
+    let names = tests();
     let (mut wrong, mut found) = (Vec::new(), 0);
     for document in files("").into_iter().filter(|file| file.ends_with(".md") || file.ends_with(".rs")) {
         for (index, line) in read(&document).lines().enumerate() {
@@ -144,7 +117,7 @@ fn test_filters_select_tests() {
                 let command = command.split(['`', '#', '>', '"']).next().unwrap_or_default();
                 for filter in filters(command) {
                     found += 1;
-                    if !names.contains(filter) {
+                    if !names.iter().any(|name| name.contains(filter)) {
                         wrong.push(format!("{document}:{}: {filter} selects no test", index + 1));
                     }
                 }
@@ -379,10 +352,8 @@ fn threat_claims_name_tests() {
 fn requirements_name_state_and_tests() {
     const PAGE: &str = "docs/requirements.md";
     const TESTS: &str = "tests/data/requirements.txt";
-    let sources: String = files("").iter().filter(|file| file.ends_with(".rs")).map(|file| read(file)).collect();
-    let exists = |name: &str| {
-        sources.contains(&format!("fn {name}() {{")) || sources.contains(&format!("Scenario::new(\"{name}\","))
-    };
+    let all = tests();
+    let exists = |name: &str| all.iter().any(|test| test.ends_with(&format!("::{name}")));
     let listed = read(TESTS);
     let mut tests: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for line in listed.lines().filter(|line| !line.starts_with('#')) {

@@ -4,10 +4,10 @@
 //! `tests/cluster/documents.rs` those of some sections. Every other `sh` block has `<!-- not run: REASON -->` before
 //! it.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::process::Command;
+use std::collections::BTreeSet;
 
 use super::tree::{files, nothing, read};
+use crate::commands::HELPS;
 
 /// A fenced block.
 #[derive(Default)]
@@ -216,7 +216,6 @@ fn unseen_command_is_found() {
 /// A command in a sentence exists, with its flags.
 #[test]
 fn inline_commands_use_existing_flags() {
-    let mut helps: BTreeMap<Vec<String>, Option<String>> = BTreeMap::new();
     let (mut wrong, mut tried) = (Vec::new(), 0);
     for (name, text) in pages() {
         for (line, whole) in (1..).zip(text.lines()) {
@@ -224,7 +223,7 @@ fn inline_commands_use_existing_flags() {
                 let command = span.split(['|', ';', '>']).next().unwrap_or_default();
                 let words: Vec<&str> = command.split_whitespace().skip(1).collect();
                 tried += 1;
-                for said in misnamed(&words, &mut helps) {
+                for said in misnamed(&words) {
                     wrong.push(format!("{name}:{line}: `{span}`: {said}"));
                 }
             }
@@ -235,19 +234,17 @@ fn inline_commands_use_existing_flags() {
 }
 
 /// The unknown subcommands and flags of a command.
-fn misnamed(words: &[&str], helps: &mut BTreeMap<Vec<String>, Option<String>>) -> Vec<String> {
+fn misnamed(words: &[&str]) -> Vec<String> {
     let is_name = |word: &&&str| word.chars().all(|c| c.is_ascii_lowercase() || c == '-') && !word.starts_with('-');
     let mut command: Vec<String> = Vec::new();
-    let mut help = help(&command, helps).unwrap();
     for word in words.iter().take_while(is_name) {
-        let subcommands =
-            help.split("\nCommands:\n").nth(1).and_then(|rest| rest.split("\n\n").next()).unwrap_or_default();
-        if !subcommands.lines().any(|line| line.split_whitespace().next() == Some(*word) && !line.starts_with("   ")) {
+        let longer = [&command[..], &[(*word).to_owned()]].concat();
+        if !HELPS.contains_key(&longer) {
             break;
         }
-        command.push((*word).to_owned());
-        help = self::help(&command, helps).unwrap();
+        command = longer;
     }
+    let help = &HELPS[&command];
     if command.is_empty() && words.first().is_some_and(|word| is_name(&word)) {
         return vec![format!("no command {:?}", words[0])];
     }
@@ -255,13 +252,4 @@ fn misnamed(words: &[&str], helps: &mut BTreeMap<Vec<String>, Option<String>>) -
     let flags = flags.map(|word| word.split(['=', '…']).next().unwrap().trim_end_matches([',', ')', '.']));
     let has = |flag: &&str| !help.split(|c: char| !c.is_ascii_alphanumeric() && c != '-').any(|word| word == *flag);
     flags.filter(|flag| flag.len() > 2).filter(has).map(|flag| format!("{} has no {flag}", command.join(" "))).collect()
-}
-
-pub(super) fn help(command: &[String], helps: &mut BTreeMap<Vec<String>, Option<String>>) -> Option<String> {
-    let asked = || {
-        let output =
-            Command::new(env!("CARGO_BIN_EXE_pointsman")).args(command).arg("--help").env_clear().output().unwrap();
-        output.status.success().then(|| String::from_utf8(output.stdout).unwrap())
-    };
-    helps.entry(command.to_vec()).or_insert_with(asked).clone()
 }

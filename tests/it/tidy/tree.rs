@@ -55,6 +55,19 @@ pub(super) fn lines(packages: &[&str]) -> Vec<(String, String)> {
     all
 }
 
+/// The tests of the repository, as `file::name` with `::` for `/`: functions under `#[test]`, and scenarios.
+pub(super) fn tests() -> Vec<String> {
+    let mut found = Vec::new();
+    for file in files("").iter().filter(|file| file.ends_with(".rs")) {
+        let (source, module) = (read(file), file.trim_end_matches(".rs").trim_end_matches("/mod").replace('/', "::"));
+        let functions = ["#[test]", "#[tokio::test"].into_iter().flat_map(|mark| source.split(mark).skip(1));
+        let functions = functions.filter_map(|rest| rest.split_once("fn ").map(|(_, rest)| rest));
+        let names = functions.chain(source.split("Scenario::new(\"").skip(1));
+        found.extend(names.filter_map(|rest| rest.split(['(', '"']).next()).map(|name| format!("{module}::{name}")));
+    }
+    found
+}
+
 /// Fails with all problems at once.
 #[track_caller]
 pub(super) fn nothing(wrong: &[String]) {

@@ -6,7 +6,7 @@ use super::prose::{begins_with, count};
 
 const WHAT_WHO: [&str; 6] = ["what", "whatever", "who", "whoever", "whom", "whose"];
 const NEGATIONS: [&str; 9] = ["no", "not", "nobody", "nothing", "none", "never", "nor", "neither", "cannot"];
-const PRONOUNS: [&str; 9] = ["it", "its", "one", "ones", "that", "those", "them", "they", "it's"];
+const PRONOUNS: [&str; 8] = ["it", "its", "one", "ones", "that", "those", "them", "they"];
 const YOU: [&str; 2] = ["you", "your"];
 const BEGINNINGS: [&str; 10] =
     ["What", "Who", "Whoever", "Whatever", "Where", "Which", "None", "Nothing", "Nobody", "Neither"];

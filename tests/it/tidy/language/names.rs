@@ -1,6 +1,6 @@
 //! Words of the source, and names of tests and files.
 
-use super::super::tree::{PACKAGES, files, read, sources};
+use super::super::tree::{PACKAGES, files, read, sources, tests};
 use super::prose::count;
 
 /// Words without a subject, and private words for a report or a request: how often sources and manifests may use each.
@@ -44,15 +44,8 @@ fn files_have_nouns_as_names() {
 
 #[test]
 fn test_names_are_short() {
-    let mut lengths = Vec::new();
-    for file in files("").iter().filter(|file| file.ends_with(".rs")) {
-        let source = read(file);
-        let functions = source.split("#[test]").chain(source.split("#[tokio::test")).skip(1);
-        let functions = functions.filter_map(|rest| rest.split_once("fn ").map(|(_, rest)| rest));
-        let scenarios = source.split("Scenario::new(\"").skip(1);
-        let names = functions.chain(scenarios).filter_map(|rest| rest.split(['(', '"']).next());
-        lengths.extend(names.map(|name| name.split('_').count()));
-    }
+    let words = |test: &String| test.rsplit("::").next().unwrap_or_default().split('_').count();
+    let mut lengths: Vec<usize> = tests().iter().map(words).collect();
     lengths.sort_unstable();
     let over = lengths.iter().filter(|length| **length > LONG).count();
     let median = lengths[lengths.len() / 2];
