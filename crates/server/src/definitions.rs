@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::metrics::Metrics;
-use super::warning_throttle::ThrottledWarning;
+use super::throttle::WarningThrottle;
 use pointsman_core::webhook::Conversions;
 
 /// Checks for changed definitions and applies them: usually by swapping the input of the function in a
@@ -45,7 +45,7 @@ impl Definitions {
     /// Checks periodically, until the metrics are dropped.
     pub(super) fn watch(self, interval: Duration, metrics: &Arc<Metrics>) -> io::Result<()> {
         let metrics = Arc::downgrade(metrics);
-        let mut complaint = ThrottledWarning::default();
+        let mut complaint = WarningThrottle::default();
         let work = move || {
             loop {
                 thread::sleep(interval);
@@ -62,7 +62,7 @@ impl Definitions {
     }
 }
 
-fn take_note(found: &DefinitionsFound, metrics: &Metrics, complaint: &mut ThrottledWarning) {
+fn take_note(found: &DefinitionsFound, metrics: &Metrics, complaint: &mut WarningThrottle) {
     match found {
         DefinitionsFound::Same => complaint.is_over(),
         DefinitionsFound::Renewed { conversions, kinds } => {

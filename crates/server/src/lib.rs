@@ -41,7 +41,7 @@ mod serve_error;
 mod server;
 mod shutdown;
 mod spans;
-mod warning_throttle;
+mod throttle;
 
 pub use self::body_limits::BodyLimits;
 pub use self::definitions::{Definitions, DefinitionsFound};

@@ -15,7 +15,7 @@ use super::error_chain::chain;
 use super::metrics::Metrics;
 use super::options::Options;
 use super::serve_error::ServeError;
-use super::warning_throttle::ThrottledWarning;
+use super::throttle::WarningThrottle;
 use pointsman_transport::certificates::{
     CertPaths, CertificateError, CertificateFiles, ClientCa, ExpiryWarnings, FileEvents, FileReader, LoadedFiles,
     ServingKeyPair, server_config,
@@ -38,7 +38,7 @@ pub(super) struct Reloader {
     events: FileEvents,
     interval: Duration,
     expiry: ExpiryWarnings,
-    complaint: ThrottledWarning,
+    complaint: WarningThrottle,
 }
 
 impl Reloader {
@@ -76,7 +76,7 @@ impl Reloader {
             events: FileEvents::none(),
             interval: options.reload_interval,
             expiry: ExpiryWarnings::default(),
-            complaint: ThrottledWarning::default(),
+            complaint: WarningThrottle::default(),
         };
         this.listen(events);
         this.expiry.check(&this.pair.leaf, now());

@@ -4,9 +4,9 @@ use std::time::{Duration, Instant};
 
 /// The last warning, and its time.
 #[derive(Debug, Default)]
-pub(crate) struct ThrottledWarning(Option<(String, Instant)>);
+pub(crate) struct WarningThrottle(Option<(String, Instant)>);
 
-impl ThrottledWarning {
+impl WarningThrottle {
     /// True if this warning is due: another one was written last, or this one an hour ago. Counts as written.
     pub(crate) fn is_due(&mut self, what: &str) -> bool {
         let is_repeated = self.0.as_ref().is_some_and(|(last, at)| last == what && at.elapsed() < HOUR);
@@ -30,7 +30,7 @@ mod tests {
 
     #[test]
     fn warning_repeats_hourly() {
-        let mut complaint = ThrottledWarning::default();
+        let mut complaint = WarningThrottle::default();
         assert!(complaint.is_due("a") && !complaint.is_due("a") && complaint.is_due("b") && complaint.is_due("a"));
         complaint.is_over();
         assert!(complaint.is_due("a"));

@@ -10,7 +10,11 @@ use super::kinds_dir::kind_of;
 use super::output::{self, complain, talk, warn};
 use super::requests::OfflineArgs;
 use super::schema::{Violation, unknown, violation};
-use super::{format::TextFormat, input::InputObject, json_tree::JsonTree};
+use super::{
+    format::TextFormat,
+    input::{EMPTY_LIST, InputObject},
+    json_tree::JsonTree,
+};
 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -33,7 +37,7 @@ pub(crate) fn run(args: &ValidateArgs) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::FAILURE);
     };
     if all.is_empty() {
-        complain(EMPTY);
+        complain(EMPTY_LIST);
         return Ok(ExitCode::FAILURE);
     }
     let (mut good, mut unjudged, mut values, mut warnings) = (true, false, Vec::new(), Warnings::default());
@@ -185,9 +189,6 @@ fn json(name: &str, operation: &str, judged: &Judged) -> JsonTree {
 
 /// The exit code if no object is denied and some objects were not judged.
 const NOT_JUDGED: u8 = 3;
-
-/// An empty input is an error.
-const EMPTY: &str = "cannot check the input: the list contains no object";
 
 const EXAMPLE: &str = "pointsman validate -f manifests/examples/v1alpha2.yaml";
 

@@ -19,7 +19,7 @@ use super::collector::Collector;
 use super::queue::{BATCH, Queued};
 use crate::error_chain::chain;
 use crate::metrics::SpanMetrics;
-use crate::warning_throttle::ThrottledWarning;
+use crate::throttle::WarningThrottle;
 
 /// Sends queued spans until the queue is dropped.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ pub(super) struct SpanSender {
     collector: Collector,
     resource: ResourceAttributesWithSchema,
     metrics: SpanMetrics,
-    complaint: ThrottledWarning,
+    complaint: WarningThrottle,
 }
 
 impl SpanSender {
@@ -39,7 +39,7 @@ impl SpanSender {
         waiting: mpsc::Receiver<Queued>,
     ) -> io::Result<()> {
         let runtime = Builder::new_current_thread().enable_all().build()?;
-        let this = Self { collector, resource: resource.into(), metrics, complaint: ThrottledWarning::default() };
+        let this = Self { collector, resource: resource.into(), metrics, complaint: WarningThrottle::default() };
         thread::Builder::new().name("spans".to_owned()).spawn(move || {
             runtime.block_on(this.run(waiting));
             // A pending name resolution does not delay the shutdown.
@@ -150,7 +150,7 @@ mod tests {
             collector: format!("http://{}", away()).parse().unwrap(),
             resource: (&Resource::builder().build()).into(),
             metrics: metrics.spans.clone(),
-            complaint: ThrottledWarning::default(),
+            complaint: WarningThrottle::default(),
         };
         let logged = tracing::subscriber::set_default(lines);
         // Down, disconnecting, down again: alternating errors.

@@ -13,6 +13,9 @@ use crate::commands::progress_line::ProgressLine;
 use crate::commands::usage::Usage;
 use crate::hint::hinted;
 
+/// The error for a list without items: a check of no object must not succeed.
+pub(crate) const EMPTY_LIST: &str = "cannot check the input: the list contains no object";
+
 /// The source of objects.
 #[derive(Args, Debug)]
 pub(crate) struct FileArgs {

@@ -10,7 +10,7 @@ use super::assessment::{Assessed, Questions};
 use super::report::PlanReport;
 use super::{html, text_output};
 use crate::commands::cluster_args::{ClusterArgs, advised};
-use crate::commands::input::{FileArgs, InputObject};
+use crate::commands::input::{EMPTY_LIST, FileArgs, InputObject};
 use crate::commands::json_tree::JsonTree;
 use crate::commands::kind_names::{find, version};
 use crate::commands::kinds_dir::{KindsArgs, kind_of};
@@ -95,7 +95,7 @@ fn in_files(args: &PlanArgs, questions: &Questions<'_>) -> anyhow::Result<Option
     let known: Vec<Assessed> = known.into_iter().flatten().collect();
     let mut unknown = unknown.into_iter().filter_map(Result::err).peekable();
     if known.is_empty() && unknown.peek().is_none() {
-        complain(EMPTY);
+        complain(EMPTY_LIST);
         return Ok(None);
     }
     if let Some(first) = unknown.next() {
@@ -148,9 +148,6 @@ fn in_cluster(args: &PlanArgs, name: &str, questions: &Questions<'_>) -> anyhow:
     }
     Ok(good.then_some(assessed))
 }
-
-/// An empty input is an error.
-const EMPTY: &str = "cannot check the input: the list contains no object";
 
 const EXAMPLE: &str = "kubectl get materializes -A -o json | pointsman plan";
 

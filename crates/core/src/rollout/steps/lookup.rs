@@ -1,7 +1,7 @@
 //! Lookups of a step.
 
 use super::observation::object_lookup;
-use super::{adopt, convert, delete, list_wait, named_deletion, recreate, revert, touch};
+use super::{adopt, convert, delete, deletion_by_name, list_wait, recreate, revert, touch};
 use crate::definition::{ObjectAction, StepDirection};
 use crate::rollout::lookup_request::LookupRequest;
 use crate::rollout::step_context::StepContext;
@@ -19,7 +19,7 @@ pub(in crate::rollout) fn step_lookups(
     match act {
         ObjectAction::Wait { on, .. } => object_lookup(context, on).into_iter().collect(),
         ObjectAction::WaitForAll(wait) => vec![list_wait::lookup(context, wait)],
-        ObjectAction::DeleteNamed(deletion) => named_deletion::lookups(context, deletion),
+        ObjectAction::DeleteNamed(deletion) => deletion_by_name::lookups(context, deletion),
         ObjectAction::Readmit(readmission) => touch::lookups(context, readmission),
         ObjectAction::Convert => convert::lookups(context, step, way),
         ObjectAction::Recreate(recreation) => recreate::lookups(context, step, recreation),

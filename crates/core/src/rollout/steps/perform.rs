@@ -1,7 +1,7 @@
 //! Progress of a step, by action.
 
 use super::step_outcome::{ObjectStepInput, StepOutcome};
-use super::{adopt, convert, delete, list_wait, named_deletion, recreate, revert, touch, wait};
+use super::{adopt, convert, delete, deletion_by_name, list_wait, recreate, revert, touch, wait};
 use crate::definition::{ObjectAction, StepDirection};
 
 /// Progress of a step in a direction.
@@ -16,7 +16,7 @@ fn forward(step: ObjectStepInput<'_>, act: &ObjectAction) -> StepOutcome {
     match act {
         ObjectAction::Wait { on, until } => wait::forward(step, on, until),
         ObjectAction::WaitForAll(wait) => list_wait::forward(step, wait),
-        ObjectAction::DeleteNamed(deletion) => named_deletion::forward(step, deletion),
+        ObjectAction::DeleteNamed(deletion) => deletion_by_name::forward(step, deletion),
         ObjectAction::Readmit(readmission) => touch::forward(step, readmission),
         ObjectAction::Convert => convert::forward(step),
         ObjectAction::Recreate(recreation) => recreate::forward(step, recreation),
