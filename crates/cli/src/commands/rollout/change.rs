@@ -63,13 +63,13 @@ pub(super) fn pause(args: &ChangeArgs) -> anyhow::Result<ExitCode> {
 pub(super) fn undo(args: &ChangeArgs) -> anyhow::Result<ExitCode> {
     // A new direction ends an earlier pause.
     let run = format!("pointsman rollout run {}{}", args.name, args.kinds.flags());
-    let done = format!("is being undone: {run} reverts moved objects");
+    let done = format!("will be undone; to revert the moved objects, run: {run}");
     set(args, RolloutRequest::Undo, &json!({"direction": "Undo", "paused": false}), &done)
 }
 
 pub(super) fn abort(args: &ChangeArgs) -> anyhow::Result<ExitCode> {
     let run = format!("pointsman rollout run {}{}", args.name, args.kinds.flags());
-    let done = format!("is aborting: {run} waits for objects in flight");
+    let done = format!("will be aborted; to wait for the objects in flight, run: {run}");
     set(args, RolloutRequest::Abort, &json!({"direction": "Abort", "paused": false}), &done)
 }
 

@@ -169,8 +169,8 @@ fn calls(rollout: &Rollout, survey: &FleetSnapshot, moves: usize) -> String {
         (false, false) => moves.to_string(),
     };
     match survey.dry_runs {
-        0 => format!("planned calls: {patches} patches; --server sends each as a dry run to all webhooks\n"),
-        asked => format!("planned calls: {patches} patches; {asked} were sent as dry runs, none was stored\n"),
+        0 => format!("planned PATCH calls: {patches}; --server sends each as a dry run to all webhooks\n"),
+        dry_runs => format!("planned PATCH calls: {patches}; dry runs sent: {dry_runs}, none was stored\n"),
     }
 }
 
