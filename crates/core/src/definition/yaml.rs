@@ -66,8 +66,19 @@ fn message(error: &Error) -> String {
         Error::Unexpected { expected, .. } => match *expected {
             "sequence start" => "expected a list: begin each entry with `- `".to_owned(),
             "mapping start" => "expected a map: `key: value`".to_owned(),
+            "string scalar" | "scalar" => "expected a single value, found a list or a map".to_owned(),
             other => format!("expected {other}"),
         },
+        Error::NullIntoString { .. } => "expected a string, found no value".to_owned(),
+        Error::ExternallyTaggedEnumExpectedScalarOrMapping { .. }
+        | Error::ExpectedStringKeyForExternallyTaggedEnum { .. } => {
+            "expected an operation as a map with one key: `- move: {…}`".to_owned()
+        }
+        Error::UnexpectedValueForUnitEnumVariant { .. } => "expected a name without a value".to_owned(),
+        Error::SerdeInvalidType { unexpected, expected, .. }
+        | Error::SerdeInvalidValue { unexpected, expected, .. } => {
+            format!("expected {}, found {}", type_of(expected), type_of(unexpected))
+        }
         Error::SerdeMissingField { field, .. } => format!("the key {field:?} is missing"),
         Error::InvalidBooleanStrict { .. } => "expected true or false".to_owned(),
         Error::InvalidScalar { ty, .. } => match ty.chars().next() {
@@ -108,16 +119,30 @@ pub(super) fn plain(error: &serde_json::Error) -> String {
     match (names.as_slice(), text.strip_prefix("invalid type: ").and_then(|types| types.split_once(", expected "))) {
         ([name], _) if text.starts_with("missing field") => format!("the key {name:?} is missing"),
         ([name, known @ ..], _) if text.starts_with("unknown field") => unknown("key", name, known),
-        (_, Some((found, "f64"))) => format!("expected a number, found {}", type_of(found)),
-        (_, Some((found, "a string"))) => format!("expected a string, found {}", type_of(found)),
+        (_, Some((found, wanted @ ("f64" | "a string")))) => {
+            format!("expected {}, found {}", type_of(wanted), type_of(found))
+        }
         (_, Some((found, _))) => format!("expected a map, found {}", type_of(found)),
         _ => text,
     }
 }
 
-/// The type that was found, without the value, which may be an address with a password.
-fn type_of(found: &str) -> &str {
-    found.split(['"', '`']).next().unwrap_or_default().trim_end()
+/// The type that serde names, in the words of YAML, and without the value, which may be an address with a password.
+fn type_of(named: &str) -> &str {
+    let named = named.split(['"', '`']).next().unwrap_or_default().trim_end();
+    match named {
+        "string" | "a string" | "str" | "borrowed string" => "a string",
+        "sequence" | "a sequence" => "a list",
+        "map" | "a map" => "a map",
+        "boolean" | "bool" => "true or false",
+        "integer" | "floating point" | "f64" => "a number",
+        "null" | "unit" | "unit value" | "Option value" => "no value",
+        "newtype struct" | "struct" => "a map",
+        "unit variant" | "newtype variant" | "struct variant" | "tuple variant" => "a name",
+        _ if ["u8", "u16", "u32", "u64", "usize", "i8", "i16", "i32", "i64"].contains(&named) => "an integer",
+        _ if named.starts_with("struct ") => "a map",
+        _ => named,
+    }
 }
 
 /// The message of the library without the location, which the problem contains. Rendering also escapes control
@@ -135,4 +160,57 @@ fn unknown(what: &str, name: &str, known: &[&str]) -> String {
     let hint = meant_within(name, known.iter().copied(), name.len().max(3) / 2);
     let hint = if hint.is_empty() { "." } else { &hint };
     format!("unknown {what} {name:?}{hint} Known names: {}", known.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use serde::Deserialize;
+
+    use super::*;
+
+    #[derive(Debug, Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    #[expect(dead_code, reason = "only errors are read")]
+    enum Operation {
+        Move(BTreeMap<String, String>),
+        None,
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[expect(dead_code, reason = "only errors are read")]
+    struct File {
+        name: Option<String>,
+        names: Option<Vec<String>>,
+        texts: Option<BTreeMap<String, String>>,
+        count: Option<u32>,
+        share: Option<f64>,
+        on: Option<bool>,
+        operation: Option<Operation>,
+        json: Option<serde_json::Map<String, serde_json::Value>>,
+    }
+
+    /// Words of serde and of the YAML library are for programmers: authors of a file read about lists, maps and values.
+    #[test]
+    fn wrong_types_are_named_in_yaml_terms() {
+        let cases = [
+            ("names: a", "expected a list: begin each entry with `- `"),
+            ("texts: [a]", "expected a map: `key: value`"),
+            ("names: [null]", "expected a string, found no value"),
+            ("texts: {a: }", "expected a string, found no value"),
+            ("name: {a: b}", "expected a single value, found a list or a map"),
+            ("count: x", "expected an integer"),
+            ("count: -1", "expected an integer"),
+            ("count: [1]", "expected a single value, found a list or a map"),
+            ("share: [1]", "expected a single value, found a list or a map"),
+            ("on: 3", "expected true or false"),
+            ("operation: [a]", "expected an operation as a map with one key: `- move: {…}`"),
+            ("operation: {none: 3}", "expected a name without a value"),
+            ("json: [a]", "expected a map: `key: value`"),
+            ("- a", "expected a map: `key: value`"),
+        ];
+        let found = cases.map(|(text, _)| (text, explain(&read::<File>(text).unwrap_err()).1));
+        assert_eq!(found, cases.map(|(text, message)| (text, message.to_owned())));
+    }
 }
