@@ -48,12 +48,14 @@ pub(super) fn a_removed_holder_stays_away(
     let with_story = |breach: Breach| breach.after("without it", &without).after("read there", &there);
     let round_tripped = back.there(&without).map_err(with_story)?;
     let fresh = back.there(&without_ours(&without)).map_err(with_story)?;
+    let valueless = back.there(&without_values(&without)).map_err(with_story)?;
     // A value outside of the object in an intermediate version was not removed with it, because a conversion of several
     // steps equals separate steps. If the object exists because of such a value, defaults in it are not restored
     // values. Any other value was restored.
     let returned = round_tripped.ways().into_iter().find(|way| {
         way.starts_with(&source_holder)
             && fresh.at(way).is_none()
+            && valueless.at(way) != round_tripped.at(way)
             && !was_moved_out(&changes, holder, way)
             && !was_elsewhere(trip, &source_holder, way)
             && !is_filled(trip, &round_tripped, way)
@@ -85,13 +87,12 @@ fn is_filled(trip: &Trip<'_>, round_tripped: &Value, way: &[Segment]) -> bool {
     })
 }
 
-/// The values that the definition fills in for absent fields.
+/// The values that the definition fills in for absent fields, on the way to the start version.
 pub(super) fn filled_by_the_definition(trip: &Trip<'_>) -> Vec<(Vec<Segment>, Value)> {
     let kind = trip.from.kind;
     let ends = kind.version(trip.to.version).zip(kind.version(trip.from.version));
-    let last = ends.and_then(|(from, to)| kind.steps_between(from, to).last());
-    let places = last
-        .into_iter()
+    let steps = ends.into_iter().flat_map(|(from, to)| kind.steps_between(from, to));
+    let places = steps
         .flat_map(|(side, step)| step.level.operations.iter().flat_map(move |operation| operation.places.of(side)));
     let filled = |place: &Place| {
         let way = place.path.names().iter().map(|name| Segment::Name(name.to_string()));
