@@ -14,6 +14,7 @@
 
 use std::process::ExitCode;
 
+mod absences;
 mod access;
 mod actions;
 mod admission_cases;
@@ -126,6 +127,7 @@ const SCENARIOS: &[&[scenario::Scenario]] = &[
     migration::SCENARIOS,
     migrate::SCENARIOS,
     ownership::SCENARIOS,
+    absences::SCENARIOS,
     migrate_trouble::SCENARIOS,
     access::SCENARIOS,
     in_the_way::SCENARIOS,

@@ -108,6 +108,21 @@ pub(crate) static WIDGET: Sample = Sample {
     },
 };
 
+/// A kind whose newer version requires more fields.
+pub(crate) static LETTER: Sample = Sample {
+    name: "letter",
+    kind: "Letter",
+    plural: "letters",
+    old: "v1",
+    new: "v2",
+    scale: false,
+    group: "example.com",
+    definition: include_str!("../../data/kinds/letters.yaml"),
+    crd_file: "letters.crd.yaml",
+    crd: include_str!("../../data/kinds/letters.crd.yaml"),
+    specs: || (json!({"address": "Ada", "size": 1}), json!({"recipient": "Ada", "size": 1})),
+};
+
 /// A kind with two incompatible controllers. The newer version has additional fields.
 pub(crate) static ENGINE: Sample = Sample {
     name: "engine",

@@ -1,11 +1,13 @@
 //! The CRD of a definition: its identity, its versions, and their order.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 
 use serde_json::Value;
 use serde_saphyr::Spanned;
 
+use super::compare::{AcceptedAbsences, Allowance};
 use super::problems::{Problems, line};
 use super::version::{Version, Versions};
 use super::{path::Path, schema::Schema, schema_check::wrong, step::StepSpec, yaml};
@@ -13,6 +15,9 @@ use super::{path::Path, schema::Schema, schema_check::wrong, step::StepSpec, yam
 /// A `CustomResourceDefinition` with the names that the definition needs.
 pub(super) struct Crd {
     pub(super) document: Value,
+    /// The document without the requirements of fields that objects may lack. `None` if there are no such fields.
+    pub(super) lenient: Option<Value>,
+    absences: BTreeMap<String, AcceptedAbsences>,
     pub(super) group: String,
     pub(super) kind: String,
     pub(super) plural: String,
@@ -71,7 +76,39 @@ impl Crd {
                 .into_iter()
                 .for_each(|wrong| problem(format!("{file}: {wrong}. The API server refuses such a CRD")));
         }
-        Some(Self { group: group?, kind: kind?, plural: plural?, document })
+        let (group, kind, plural) = (group?, kind?, plural?);
+        Some(Self { document, lenient: None, absences: BTreeMap::new(), group, kind, plural })
+    }
+
+    /// Treats required fields as optional where the steps accept that objects lack them.
+    pub(super) fn allow_absences(&mut self, steps: &[Spanned<StepSpec>]) {
+        // An absence continues in each further version that requires the field.
+        while steps.iter().fold(false, |changed, step| self.allow_absences_of(&step.value) || changed) {}
+    }
+
+    fn allow_absences_of(&mut self, step: &StepSpec) -> bool {
+        let mut changed = false;
+        for (name, other_name) in [(&step.from, &step.to), (&step.to, &step.from)] {
+            let name = &name.value;
+            let (Some(own), Some(other)) = (self.schema_of(name), self.schema_of(&other_name.value)) else { continue };
+            let continued = self.absences.get(&other_name.value).cloned().unwrap_or_default();
+            let allowance = Allowance::new(&step.accept, &continued);
+            let Some((own, absences)) = allowance.applied(own, other) else { continue };
+            let lenient = self.lenient.get_or_insert_with(|| self.document.clone());
+            if let Some(schema) = schema_in(lenient, name) {
+                *schema = own;
+            }
+            self.absences.entry(name.clone()).or_default().extend(absences);
+            changed = true;
+        }
+        changed
+    }
+
+    /// The schema of a version, without the requirements removed so far.
+    fn schema_of(&self, version: &str) -> Option<&Value> {
+        let versions = self.lenient.as_ref().unwrap_or(&self.document).pointer("/spec/versions")?.as_array()?;
+        let named = |found: &&Value| found.get("name").and_then(Value::as_str) == Some(version);
+        versions.iter().find(named)?.pointer("/schema/openAPIV3Schema")
     }
 
     /// Returns whether the objects are namespaced. True also if the CRD has no scope, which no API server accepts.
@@ -115,16 +152,22 @@ impl Crd {
                 );
                 return None;
             };
-            let schema = Schema::read(schema);
-            for wrong in wrong(&schema) {
+            let written = Schema::read(schema);
+            for wrong in wrong(&written) {
                 problems.add(at_line, format!("crd: version {name}: {wrong}"));
             }
+            let absences = self.absences.get(name).cloned().unwrap_or_default();
+            let schema = match absences.is_empty() {
+                true => written,
+                false => self.schema_of(name).map_or(written, Schema::read),
+            };
             let flag = |key: &str| version.get(key).and_then(Value::as_bool) == Some(true);
             versions.push(Version {
                 name: Arc::from(name),
                 api_version: format!("{}/{name}", self.group),
                 kind: Arc::from(self.kind.as_str()),
                 schema,
+                absences,
                 storage: flag("storage"),
                 served: flag("served"),
                 status_apart: version.pointer("/subresources/status").is_some(),
@@ -146,6 +189,13 @@ impl Crd {
         }
         Some(versions)
     }
+}
+
+/// The schema of a version in a CRD.
+fn schema_in<'d>(document: &'d mut Value, version: &str) -> Option<&'d mut Value> {
+    let versions = document.pointer_mut("/spec/versions")?.as_array_mut()?;
+    let named = |found: &&mut Value| found.get("name").and_then(Value::as_str) == Some(version);
+    versions.iter_mut().find(named)?.pointer_mut("/schema/openAPIV3Schema")
 }
 
 /// Returns the objects of a document: the items of a `List`, or the document itself.

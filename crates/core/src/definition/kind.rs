@@ -41,6 +41,7 @@ pub struct Kind {
     pub(crate) checks: Checks,
     pub(crate) workflows: Vec<Workflow>,
     pub(crate) crd: Value,
+    lenient_crd: Option<Value>,
     /// How objects of another kind are replaced by objects of this kind.
     becoming: Option<Box<KindConversion<Self>>>,
 }
@@ -120,7 +121,8 @@ impl Kind {
 
     fn compile(text: &str, read: &mut dyn FnMut(&str) -> io::Result<String>, problems: &mut Problems) -> Option<Self> {
         let spec = DefinitionSpec::read(text, problems)?;
-        let crd = Crd::read(&spec.crd, read, problems)?;
+        let mut crd = Crd::read(&spec.crd, read, problems)?;
+        crd.allow_absences(&spec.steps);
         let versions = crd.versions(line(&spec.crd), &spec.steps, problems)?;
         let rollout_hash = match &spec.rollout_hash {
             Some(spec) => Some(spec.value.compile(&versions, line(spec), problems)?),
@@ -158,6 +160,7 @@ impl Kind {
             checks,
             workflows,
             crd: crd.document,
+            lenient_crd: crd.lenient,
             becoming,
         })
     }
@@ -180,6 +183,7 @@ impl Kind {
             checks,
             workflows,
             crd,
+            lenient_crd: None,
             becoming,
         }
     }
@@ -263,6 +267,13 @@ impl Kind {
     #[must_use]
     pub fn crd(&self) -> &Value {
         &self.crd
+    }
+
+    /// The `CustomResourceDefinition` without the requirements of fields that objects may lack, as accepted by the
+    /// definition.
+    #[must_use]
+    pub(crate) fn lenient_crd(&self) -> &Value {
+        self.lenient_crd.as_ref().unwrap_or(&self.crd)
     }
 
     /// Summarizes the steps between the versions, oldest first.

@@ -34,7 +34,7 @@ pub(super) struct StepSpec {
     /// Differences between the two schemas that are intended.
     #[serde(default)]
     #[schemars(with = "Vec<AcceptSpec>")]
-    accept: Vec<Spanned<AcceptSpec>>,
+    pub(super) accept: Vec<Spanned<AcceptSpec>>,
 }
 
 /// The changes between two versions, as written.
@@ -123,7 +123,12 @@ impl Step {
         }
         let mut operations = compiler.operations(&written, &handled);
         operations.extend(lists_to_fill(schemas.older, schemas.newer, &operations, &handled));
-        let compared = ComparedSchemas { schemas, names: Sides { older: &names.older, newer: &names.newer } };
+        let compared = ComparedSchemas {
+            schemas,
+            names: Sides { older: &names.older, newer: &names.newer },
+            // A conversion to another kind creates objects, which need all fields.
+            absences: changes.facts.is_none().then(|| versions.map(|version| &version.absences)),
+        };
         let implied = compare(&compared, &operations, &handled, changes.accept, changes.line, problems);
         operations.extend(implied);
         operations.extend(filled(schemas.older, schemas.newer, &operations));

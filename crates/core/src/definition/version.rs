@@ -3,7 +3,7 @@
 use std::iter::once;
 use std::sync::Arc;
 
-use super::{path::Path, schema::Schema};
+use super::{compare::AcceptedAbsences, path::Path, schema::Schema};
 
 #[derive(Debug)]
 pub(crate) struct Version {
@@ -12,7 +12,10 @@ pub(crate) struct Version {
     pub(crate) api_version: String,
     /// The kind of its objects. All versions of a kind have the same, except in a kind conversion.
     pub(crate) kind: Arc<str>,
+    /// Without the requirements of fields that objects may lack.
     pub(crate) schema: Schema,
+    /// Required fields that objects may lack, as accepted by the definition.
+    pub(super) absences: AcceptedAbsences,
     pub(crate) storage: bool,
     pub(crate) served: bool,
     /// The status is a subresource: the API server drops the status from a write of the whole object.

@@ -21,7 +21,7 @@ pub struct ObjectSource<'k> {
     pub kind: &'k Kind,
     /// The name of the version.
     pub version: &'k str,
-    /// The schema of the version.
+    /// The schema of the version, without the requirements of fields that objects may lack.
     pub schema: &'k Schema,
     /// The schema without required fields.
     pub(super) relaxed: Arc<Schema>,
@@ -33,7 +33,11 @@ pub struct ObjectSource<'k> {
 /// The schema of a version in the CRD.
 #[must_use]
 pub fn schema_of<'k>(kind: &'k Kind, version: &str) -> Option<&'k Schema> {
-    let versions = kind.crd().pointer("/spec/versions").and_then(Schema::as_array)?;
+    schema_in(kind.crd(), version)
+}
+
+fn schema_in<'k>(crd: &'k Schema, version: &str) -> Option<&'k Schema> {
+    let versions = crd.pointer("/spec/versions").and_then(Schema::as_array)?;
     let named = |other: &&Schema| other.get("name").and_then(Schema::as_str) == Some(version);
     versions.iter().find(named)?.pointer("/schema/openAPIV3Schema")
 }
@@ -59,7 +63,7 @@ impl<'k> ObjectSource<'k> {
     /// The objects of a version. `None` if the kind has no such version.
     #[must_use]
     pub fn new(kind: &'k Kind, version: &'k str, words: &'k Dictionary) -> Option<Self> {
-        let schema = schema_of(kind, version)?;
+        let schema = schema_in(kind.lenient_crd(), version)?;
         let (relaxed, focus) = (Arc::new(relaxed(schema)), Arc::new(Focus::of(kind, version)));
         Some(Self { kind, version, schema, relaxed, focus, words })
     }

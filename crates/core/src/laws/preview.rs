@@ -4,7 +4,7 @@ use super::apiserver::{Invalid, answered, invalid, read};
 use super::conversion_path::{Trip, ours};
 use super::generate::Dictionary;
 use super::hidden_values::hidden_paths;
-use super::objects::ObjectSource;
+use super::objects::{ObjectSource, schema_of};
 use super::value::{Segment, Value, differences, shown};
 use crate::definition::Kind;
 use crate::webhook::{AnnotationBudget, Webhook};
@@ -76,7 +76,8 @@ fn fill_preview(trip: &Trip<'_>, object: &Value, found: &mut Preview) -> Result<
     let there = answered(trip.to.schema, &there).map_err(|error| error_text(&error))?;
     found.kept = ours(&there).iter().map(|(name, text)| name.len() + text.len()).sum();
     let written = read(trip.to.schema, &there).map_err(|error| error_text(&error))?;
-    found.invalid = invalid(trip.to.schema, &written, "");
+    // A write needs all required fields, including those that objects may lack.
+    found.invalid = schema_of(trip.to.kind, trip.to.version).and_then(|schema| invalid(schema, &written, ""));
     let round_tripped = trip.back().seen(&there).map_err(|breach| breach.message)?;
     let (expected, round_tripped) = (trip.comparable(object), trip.comparable(&round_tripped));
     let described = |way: Vec<Segment>| RoundTripDiff {

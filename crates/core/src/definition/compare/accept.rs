@@ -36,14 +36,21 @@ enum DifferenceSpec {
 }
 
 impl AcceptSpec {
-    fn names(&self) -> &[String] {
+    /// The names of the accepted differences.
+    pub(in crate::definition) fn names(&self) -> &[String] {
         match &self.difference {
             DifferenceSpec::One(name) => std::slice::from_ref(name),
             DifferenceSpec::Several(names) => names,
         }
     }
 
-    fn is_at(&self, at: &str) -> bool {
+    /// Returns whether the entry names this field alone.
+    pub(in crate::definition) fn is_exactly(&self, at: &str) -> bool {
+        self.path == at
+    }
+
+    /// Returns whether the entry covers a field.
+    pub(in crate::definition) fn is_at(&self, at: &str) -> bool {
         let Some(all) = self.path.strip_suffix("**") else { return self.path == at };
         let top = all.strip_suffix('.').unwrap_or(all);
         let inside = at.strip_prefix(top);

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 use serde_saphyr::Spanned;
 
+use super::absences::{AcceptedAbsences, REQUIRED};
 use super::accept::{AcceptSpec, Accepted, accept};
 use super::advice::{Advice, AdvisedPlace, ComparedOperation, fits_as_whole, is_scalar, lost_key, one_sided};
 use super::counts::{Count, counts};
@@ -24,11 +25,15 @@ pub(in crate::definition) struct ComparedSchemas<'a> {
     pub(in crate::definition) schemas: Sides<&'a Schema>,
     /// The names of the versions.
     pub(in crate::definition) names: Sides<&'a str>,
+    /// The required fields that objects may lack. `None` if each converted object is written.
+    pub(in crate::definition) absences: Option<Sides<&'a AcceptedAbsences>>,
 }
 
 /// The state of a comparison.
 struct Comparison<'a> {
     accepted: Accepted<'a>,
+    /// Whether objects may lack a required field.
+    may_lack: bool,
     problems: &'a mut Problems,
     /// The line of reported problems.
     line: u64,
@@ -82,9 +87,14 @@ pub(in crate::definition) fn compare(
     line: u64,
     problems: &mut Problems,
 ) -> Vec<Operation> {
-    let ComparedSchemas { schemas, names } = compared;
-    let accepted = Accepted::new(accepted);
-    let mut comparison = Comparison { accepted, problems, line, implied: Vec::new(), under: None, is_refused: false };
+    let ComparedSchemas { schemas, names, absences } = compared;
+    let mut accepted = Accepted::new(accepted);
+    for absence in absences.iter().flat_map(|Sides { older, newer }| older.iter().chain(*newer)) {
+        accepted.takes(absence, REQUIRED);
+    }
+    let may_lack = absences.is_some();
+    let implied = Vec::new();
+    let mut comparison = Comparison { accepted, may_lack, problems, line, implied, under: None, is_refused: false };
     let explained = Explained { operations, handled, open: true, distinguished: true };
     comparison.level(&Ground::default(), schemas.older, schemas.newer, explained);
     let Comparison { accepted, problems, implied, .. } = comparison;
@@ -163,6 +173,9 @@ struct RefusedDifference {
 /// Why a default of one version alone needs an operation.
 const FILLED: &str = "a default of one version would return as a user's value";
 
+/// The effect of an accepted absence.
+const LACKING: &str = "if stored objects have the field (an object without it stays readable, and `plan` names it)";
+
 const NULL: &str = "a null would be readable but not writable in that version";
 
 impl Comparison<'_> {
@@ -204,10 +217,27 @@ impl Comparison<'_> {
                 self.problems.advise(line, message, Remedy::accept(accept));
             }
         }
-        for Absence { line, path, why, advice } in absences(&schemas, explained.operations, explained.handled, ground) {
-            let line = if line > 0 { line } else { self.line };
-            let message = format!("{}: {why}: {}", ground.name(&path), advice.text);
-            self.problems.advise(line, message, advice.remedy);
+        for absence in absences(&schemas, explained.operations, explained.handled, ground) {
+            self.absence(ground, absence);
+        }
+    }
+
+    /// Reports a required field that may be missing.
+    fn absence(&mut self, ground: &Ground, absence: Absence) {
+        let Absence { line, path, field, side, always, why, advice } = absence;
+        let line = if line > 0 { line } else { self.line };
+        let start = format!("{}: {why}: ", ground.name(&path));
+        let accept = accept(&ground.place_in(side, &field), REQUIRED);
+        match (self.may_lack, always) {
+            (false, _) => self.problems.advise(line, format!("{start}{}", advice.text), advice.remedy),
+            (true, true) => {
+                let message = format!("{start}{}, or `accept: {accept}` {LACKING}", advice.text);
+                self.problems.advise(line, message, advice.remedy);
+            }
+            (true, false) => {
+                let message = format!("{start}`accept: {accept}` {LACKING}, or {}", advice.text);
+                self.problems.advise(line, message, Remedy::accept(accept));
+            }
         }
     }
 
@@ -303,7 +333,7 @@ impl Comparison<'_> {
         let side = if requires.newer { Side::Newer } else { Side::Older };
         let refusal = if explained.puts_into(side, path) && older.is("object") && newer.is("object") {
             // The checks of the operations report whether the object is present if it is required.
-            self.accepted.takes(&pair.at, "required");
+            self.accepted.takes(&pair.at, REQUIRED);
             None
         } else {
             self.requirement(&pair, has_operations)
@@ -381,11 +411,23 @@ impl Comparison<'_> {
         }
         let version_values = [requires.older.to_string(), requires.newer.to_string()];
         if !demanded.older && !demanded.newer {
-            self.differs(at, "required", &version_values);
+            self.differs(at, REQUIRED, &version_values);
             return None;
         }
-        let why = "an object without the field would be readable but not writable in that version";
-        Some(RefusedDifference { difference: "required", version_values, why, advice: Some(pair.fill(has_operations)) })
+        let advice = pair.fill(has_operations);
+        if !self.may_lack {
+            let why = "an object without the field would be readable but not writable in that version";
+            return Some(RefusedDifference { difference: REQUIRED, version_values, why, advice: Some(advice) });
+        }
+        let side = if requires.newer { Side::Newer } else { Side::Older };
+        let accept = accept(&pair.ground.place_in(side, pair.path), REQUIRED);
+        let ([older, newer], text) = (&version_values, &advice.text);
+        let message = format!(
+            "{at}: {REQUIRED} differs without an operation (older: {older}; newer: {newer}): `accept: {accept}` {LACKING}, \
+                 or {text}"
+        );
+        self.problems.advise(self.line, message, Remedy::accept(accept));
+        None
     }
 
     /// Compares the constraints of the value itself. Returns whether each version must keep the whole value.

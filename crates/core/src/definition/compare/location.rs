@@ -28,6 +28,13 @@ impl Ground {
         }
     }
 
+    /// The full path of a place of one version, with `[*]` for items.
+    pub(super) fn place_in(&self, side: Side, path: &Path) -> String {
+        let list = |at: String, list: &Sides<Path>| format!("{}[*]", list.of(side).after(&at));
+        let at = self.lists.iter().fold(String::new(), list);
+        path.below(self.base.of(side)).after(&at)
+    }
+
     /// The paths of a place for an operation of the innermost level.
     pub(super) fn paths(&self, path: &Path) -> Sides<Path> {
         Sides { older: path.below(&self.base.older), newer: path.below(&self.base.newer) }

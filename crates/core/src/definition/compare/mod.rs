@@ -4,6 +4,7 @@
 //! field that the other version requires. So each difference needs an operation, or an `accept` entry with a reason. A
 //! difference that breaks a law of conversion cannot be accepted.
 
+mod absences;
 mod accept;
 mod advice;
 mod comparison;
@@ -12,5 +13,6 @@ mod least_value;
 mod location;
 mod presence;
 
+pub(super) use absences::{AcceptedAbsences, Allowance};
 pub(super) use accept::AcceptSpec;
 pub(super) use comparison::{ComparedSchemas, compare};

@@ -20,6 +20,11 @@ pub(super) struct Absence {
     pub(super) line: u64,
     /// The field.
     pub(super) path: Path,
+    /// The required field that may be missing, in the version of this side.
+    pub(super) field: Path,
+    pub(super) side: Side,
+    /// No object of the other version has a value for it.
+    pub(super) always: bool,
     /// Why the field can be missing.
     pub(super) why: String,
     /// The proposed change.
@@ -111,7 +116,9 @@ impl AbsenceCheck<'_> {
         let version = self.version(self.side);
         let why = format!("the {version} version requires the field, and {why}");
         let advice = self.value_for(operation, place);
-        Some(Absence { line: operation.line, path: place.path.clone(), why, advice })
+        let (path, field) = (place.path.clone(), place.path.clone());
+        let always = operation.places.of(self.side.other()).is_empty();
+        Some(Absence { line: operation.line, path, field, side: self.side, always, why, advice })
     }
 
     /// Proposes the operation with a value for a required place.
@@ -171,7 +178,15 @@ impl AbsenceCheck<'_> {
                 let version = self.version(self.side);
                 let why = format!("the {version} version requires the field, and {why}");
                 let advice = self.whole(&path);
-                return Some(Absence { line: 0, path, why, advice });
+                return Some(Absence {
+                    line: 0,
+                    field: path.clone(),
+                    path,
+                    side: self.side,
+                    always: false,
+                    why,
+                    advice,
+                });
             }
             path = holder;
         }
@@ -243,7 +258,8 @@ impl AbsenceCheck<'_> {
                         "a value there creates {holder}, in which the {version} version requires {name}, and {why}"
                     );
                     let advice = self.sibling(&field);
-                    return Some(Absence { line: operation.line, path: place.path.clone(), why, advice });
+                    let (line, path, side) = (operation.line, place.path.clone(), self.side);
+                    return Some(Absence { line, path, field, side, always: false, why, advice });
                 }
             }
             holder = holder.parent()?;

@@ -28,7 +28,8 @@ fn required_field_needs_a_value() {
         format!(
             "spec.a: the {version} version requires the field, and the {other} version has no value: write \
              `{operation}: {{field: spec.a, value: \"\"}}` in place of line 8, or give spec.a a `default` in the {version} \
-             schema, such as \"\""
+             schema, such as \"\", or {}",
+            lacking("spec.a")
         )
     };
     refused(&some(""), &none, "drop: spec.a", &why("drop", "older", "newer"));
@@ -44,7 +45,16 @@ fn one(required: &str, name: &str, kind: &str) -> String {
 
 /// The error for a required field that may be missing, with its remedy.
 fn missing(field: &str, version: &str, reason: &str, advice: &str) -> String {
-    format!("{field}: the {version} version requires the field, and {reason}: {advice}")
+    let lacking = lacking(field);
+    format!("{field}: the {version} version requires the field, and {reason}: {lacking}, or {advice}")
+}
+
+/// The remedy for a field that objects usually have.
+fn lacking(field: &str) -> String {
+    format!(
+        "`accept: {{path: {field}, difference: required, reason: …}}` if stored objects have the field (an object without \
+         it stays readable, and `plan` names it)"
+    )
 }
 
 /// The remedy: a default such as the example, or two unrelated fields.
@@ -203,19 +213,27 @@ fn created_object_has_required_fields() {
         &older(""),
         &spec("", &net("port", "")),
         both,
-        "thing.yaml:8: spec.net.mode: a value there creates spec.net, in which the newer version requires port, and spec.port \
-         of the older version is optional: give spec.net.port a `default` in the newer schema, such as 0, or write \
-         `drop: spec.port` and `add: {field: spec.net.port, value: 0}` in place of line 9, so that each version keeps its own field, hidden from readers of the other version\n\
-         thing.yaml:9: spec.net.port: the newer version requires the field, and spec.port of the older version is optional: \
-         give spec.net.port a `default` in the newer schema, such as 0, or write `drop: spec.port` and `add: {field: \
-         spec.net.port, value: 0}` in place of line 9, so that each version keeps its own field, hidden from readers of the other version",
+        &format!(
+            "thing.yaml:8: spec.net.mode: a value there creates spec.net, in which the newer version requires port, and \
+             spec.port of the older version is optional: {lacking}, or {default}\n\
+             thing.yaml:9: spec.net.port: the newer version requires the field, and spec.port of the older version is \
+             optional: {lacking}, or {default}",
+            lacking = lacking("spec.net.port"),
+            default = "give spec.net.port a `default` in the newer schema, such as 0, or write `drop: spec.port` and `add: \
+             {field: spec.net.port, value: 0}` in place of line 9, so that each version keeps its own field, hidden from \
+             readers of the other version"
+        ),
     );
     step(
         &older(""),
         &spec("net", &net("", "")),
         both,
-        "thing.yaml:5: spec.net: the newer version requires the field, and spec.mode of the older version is optional: no operation can express the difference, because operations inside of an object fill in no object: give spec.net a `default` in the \
-         newer schema, such as {}",
+        &format!(
+            "thing.yaml:5: spec.net: the newer version requires the field, and spec.mode of the older version is optional: \
+             {}, or no operation can express the difference, because operations inside of an object fill in no object: give \
+             spec.net a `default` in the newer schema, such as {{}}",
+            lacking("spec.net")
+        ),
     );
     step(&older("port"), &spec("net", &net("port", "")), both, "fine");
     let accept = "  accept:\n  - {path: spec.port, difference: default, reason: what everybody used}\n";
@@ -237,9 +255,12 @@ fn nullable_source_guarantees_nothing() {
         &older(null),
         &newer(null),
         moved,
-        "spec.b: the newer version requires the field, and spec.h.a of the older version is optional: give spec.b a \
-         `default` in the newer schema, such as \"\", or write `drop: {field: spec.h.a, value: \"\"}` and `add: {field: \
-         spec.b, value: \"\"}` in place of line 8, so that each version keeps its own field, hidden from readers of the other version",
+        &missing(
+            "spec.b",
+            "newer",
+            "spec.h.a of the older version is optional",
+            &default_or("spec.b", "newer", "\"\"", ["{field: spec.h.a, value: \"\"}", "{field: spec.b, value: \"\"}"]),
+        ),
     );
     fine(&older(""), &newer(""), moved);
 }
@@ -253,9 +274,12 @@ fn items_follow_the_same_rules() {
         &list(some),
         &list(none),
         "each: {in: spec.l, operations: [{drop: a}]}",
-        "spec.l[*].a: the older version requires the field, and the newer version has no value: write `each: {in: \
-         spec.l, operations: [{drop: {field: a, value: \"\"}}]}` in place of line 8, or give spec.l[*].a a `default` in the \
-         older schema, such as \"\"",
+        &format!(
+            "spec.l[*].a: the older version requires the field, and the newer version has no value: write `each: {{in: \
+             spec.l, operations: [{{drop: {{field: a, value: \"\"}}}}]}}` in place of line 8, or give spec.l[*].a a `default` in \
+             the older schema, such as \"\", or {}",
+            lacking("'spec.l[*].a'")
+        ),
     );
     fine(&list(some), &list(none), "each: {in: spec.l, operations: [{drop: {field: a, value: x}}]}");
 }

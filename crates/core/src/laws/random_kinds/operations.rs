@@ -177,6 +177,31 @@ pub(super) fn fill_in(step: &mut DraftStep, random: &mut Random, older: &Schema)
     step.done(operation, std::slice::from_ref(&field), std::slice::from_ref(&field))
 }
 
+/// Requires a field in one version alone, under its own name or a new one, and accepts that objects lack it.
+pub(super) fn demand(step: &mut DraftStep, random: &mut Random, older: &Schema) -> Option<()> {
+    if !step.root {
+        return None;
+    }
+    let from = step.field(random, older, &|_| true)?;
+    let schema = take(&mut step.newer, &from)?;
+    let is_renamed = !is_required(older, &from) && random.percent(40);
+    let to = if is_renamed { step.target(random, older, from.get(..from.len() - 1)?) } else { from.clone() };
+    let is_demanded = !is_required(older, &from);
+    put(&mut step.newer, &to, schema, is_demanded);
+    if is_required(&step.newer, &to) != is_demanded {
+        return None;
+    }
+    let place = if is_demanded { &to } else { &from };
+    step.accept.push(json!({"path": written(place), "difference": "required", "reason": "all objects have the field"}));
+    if is_renamed {
+        let operation = json!({"rename": {"from": written(&from), "to": written(&to)}});
+        return step.done(operation, &[from], &[to]);
+    }
+    step.taken.push(from.clone());
+    step.made.push(from);
+    Some(())
+}
+
 pub(super) fn tighten(step: &mut DraftStep, random: &mut Random, older: &Schema) -> Option<()> {
     if !step.root {
         return None;

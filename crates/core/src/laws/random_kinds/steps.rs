@@ -4,8 +4,8 @@ use serde_json::{Value as Schema, json};
 
 use super::draft_step::{DraftStep, Manner};
 use super::operations::{
-    add, blank, clamp, drop, fill_in, move_into_map, relocate, rename, retype, split, tighten, under_its_own_name,
-    values, without_default, wrap,
+    add, blank, clamp, demand, drop, fill_in, move_into_map, relocate, rename, retype, split, tighten,
+    under_its_own_name, values, without_default, wrap,
 };
 use super::paths::{all, at, at_mut, is_required, put, take, written};
 use super::schemas::{sample, scalar};
@@ -83,7 +83,7 @@ fn fill(step: &mut DraftStep, random: &mut Random, older: &Schema, count: usize)
 
 /// Tries to add one operation. `None` if there is no suitable field.
 fn attempt(step: &mut DraftStep, random: &mut Random, older: &Schema) -> Option<()> {
-    match random.below(18) {
+    match random.below(20) {
         0 => drop(step, random, older),
         1 => add(step, random, older),
         2 => rename(step, random, older),
@@ -99,6 +99,7 @@ fn attempt(step: &mut DraftStep, random: &mut Random, older: &Schema) -> Option<
         13 => fill_in(step, random, older),
         14 => inside_items(step, random, older),
         15 => clamp(step, random, older),
+        16 | 17 => demand(step, random, older),
         _ => each(step, random, older),
     }
 }
