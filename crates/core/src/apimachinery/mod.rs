@@ -14,7 +14,7 @@ mod status;
 pub use did_you_mean::did_you_mean;
 pub(crate) use did_you_mean::meant_within;
 pub use duration::{BadDuration, parse_duration};
-pub(crate) use duration::{DURATION, is_duration};
+pub(crate) use duration::{DURATION, go_duration, go_nanoseconds, is_duration};
 pub(crate) use excerpt::excerpt;
 pub use field::{FieldError, Reason};
 pub(crate) use names::{is_dns_label, is_dns_subdomain, is_label_value, is_qualified_name, is_service_name};

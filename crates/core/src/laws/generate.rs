@@ -32,8 +32,11 @@ const UUIDS: [&str; 7] = [
     "22222222-2222-4222-8222-22222222222b",
     "5c8a1f0e-7f2b-4b8e-9d55-2f6f3c1b0a77",
 ];
-const TEXTS: [&str; 28] = [
+const TEXTS: [&str; 31] = [
     "",
+    "5m",
+    "1h0m0s",
+    "-1.5s",
     "a",
     "b",
     "-",

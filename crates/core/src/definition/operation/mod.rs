@@ -8,6 +8,7 @@ mod blank;
 mod clamp;
 mod compiler;
 mod condition;
+mod duration;
 mod each;
 mod each_item;
 mod implications;

@@ -6,11 +6,26 @@ use serde::Deserialize;
 use super::compiler::{Branching, Compile, Compiler};
 use super::place_spec::{PairSpec, PlaceSpec};
 use super::{
-    blank::BlankSpec, clamp::ClampSpec, each::EachSpec, mapping::Operation, move_into_map::MoveIntoMapSpec,
-    retype::retyped, same::same, single_version::FilledSpec, single_version::OneSidedSpec, split::SplitSpec,
-    values::ValuesSpec, when::WhenSpec, wrap::wrapped,
+    blank::BlankSpec, clamp::ClampSpec, duration::DurationSpec, each::EachSpec, mapping::Operation,
+    move_into_map::MoveIntoMapSpec, retype::retyped, same::same, single_version::FilledSpec,
+    single_version::OneSidedSpec, split::SplitSpec, values::ValuesSpec, when::WhenSpec, wrap::wrapped,
 };
 use crate::definition::side::Side;
+
+/// A scalar with another type.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(
+    untagged,
+    expecting = "takes a path, quoted if YAML reads the path as a number or a boolean (n, y), {from: PATH, to: PATH}, or \
+                 one of these with `as` for durations: {field: PATH, as: seconds}",
+    rename = "Type"
+)]
+pub(crate) enum TypeSpec {
+    /// The same value in another type.
+    Scalar(PlaceSpec),
+    /// A duration.
+    Duration(DurationSpec),
+}
 
 /// One change between two versions.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -37,7 +52,7 @@ pub(crate) enum OperationSpec {
     /// One string of the older version is several fields of the newer one, such as `host:port`.
     Split(SplitSpec),
     /// A scalar has another type: string on one side, number or boolean on the other.
-    Type(PlaceSpec),
+    Type(TypeSpec),
     /// The values have other names.
     Values(ValuesSpec),
     /// Operations that run only if a condition on a field of the older version or on a fact holds.
@@ -62,7 +77,8 @@ impl Compile for OperationSpec {
             Self::MoveIntoMap(moved) => moved.compile(compiler),
             Self::Rename(pair) => same("rename", pair, compiler),
             Self::Split(split) => split.compile(compiler),
-            Self::Type(place) => retyped(place, compiler),
+            Self::Type(TypeSpec::Scalar(place)) => retyped(place, compiler),
+            Self::Type(TypeSpec::Duration(duration)) => duration.compile(compiler),
             Self::Values(values) => values.compile(compiler),
             // The compiler handles the nested operations one by one.
             Self::When(_) => None,

@@ -73,6 +73,29 @@ pub(super) fn under_its_own_name(step: &mut DraftStep, random: &mut Random, olde
     place(step, older, "move", from, to)
 }
 
+/// A duration: text on one side, seconds on the other.
+pub(super) fn duration(step: &mut DraftStep, random: &mut Random, older: &Schema) -> Option<()> {
+    let is_plain = |schema: &Schema| {
+        let kind = schema.get("type").and_then(Schema::as_str);
+        matches!(kind, Some("string" | "integer")) && schema.get("enum").is_none() && schema.get("format").is_none()
+    };
+    let from = step.optional(random, older, &is_plain)?;
+    let old = take(&mut step.newer, &from)?;
+    let other = if old.get("type").and_then(Schema::as_str) == Some("string") { "integer" } else { "string" };
+    let mut newer = json!({"type": other});
+    if let (Some(newer), Some(nullable)) = (newer.as_object_mut(), old.get("nullable")) {
+        newer.insert("nullable".to_owned(), nullable.clone());
+    }
+    let to = if random.percent(50) { step.target(random, older, from.get(..1)?) } else { from.clone() };
+    put(&mut step.newer, &to, newer, is_required(older, &from));
+    let unit = random.word(&["seconds", "milliseconds", "hours"]);
+    let operation = match to == from {
+        true => json!({"type": {"field": written(&from), "as": unit}}),
+        false => json!({"type": {"from": written(&from), "to": written(&to), "as": unit}}),
+    };
+    step.done(operation, &[from], &[to])
+}
+
 pub(super) fn retype(step: &mut DraftStep, random: &mut Random, older: &Schema) -> Option<()> {
     let from = step.optional(random, older, &|schema| is_scalar(schema))?;
     let schema = at(older, &from)?;

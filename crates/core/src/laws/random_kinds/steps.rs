@@ -4,7 +4,7 @@ use serde_json::{Value as Schema, json};
 
 use super::draft_step::{DraftStep, Manner};
 use super::operations::{
-    add, blank, clamp, demand, drop, fill_in, move_into_map, relocate, rename, retype, split, tighten,
+    add, blank, clamp, demand, drop, duration, fill_in, move_into_map, relocate, rename, retype, split, tighten,
     under_its_own_name, values, without_default, wrap,
 };
 use super::paths::{all, at, at_mut, is_required, put, take, written};
@@ -83,7 +83,7 @@ fn fill(step: &mut DraftStep, random: &mut Random, older: &Schema, count: usize)
 
 /// Tries to add one operation. `None` if there is no suitable field.
 fn attempt(step: &mut DraftStep, random: &mut Random, older: &Schema) -> Option<()> {
-    match random.below(20) {
+    match random.below(22) {
         0 => drop(step, random, older),
         1 => add(step, random, older),
         2 => rename(step, random, older),
@@ -100,6 +100,7 @@ fn attempt(step: &mut DraftStep, random: &mut Random, older: &Schema) -> Option<
         14 => inside_items(step, random, older),
         15 => clamp(step, random, older),
         16 | 17 => demand(step, random, older),
+        18 | 19 => duration(step, random, older),
         _ => each(step, random, older),
     }
 }
