@@ -9,8 +9,9 @@ use super::tree::{PACKAGES, files, nothing, path, read};
 /// Crates with I/O, which the core must not use.
 const IMPURE: [&str; 8] = ["clap", "hyper", "k8s-openapi", "kube", "notify", "prometheus", "rustls", "tokio"];
 
-/// Maximum number of crates for a user of the core as a library, including the core.
-const CRATES: usize = 50;
+/// Maximum number of crates for a user of the core as a library, including the core. Three of them are `regex`, for
+/// patterns.
+const CRATES: usize = 53;
 
 /// The parent of the first checked commit.
 const BASE: &str = "10baba7";

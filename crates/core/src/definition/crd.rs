@@ -83,7 +83,7 @@ impl Crd {
     /// Treats required fields as optional where the steps accept that objects lack them.
     pub(super) fn allow_absences(&mut self, steps: &[Spanned<StepSpec>]) {
         // An absence continues in each further version that requires the field.
-        while steps.iter().fold(false, |changed, step| self.allow_absences_of(&step.value) || changed) {}
+        while steps.iter().any(|step| self.allow_absences_of(&step.value)) {}
     }
 
     fn allow_absences_of(&mut self, step: &StepSpec) -> bool {

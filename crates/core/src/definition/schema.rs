@@ -2,8 +2,10 @@
 //!
 //! Source: `apiextensions-apiserver pkg/apis/apiextensions/v1/types_jsonschema.go`.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
+use regex::Regex;
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -259,14 +261,50 @@ impl Schema {
         self.is_type_of(value) && self.admits_option(value) && self.admits_bounds(value) && self.admits_inside(value)
     }
 
-    /// Returns whether a value of a definition is valid here. Whole numbers must be representable by the API server.
+    /// Returns whether a value of a definition is valid here, patterns included. Whole numbers must be representable by
+    /// the API server.
     pub(super) fn takes(&self, value: &Json<'_>) -> bool {
         let kept = value.type_name() != "number"
             || value.scalar().is_some_and(|text| match is_integer(value) {
                 true if !text.contains(['.', 'e', 'E']) => text.parse::<i64>().is_ok(),
                 _ => text.parse::<f64>().is_ok_and(f64::is_finite),
             });
-        kept && self.admits(value)
+        kept && self.admits(value) && self.matches_patterns(value)
+    }
+
+    /// Returns whether all strings of a value match their patterns. The API server searches for the pattern, without
+    /// anchors (`kube-openapi pkg/validation/validate/values.go`, `Pattern`).
+    fn matches_patterns(&self, value: &Json<'_>) -> bool {
+        match value.type_name() {
+            "string" => self.pattern().is_none_or(|pattern| value.as_str().is_some_and(|text| pattern.is_match(&text))),
+            "array" => {
+                self.each.as_ref().is_none_or(|each| value.elements().iter().all(|item| each.matches_patterns(item)))
+            }
+            "object" => {
+                let fits = |(name, value): &(Cow<'_, str>, Json<'_>)| {
+                    self.member(name).is_none_or(|schema| schema.matches_patterns(value))
+                };
+                value.members().iter().all(fits)
+            }
+            _ => true,
+        }
+    }
+
+    /// The pattern, if it can be checked here.
+    fn pattern(&self) -> Option<Regex> {
+        self.bounds.get("pattern").and_then(Value::as_str).and_then(|pattern| Regex::new(pattern).ok())
+    }
+
+    /// Describes a constraint on a value of a definition that only the API server checks, if there is one.
+    pub(super) fn unchecked_for(&self, value: &Json<'_>) -> Option<String> {
+        let is_text = value.type_name() == "string";
+        let is_checked = self.bounds.contains_key("pattern") && (!is_text || self.pattern().is_some());
+        let mut rest = Self { rules: self.rules.clone(), bounds: self.bounds.clone(), ..Self::default() };
+        if is_checked {
+            rest.bounds.remove("pattern");
+        }
+        rest.format = self.format.clone().filter(|_| is_text);
+        rest.unchecked()
     }
 
     /// Describes a constraint that only the API server checks, if there is one.

@@ -6,12 +6,18 @@ use crate::definition::schema::Schema;
 
 /// The smallest value that a version accepts at a place, or why no value can be checked.
 pub(super) fn least_value(schema: &Schema) -> Result<Value, String> {
-    if let Some(unchecked) = schema.unchecked() {
-        return Err(format!("the schema has {unchecked}, which pointsman cannot check"));
+    let mut unchecked = None;
+    for candidate in candidates(schema)? {
+        let value = schema.filled(candidate.clone());
+        unchecked = schema.unchecked_for(&value);
+        if unchecked.is_none() && schema.takes(&value) {
+            return Ok(candidate);
+        }
     }
-    let takes = |value: &Value| schema.takes(&schema.filled(value.clone()));
-    let found = candidates(schema)?.into_iter().find(takes);
-    found.ok_or_else(|| "no simple value fits the bounds".to_owned())
+    Err(match unchecked {
+        Some(unchecked) => format!("the schema has {unchecked}, which pointsman cannot check"),
+        None => "no simple value fits the bounds".to_owned(),
+    })
 }
 
 fn candidates(schema: &Schema) -> Result<Vec<Value>, String> {
@@ -31,9 +37,16 @@ fn candidates(schema: &Schema) -> Result<Vec<Value>, String> {
         Some("array") => vec![list(schema, count("minItems"))?],
         Some("object") => vec![object(schema, count("minProperties"))?],
         Some("string") if schema.format.as_deref() == Some("uuid") => vec![json!(uuid::Uuid::nil().to_string())],
-        _ => vec![json!("x".repeat(count("minLength").min(LONGEST)))],
+        _ => {
+            let length = count("minLength").min(LONGEST);
+            let texts = TEXTS.iter().map(|text| text.repeat(length.max(1)));
+            std::iter::once("x".repeat(length)).chain(texts).map(Value::String).collect()
+        }
     })
 }
+
+/// Characters of proposed strings. Patterns often allow one of these.
+const TEXTS: [&str; 4] = ["x", "a", "A", "1"];
 
 /// Longer values are not proposed.
 const LONGEST: usize = 64;
@@ -83,11 +96,15 @@ mod tests {
     }
 
     #[test]
-    fn pattern_prevents_least_value() {
-        let pattern = json!({"type": "string", "pattern": "^a$"});
-        let why = "the schema has `pattern`, which pointsman cannot check";
+    fn least_value_matches_its_pattern() {
+        least(json!({"type": "string", "pattern": "^[a-z]$"}), Ok(json!("x")));
+        least(json!({"type": "string", "pattern": "^[0-9]+$", "minLength": 3}), Ok(json!("111")));
+        let why = "no simple value fits the bounds";
+        let pattern = json!({"type": "string", "pattern": "^sha256:"});
         least(pattern.clone(), Err(why));
         let object = json!({"type": "object", "required": ["a"], "properties": {"a": pattern}});
         least(object, Err(&format!("the schema requires a, and {why}")));
+        let unknown = json!({"type": "string", "not": {"enum": ["x"]}});
+        least(unknown, Err("the schema has `not`, which pointsman cannot check"));
     }
 }

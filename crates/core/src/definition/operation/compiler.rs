@@ -306,7 +306,7 @@ impl<'a> Compiler<'a> {
         }
         // The API server checks defaults when the CRD is applied.
         let is_default = schema.default_value().is_some_and(|default| default.same(value));
-        if let Some(unchecked) = schema.unchecked().filter(|_| !is_default) {
+        if let Some(unchecked) = schema.unchecked_for(value).filter(|_| !is_default) {
             self.problem(format!(
                 "{operation}: {path} has {unchecked}, and pointsman cannot check {} against this rule: use the \
                      `default` of the field, which the API server validates",

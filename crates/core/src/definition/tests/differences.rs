@@ -188,6 +188,13 @@ fn lossy_difference_cannot_be_accepted() {
         filled(&object("b", ""), &object("b", "")),
         "thing.yaml:8: fill: both versions agree on whether spec.a.b is required: remove the operation",
     );
+    let named = |pattern: &str| format!(", pattern: '{pattern}'");
+    let matched = |pattern: &str| filled(&object("", &named(pattern)), &object("b", &named(pattern)));
+    check(matched("^[a-z]$"), "fine");
+    check(matched("^[0-9]$"), "thing.yaml:8: fill: spec.a.b cannot be \"x\"");
+    let unknown = "thing.yaml:8: fill: spec.a.b has `pattern`, and pointsman cannot check \"x\" against this rule: use the \
+                   `default` of the field, which the API server validates";
+    check(matched("(?!y)x"), unknown);
     check(
         difference_of(&object("b", ""), &object("", ""), "  operations:\n  - fill: {field: spec.a.b, value: 3}\n"),
         "thing.yaml:8: fill: spec.a.b cannot be 3",

@@ -218,7 +218,7 @@ fn unwritable_definition_is_refused() {
         ("parts-with-options", "spec.a: enum differs without an operation"),
         ("parts-with-a-pattern", "split: spec.port has `pattern`, and pointsman cannot check parts against this rule"),
         ("a-bounded-string-of-parts", "spec.a: maxLength differs without an operation (older: 12; newer: none)"),
-        ("a-value-against-a-pattern", "use the `default` of the field, which the API server validates"),
+        ("a-value-against-a-pattern", "drop: spec.a cannot be \"7\""),
         ("a-number-against-a-pattern", "spec.port: pattern differs without an operation"),
         ("a-text-that-is-no-multiple", "spec.port: multipleOf differs without an operation"),
         ("values-of-another-type", "name all, and give both versions an `enum`"),
