@@ -81,6 +81,14 @@ pub(super) const BOUNDS: [&str; 17] = [
 const CHECKED: [&str; 8] =
     ["minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"];
 
+/// Returns whether a keyword bounds any value. A minimum size of 0 and `uniqueItems: false` do not.
+fn is_bound(key: &str, bound: &Value) -> bool {
+    match key {
+        "minLength" | "minItems" | "minProperties" => bound.as_u64() != Some(0),
+        _ => *bound != Value::Bool(false),
+    }
+}
+
 impl Schema {
     /// Reads a schema. Ignores keywords that do not affect conversion.
     pub(crate) fn read(value: &Value) -> Self {
@@ -123,7 +131,9 @@ impl Schema {
             bounds: BOUNDS
                 .iter()
                 .filter(|key| !(int_or_string && **key == "anyOf"))
-                .filter_map(|key| Some(((*key).to_owned(), canonical_numbers(value.get(*key)?))))
+                .filter_map(|key| Some((*key, canonical_numbers(value.get(*key)?))))
+                .filter(|(key, bound)| is_bound(key, bound))
+                .map(|(key, bound)| (key.to_owned(), bound))
                 .collect(),
         }
     }

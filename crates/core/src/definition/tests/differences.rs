@@ -85,6 +85,8 @@ fn unexplained_differences_are_refused() {
     );
     may_be_accepted("{type: integer, minimum: 0}", "{type: integer, minimum: 1}", "minimum", "older: 0; newer: 1");
     may_be_accepted("{type: string, pattern: \"^a$\"}", "{type: string}", "pattern", r#"older: "^a$"; newer: none"#);
+    difference("{type: string, minLength: 0}", "{type: string}", "fine");
+    difference("{type: integer, exclusiveMinimum: false}", "{type: integer}", "fine");
     may_be_accepted("{type: string, nullable: true}", "{type: string}", "nullable", "older: true; newer: false");
     may_be_accepted("{type: string, default: a}", "{type: string, default: b}", "default", r#"older: "a"; newer: "b""#);
     let rules =
