@@ -272,7 +272,7 @@ impl Kind {
     /// The `CustomResourceDefinition` without the requirements of fields that objects may lack, as accepted by the
     /// definition.
     #[must_use]
-    pub(crate) fn lenient_crd(&self) -> &Value {
+    pub fn lenient_crd(&self) -> &Value {
         self.lenient_crd.as_ref().unwrap_or(&self.crd)
     }
 
