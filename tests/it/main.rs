@@ -16,6 +16,7 @@ mod memory;
 #[path = "../../crates/server/tests/it/support/memory_group.rs"]
 mod memory_group;
 mod readme;
+mod real_kinds;
 mod serve;
 mod serve_rights;
 mod tidy;
