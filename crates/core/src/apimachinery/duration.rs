@@ -12,7 +12,7 @@ pub(crate) const DURATION: &str = r"^[+-]?(0|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us
 
 /// `1h30m`, `1.5s`, `-1ms`, `0`.
 pub(crate) fn is_duration(text: &str) -> bool {
-    read(text.strip_prefix(['-', '+']).unwrap_or(text), |_| ())
+    read(text.strip_prefix(['-', '+']).unwrap_or(text), |_, _, _| ())
 }
 
 /// Parses a duration in Go's syntax (`1m30s`, `500ms`, `0`), as in flags and the `?timeout=` of an API server. Rejects
@@ -21,51 +21,63 @@ pub(crate) fn is_duration(text: &str) -> bool {
 /// # Errors
 /// [`BadDuration`].
 pub fn parse_duration(text: &str) -> Result<Duration, BadDuration> {
-    let mut total = Some(Duration::ZERO);
-    let is_duration = read(text, |seconds| {
-        let part = Duration::try_from_secs_f64(seconds).ok();
-        total = total.and_then(|total| total.checked_add(part?));
-    });
-    total.filter(|_| is_duration).ok_or(BadDuration)
+    let nanoseconds = nanoseconds(text).ok_or(BadDuration)?;
+    let seconds = u64::try_from(nanoseconds / NANOS_PER_SECOND).map_err(|_| BadDuration)?;
+    let rest = u32::try_from(nanoseconds % NANOS_PER_SECOND).map_err(|_| BadDuration)?;
+    Ok(Duration::new(seconds, rest))
 }
+
+const NANOS_PER_SECOND: i128 = 1_000_000_000;
 
 /// Parses a duration like Go's `time.ParseDuration`, with sign, to nanoseconds. `None` if the text is no duration, or
 /// out of range.
 ///
 /// Source: Go `src/time/format.go`. Go cuts a fraction below a nanosecond off.
 pub(crate) fn go_nanoseconds(text: &str) -> Option<i64> {
-    let (sign, mut rest) = match text.strip_prefix('-') {
-        Some(rest) => (-1, rest),
+    let (sign, unsigned) = match text.strip_prefix('-') {
+        Some(unsigned) => (-1, unsigned),
         None => (1, text.strip_prefix('+').unwrap_or(text)),
     };
-    if rest == "0" {
-        return Some(0);
-    }
-    let mut total: i128 = 0;
-    let mut is_empty = true;
+    i64::try_from(nanoseconds(unsigned)? * sign).ok()
+}
+
+/// The nanoseconds of a duration without a sign, in any range.
+fn nanoseconds(text: &str) -> Option<i128> {
+    let mut total: Option<i128> = Some(0);
+    let is_duration = read(text, |whole, fraction, unit| {
+        total = total.and_then(|total| total.checked_add(part(whole, fraction, unit)?));
+    });
+    total.filter(|_| is_duration)
+}
+
+/// The nanoseconds of a number with a unit. `None` if out of range.
+fn part(whole: &str, fraction: &str, unit: i128) -> Option<i128> {
+    let number = |digits: &str| if digits.is_empty() { Some(0) } else { digits.parse::<i64>().ok().map(i128::from) };
+    // More digits are below a nanosecond of the longest unit.
+    let fraction = fraction.get(..fraction.len().min(18)).unwrap_or_default();
+    let scale = 10_i128.pow(u32::try_from(fraction.len()).ok()?);
+    Some(number(whole)? * unit + number(fraction)? * unit / scale)
+}
+
+/// Returns whether a text is a duration without a sign. Passes each part to `part`: the digits before and after the
+/// point, and the unit in nanoseconds.
+fn read(text: &str, mut part: impl FnMut(&str, &str, i128)) -> bool {
+    let digits = |text: &str| text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let mut rest = text;
     while !rest.is_empty() {
-        let digits = |text: &str| text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
         let (whole, tail) = rest.split_at(digits(rest));
         let (fraction, tail) = match tail.strip_prefix('.') {
             Some(tail) => tail.split_at(digits(tail)),
             None => ("", tail),
         };
-        if whole.is_empty() && fraction.is_empty() {
-            return None;
-        }
-        let (unit, tail) = NANOSECONDS.iter().find_map(|(unit, length)| Some((*length, tail.strip_prefix(unit)?)))?;
-        let whole: i128 = if whole.is_empty() { 0 } else { whole.parse::<i64>().ok()?.into() };
-        // More digits are below a nanosecond of the longest unit.
-        let fraction = fraction.get(..fraction.len().min(18)).unwrap_or_default();
-        let scale = 10_i128.pow(u32::try_from(fraction.len()).ok()?);
-        let part: i128 = if fraction.is_empty() { 0 } else { fraction.parse().ok()? };
-        total = total.checked_add(whole.checked_mul(unit)? + part * unit / scale)?;
-        if total > i128::from(i64::MAX) + 1 {
-            return None;
-        }
-        (rest, is_empty) = (tail, false);
+        let unit = UNITS.iter().find_map(|(unit, length)| Some((*length, tail.strip_prefix(unit)?)));
+        let (Some((unit, tail)), false) = (unit, whole.is_empty() && fraction.is_empty()) else {
+            return text == "0";
+        };
+        part(whole, fraction, unit);
+        rest = tail;
     }
-    i64::try_from(total * sign).ok().filter(|_| !is_empty)
+    !text.is_empty()
 }
 
 /// Writes nanoseconds like Go's `Duration.String`: `1h0m0s`, `1.5s`, `250ms`, `0s`.
@@ -96,7 +108,7 @@ pub(crate) fn go_duration(nanoseconds: i64) -> String {
 }
 
 /// Units and their lengths in nanoseconds. A longer unit precedes its prefixes.
-const NANOSECONDS: [(&str, i128); 8] = [
+const UNITS: [(&str, i128); 8] = [
     ("ns", 1),
     ("us", 1_000),
     ("µs", 1_000),
@@ -106,26 +118,6 @@ const NANOSECONDS: [(&str, i128); 8] = [
     ("m", 60_000_000_000),
     ("h", 3_600_000_000_000),
 ];
-
-/// Returns whether a text is a duration without a sign. Passes its parts to `part` in seconds.
-fn read(text: &str, mut part: impl FnMut(f64)) -> bool {
-    let mut rest = text;
-    while !rest.is_empty() {
-        let number = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.').len();
-        let (number, tail) = rest.split_at(number);
-        let unit = UNITS.iter().find_map(|(unit, seconds)| Some((tail.strip_prefix(unit)?, seconds)));
-        let (Ok(number), Some((tail, seconds))) = (number.parse::<f64>(), unit) else {
-            return text == "0";
-        };
-        part(number * seconds);
-        rest = tail;
-    }
-    !text.is_empty()
-}
-
-/// Units and their lengths in seconds. A longer unit precedes its prefixes.
-const UNITS: [(&str, f64); 8] =
-    [("ns", 1e-9), ("us", 1e-6), ("µs", 1e-6), ("μs", 1e-6), ("ms", 1e-3), ("s", 1.0), ("m", 60.0), ("h", 3600.0)];
 
 #[cfg(test)]
 mod tests {
