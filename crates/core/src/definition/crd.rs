@@ -95,7 +95,7 @@ impl Crd {
             let allowance = Allowance::new(&step.accept, &continued);
             let Some((own, absences)) = allowance.applied(own, other) else { continue };
             let lenient = self.lenient.get_or_insert_with(|| self.document.clone());
-            if let Some(schema) = schema_in(lenient, name) {
+            if let Some(schema) = version_schema_mut(lenient, name) {
                 *schema = own;
             }
             self.absences.entry(name.clone()).or_default().extend(absences);
@@ -106,9 +106,7 @@ impl Crd {
 
     /// The schema of a version, without the requirements removed so far.
     fn schema_of(&self, version: &str) -> Option<&Value> {
-        let versions = self.lenient.as_ref().unwrap_or(&self.document).pointer("/spec/versions")?.as_array()?;
-        let named = |found: &&Value| found.get("name").and_then(Value::as_str) == Some(version);
-        versions.iter().find(named)?.pointer("/schema/openAPIV3Schema")
+        version_schema(self.lenient.as_ref().unwrap_or(&self.document), version)
     }
 
     /// Returns whether the objects are namespaced. True also if the CRD has no scope, which no API server accepts.
@@ -192,7 +190,13 @@ impl Crd {
 }
 
 /// The schema of a version in a CRD.
-fn schema_in<'d>(document: &'d mut Value, version: &str) -> Option<&'d mut Value> {
+pub(crate) fn version_schema<'d>(document: &'d Value, version: &str) -> Option<&'d Value> {
+    let versions = document.pointer("/spec/versions")?.as_array()?;
+    let named = |found: &&Value| found.get("name").and_then(Value::as_str) == Some(version);
+    versions.iter().find(named)?.pointer("/schema/openAPIV3Schema")
+}
+
+fn version_schema_mut<'d>(document: &'d mut Value, version: &str) -> Option<&'d mut Value> {
     let versions = document.pointer_mut("/spec/versions")?.as_array_mut()?;
     let named = |found: &&mut Value| found.get("name").and_then(Value::as_str) == Some(version);
     versions.iter_mut().find(named)?.pointer_mut("/schema/openAPIV3Schema")

@@ -64,6 +64,8 @@ pub(crate) use accessed_fields::AccessedFields;
 pub(crate) use carried_metadata::is_taken_along;
 pub(crate) use checks::{Checks, HttpCheck, ListCheck, MetricCheck, NamedCheck, StartCheck};
 pub(crate) use completeness::{Completeness, Required};
+#[cfg(feature = "laws")]
+pub(crate) use crd::version_schema;
 pub(crate) use gates::{Gate, Gated, unmet_of};
 pub(crate) use growth::{Added, Growth};
 pub(crate) use health::Health;

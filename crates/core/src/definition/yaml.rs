@@ -134,7 +134,7 @@ fn type_of(named: &str) -> &str {
         "string" | "a string" | "str" | "borrowed string" => "a string",
         "sequence" | "a sequence" => "a list",
         "map" | "a map" => "a map",
-        "boolean" | "bool" => "true or false",
+        "boolean" | "bool" => "a boolean",
         "integer" | "floating point" | "f64" => "a number",
         "null" | "unit" | "unit value" | "Option value" => "no value",
         "newtype struct" | "struct" => "a map",

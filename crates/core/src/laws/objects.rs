@@ -11,7 +11,7 @@ use super::random::Random;
 use super::rollouts::rollouts;
 use super::schema::{flag, property, relaxed, required, schema_at};
 use super::value::{Segment, Value};
-use crate::definition::Kind;
+use crate::definition::{Kind, version_schema};
 use crate::webhook::Webhook;
 
 /// A source of objects of one version.
@@ -33,13 +33,7 @@ pub struct ObjectSource<'k> {
 /// The schema of a version in the CRD.
 #[must_use]
 pub fn schema_of<'k>(kind: &'k Kind, version: &str) -> Option<&'k Schema> {
-    schema_in(kind.crd(), version)
-}
-
-fn schema_in<'k>(crd: &'k Schema, version: &str) -> Option<&'k Schema> {
-    let versions = crd.pointer("/spec/versions").and_then(Schema::as_array)?;
-    let named = |other: &&Schema| other.get("name").and_then(Schema::as_str) == Some(version);
-    versions.iter().find(named)?.pointer("/schema/openAPIV3Schema")
+    version_schema(kind.crd(), version)
 }
 
 /// The kinds of generated objects.
@@ -63,7 +57,7 @@ impl<'k> ObjectSource<'k> {
     /// The objects of a version. `None` if the kind has no such version.
     #[must_use]
     pub fn new(kind: &'k Kind, version: &'k str, words: &'k Dictionary) -> Option<Self> {
-        let schema = schema_in(kind.lenient_crd(), version)?;
+        let schema = version_schema(kind.lenient_crd(), version)?;
         let (relaxed, focus) = (Arc::new(relaxed(schema)), Arc::new(Focus::of(kind, version)));
         Some(Self { kind, version, schema, relaxed, focus, words })
     }

@@ -148,9 +148,9 @@ fn requirement_can_be_accepted() {
     let object = |required: &str, more: &str| {
         format!("{{type: object, required: [{required}], properties: {{b: {{type: string{more}}}}}}}")
     };
-    let expected = |says: &str, version: &str| {
+    let expected = |values: &str, version: &str| {
         format!(
-            "thing.yaml:5: spec.a.b: required differs without an operation ({says}): `accept: {{path: spec.a.b, \
+            "thing.yaml:5: spec.a.b: required differs without an operation ({values}): `accept: {{path: spec.a.b, \
              difference: required, reason: …}}` if stored objects have the field (an object without it stays readable, and \
              `plan` names it), or write `fill: {{field: spec.a.b, value: \"\"}}`, so that readers see this value for unset \
              fields, or add a `default` to the {version} schema"
