@@ -10,8 +10,8 @@ use super::tree::{PACKAGES, files, nothing, path, read};
 const IMPURE: [&str; 8] = ["clap", "hyper", "k8s-openapi", "kube", "notify", "prometheus", "rustls", "tokio"];
 
 /// Maximum number of crates for a user of the core as a library, including the core. Three of them are `regex`, for
-/// patterns.
-const CRATES: usize = 53;
+/// patterns, and sixteen the parser of `cel`, for expressions.
+const CRATES: usize = 69;
 
 /// The parent of the first checked commit.
 const BASE: &str = "10baba7";

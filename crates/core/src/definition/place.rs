@@ -11,17 +11,44 @@ pub(crate) struct Place {
     pub(crate) id: String,
     pub(crate) schema: Schema,
     /// The value that a complete object has here if no other value is known.
-    pub(crate) fill: Option<Json<'static>>,
+    pub(crate) fill: Option<Fill>,
     /// The enclosing object requires the field in this version.
     pub(crate) required: bool,
     /// The schema has a default below this field.
     pub(super) fills_inside: bool,
 }
 
+/// A value of the definition for an absent field.
+#[derive(Debug)]
+pub(crate) enum Fill {
+    /// The same value for each object.
+    Value(Json<'static>),
+    /// The namespace of the object.
+    Namespace,
+}
+
+impl Fill {
+    /// The value for an object in a namespace. `None` for the namespace of an object without one.
+    pub(crate) fn value(&self, namespace: Option<&str>) -> Option<Json<'_>> {
+        match self {
+            Self::Value(value) => Some(value.view()),
+            Self::Namespace => namespace.map(Json::string),
+        }
+    }
+
+    /// The maximum size of the value in bytes. A namespace is a DNS label, of 63 characters, here with quotes.
+    pub(super) fn size(&self) -> usize {
+        match self {
+            Self::Value(value) => value.size(),
+            Self::Namespace => 65,
+        }
+    }
+}
+
 impl Place {
     /// A field with the default of its schema, not required.
     pub(super) fn new(path: Path, schema: Schema) -> Self {
-        let (fill, fills_inside) = (schema.default_value(), schema.fills_inside());
+        let (fill, fills_inside) = (schema.default_value().map(Fill::Value), schema.fills_inside());
         Self { id: path.to_string(), path, fill, schema, required: false, fills_inside }
     }
 
@@ -41,6 +68,6 @@ impl Place {
 
     /// Returns whether the fill value is also the API server's default, so that a complete object always has it.
     pub(crate) fn fills_default(&self) -> bool {
-        matches!((&self.fill, self.schema.default_value()), (Some(fill), Some(default)) if fill.same(&default))
+        matches!((&self.fill, self.schema.default_value()), (Some(Fill::Value(fill)), Some(default)) if fill.same(&default))
     }
 }

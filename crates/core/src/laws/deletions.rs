@@ -7,7 +7,7 @@ use super::apiserver::{answered, fill};
 use super::conversion_path::{Breach, Trip, identical, without_ours, without_values};
 use super::coverage::Coverage;
 use super::edits::changed;
-use super::objects::is_contents;
+use super::objects::{NAMESPACE, is_contents};
 use super::paths::{source_place, was_elsewhere};
 use super::random::Random;
 use super::value::{Segment, Value, shown, way};
@@ -96,7 +96,7 @@ pub(super) fn filled_by_the_definition(trip: &Trip<'_>) -> Vec<(Vec<Segment>, Va
         .flat_map(|(side, step)| step.level.operations.iter().flat_map(move |operation| operation.places.of(side)));
     let filled = |place: &Place| {
         let way = place.path.names().iter().map(|name| Segment::Name(name.to_string()));
-        Some((way.collect(), Value::read(&place.fill.as_ref()?.to_text()).ok()?))
+        Some((way.collect(), Value::read(&place.fill.as_ref()?.value(Some(NAMESPACE))?.to_text()).ok()?))
     };
     places.filter_map(filled).collect()
 }

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use super::conversion_path::{Breach, Trip, ours, without_ours};
 use super::coverage::Coverage;
 use super::generate::{FillRatio, anything, valid};
-use super::objects::schema_of;
+use super::objects::{NAMESPACE, schema_of};
 use super::random::Random;
 use super::schema::{map_values, properties, schema_at};
 use super::value::{Segment, Value, place, shown as path};
@@ -63,7 +63,8 @@ impl FilledInValues {
             defaults(schema, &mut values);
         }
         let places = kind.steps.iter().flat_map(|step| &step.level.operations).flat_map(Operation::all_places);
-        let fills = places.filter_map(|place| Value::read(&place.fill.as_ref()?.to_text()).ok());
+        let fills =
+            places.filter_map(|place| Value::read(&place.fill.as_ref()?.value(Some(NAMESPACE))?.to_text()).ok());
         values.extend(fills);
         let leaves = |value: &Value| {
             let ways = value.ways().into_iter().chain([Vec::new()]);

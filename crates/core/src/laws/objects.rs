@@ -14,6 +14,9 @@ use super::value::{Segment, Value};
 use crate::definition::{Kind, version_schema};
 use crate::webhook::Webhook;
 
+/// The namespace of all generated objects.
+pub(super) const NAMESPACE: &str = "b";
+
 /// A source of objects of one version.
 #[derive(Clone, Debug)]
 pub struct ObjectSource<'k> {
@@ -126,7 +129,7 @@ impl<'k> ObjectSource<'k> {
         object.set("apiVersion", Value::text(api_version));
         object.set("kind", Value::text(kind));
         let mut metadata = Value::object();
-        for (name, value) in [("name", "a"), ("namespace", "b"), ("uid", "c")] {
+        for (name, value) in [("name", "a"), ("namespace", NAMESPACE), ("uid", "c")] {
             metadata.set(name, Value::text(value));
         }
         metadata.set("generation", Value::Number("2".to_owned()));
@@ -209,7 +212,7 @@ impl<'k> ObjectSource<'k> {
         if !object.get("metadata").is_some_and(Value::is_object) {
             object.set("metadata", Value::object());
         }
-        for (name, value) in [("name", "a"), ("namespace", "b"), ("uid", "c")] {
+        for (name, value) in [("name", "a"), ("namespace", NAMESPACE), ("uid", "c")] {
             if object.get("metadata").is_some_and(|metadata| metadata.get(name).is_none()) {
                 object.set(&format!("metadata.{name}"), Value::text(value));
             }

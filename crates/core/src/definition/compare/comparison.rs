@@ -256,7 +256,7 @@ impl Comparison<'_> {
         let required = Sides { older: older.required, newer: newer.required };
         if let Some(Sides { older, newer }) = rest.schemas {
             // An edit cannot remove an operation that loading adds.
-            self.under = Some(compared).filter(|_| operation.line > 0);
+            self.under = Some(compared).filter(|_| operation.own_line() > 0);
             self.is_refused = false;
             let requires = match operation.line {
                 // For an operation that loading adds, no other check covers required fields.

@@ -53,7 +53,7 @@ pub(super) fn absences(
 }
 
 fn lines(operations: &[&Operation]) -> Vec<u64> {
-    operations.iter().map(|operation| operation.line).collect()
+    operations.iter().map(|operation| operation.own_line()).filter(|line| *line > 0).collect()
 }
 
 /// The check of one side.
@@ -127,11 +127,13 @@ impl AbsenceCheck<'_> {
         let Sides { older, newer } = &operation.places;
         let advice = match (operation.name, older.as_slice(), newer.as_slice()) {
             (name @ ("add" | "drop"), ..) => match one_sided(self.ground, name, &place.path, &place.schema, true) {
-                Ok(written) => Advice::instead(operation.line, vec![written], ""),
+                Ok(written) => Advice::instead(operation.own_line(), vec![written], ""),
                 Err(why) => return Advice::crd(&why, &default),
             },
             ("each", ..) => return Advice::crd("`each` fills in no list and no map", &default),
-            (_, [older], [newer]) => self.apart(older, newer).apart(Some(operation.line).filter(|line| *line > 0)),
+            (_, [older], [newer]) => {
+                self.apart(older, newer).apart(Some(operation.own_line()).filter(|line| *line > 0))
+            }
             (name, ..) => {
                 let why = format!("`{name}` with several fields fills in no field");
                 return Advice::crd(&why, &default);

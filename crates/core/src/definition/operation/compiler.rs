@@ -5,6 +5,7 @@ use serde_saphyr::Spanned;
 
 use super::condition::Condition;
 use super::mapping::{Mapping, Operation};
+use super::unchanged_fields::unchanged_fields;
 use crate::apimachinery::did_you_mean;
 use crate::definition::problems::{Problems, line};
 use crate::definition::side::{Side, Sides};
@@ -20,8 +21,20 @@ pub(crate) trait Compile: Sized {
     /// Returns whether another entry continues this one: both concern the items of the same list.
     fn continues(&self, other: &Self) -> bool;
 
+    /// The nested operations if this moves an object with changes inside.
+    fn nesting(&self) -> Option<&dyn Nesting<Self>>;
+
     /// The nested operations if this is a condition.
     fn when(&self) -> Option<&dyn Branching<Self>>;
+}
+
+/// Operations inside of a moved object.
+pub(crate) trait Nesting<O> {
+    /// The operations, with paths that start at the object.
+    fn operations(&self) -> &[Spanned<O>];
+
+    /// The paths of the object, or `None` with a problem.
+    fn object(&self, compiler: &mut Compiler<'_>) -> Option<Sides<Path>>;
 }
 
 /// Operations under a condition.
@@ -36,9 +49,27 @@ pub(crate) trait Branching<O> {
 /// An operation as written, with the conditions around it.
 struct Unfolded<'s, O> {
     spec: &'s Spanned<O>,
+    /// The moved object around it.
+    base: Sides<Path>,
     conditions: Vec<Condition>,
     /// The index of its list of operations. Only operations of one list can be merged.
     list: usize,
+}
+
+/// A moved object with operations inside.
+struct MovedObject {
+    object: Sides<Path>,
+    conditions: Vec<Condition>,
+    line: u64,
+}
+
+/// The flattened operations of a list.
+struct UnfoldedList<'s, O> {
+    operations: Vec<Unfolded<'s, O>>,
+    /// The moved objects, innermost first.
+    objects: Vec<MovedObject>,
+    /// The number of lists so far.
+    lists: usize,
 }
 
 /// Compiles the operations between two schemas, of two versions or of their list items.
@@ -48,6 +79,8 @@ pub(crate) struct Compiler<'a> {
     pub(crate) newer: &'a Schema,
     /// The line of reported problems.
     line: u64,
+    /// The moved object in which paths start.
+    base: Sides<Path>,
     /// Whether the schemas are those of whole objects, with a head that the API server converts.
     whole: bool,
     /// The names of the facts that conditions may use. `None` if facts are not available.
@@ -56,7 +89,7 @@ pub(crate) struct Compiler<'a> {
 
 impl<'a> Compiler<'a> {
     pub(crate) fn new(problems: &'a mut Problems, older: &'a Schema, newer: &'a Schema, line: u64) -> Self {
-        Self { problems, older, newer, line, whole: true, facts: None }
+        Self { problems, older, newer, line, base: Sides::default(), whole: true, facts: None }
     }
 
     /// A compiler for the contents of a list or map. Facts are not available there, because on conversion back only the
@@ -99,10 +132,12 @@ impl<'a> Compiler<'a> {
     pub(crate) fn operations<O: Compile>(&mut self, specs: &[&Spanned<O>], handled: &[Path]) -> Vec<Operation> {
         let outside = self.line;
         let mut compiled: Vec<Operation> = Vec::new();
-        let mut all = Vec::new();
-        self.unfold(specs.iter().copied(), &[], &mut 0, &mut all);
-        for (index, Unfolded { spec, conditions, list }) in all.iter().enumerate() {
+        let mut unfolded = UnfoldedList { operations: Vec::new(), objects: Vec::new(), lists: 0 };
+        self.unfold(specs.iter().copied(), &[], &mut unfolded);
+        let UnfoldedList { operations: all, objects, .. } = unfolded;
+        for (index, Unfolded { spec, base, conditions, list }) in all.iter().enumerate() {
             self.line = line(spec);
+            self.base = base.clone();
             let belongs = |one: &Unfolded<'_, O>, two: &O| one.list == *list && one.spec.value.continues(two);
             let (earlier, later) = all.split_at(index);
             if earlier.iter().any(|earlier| belongs(earlier, &spec.value)) {
@@ -125,6 +160,15 @@ impl<'a> Compiler<'a> {
             operation.line = self.line;
             self.is_first(&operation, &compiled, handled);
             compiled.push(operation);
+        }
+        self.base = Sides::default();
+        for MovedObject { object, conditions, line } in objects {
+            let fields = unchanged_fields(&Sides { older: self.older, newer: self.newer }, &object, &compiled);
+            for mut operation in fields {
+                operation.line = line;
+                operation.conditions.clone_from(&conditions);
+                compiled.push(operation);
+            }
         }
         for operation in &compiled {
             self.line = operation.line;
@@ -156,33 +200,52 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// Flattens conditions into a list of operations with conditions. `lists` counts the lists so far.
+    /// Flattens conditions and moved objects into a list of operations.
     fn unfold<'s, O: Compile + 's>(
         &mut self,
         specs: impl Iterator<Item = &'s Spanned<O>>,
         conditions: &[Condition],
-        lists: &mut usize,
-        into: &mut Vec<Unfolded<'s, O>>,
+        into: &mut UnfoldedList<'s, O>,
     ) {
-        let list = *lists;
+        let list = into.lists;
         for spec in specs {
+            self.line = line(spec);
+            if let Some(nesting) = spec.value.nesting() {
+                self.unfold_object(nesting, conditions, into);
+                continue;
+            }
             let Some(when) = spec.value.when() else {
-                into.push(Unfolded { spec, conditions: conditions.to_vec(), list });
+                let (base, conditions) = (self.base.clone(), conditions.to_vec());
+                into.operations.push(Unfolded { spec, base, conditions, list });
                 continue;
             };
-            self.line = line(spec);
             let Some(condition) = when.condition(self) else { continue };
             let opposite = condition.not();
             for (inside, condition) in when.branches().into_iter().zip([condition, opposite]) {
-                *lists += 1;
+                into.lists += 1;
                 let all = [conditions, &[condition]].concat();
                 if !inside.is_empty() && Condition::exclude_each_other(&all) {
                     let all: Vec<String> = all.iter().map(ToString::to_string).collect();
                     self.problem(format!("when: no object can satisfy all conditions: {}", all.join(", and ")));
                 }
-                self.unfold(inside.iter(), &all, lists, into);
+                self.unfold(inside.iter(), &all, into);
             }
         }
+    }
+
+    fn unfold_object<'s, O: Compile + 's>(
+        &mut self,
+        nesting: &'s dyn Nesting<O>,
+        conditions: &[Condition],
+        into: &mut UnfoldedList<'s, O>,
+    ) {
+        let line = self.line;
+        let Some(object) = nesting.object(self) else { return };
+        let outside = std::mem::replace(&mut self.base, object.clone());
+        into.lists += 1;
+        self.unfold(nesting.operations().iter(), conditions, into);
+        self.base = outside;
+        into.objects.push(MovedObject { object, conditions: conditions.to_vec(), line });
     }
 
     /// Checks that the other version lacks the field of `add` or `drop`, unless another operation converts it.
@@ -252,6 +315,11 @@ impl<'a> Compiler<'a> {
             Side::Newer => (self.newer, "newer"),
             Side::Older => (self.older, "older"),
         };
+        if path.is_empty() && !self.base.of(side).is_empty() {
+            self.problem("the path `.` is not valid inside of a moved object: name its fields");
+            return None;
+        }
+        let path = &path.below(self.base.of(side));
         let first = path.names().first().map(AsRef::as_ref);
         if self.whole && matches!(first, Some("apiVersion" | "kind" | "metadata")) {
             self.problem(format!("{path}: the API server itself handles metadata, apiVersion and kind"));

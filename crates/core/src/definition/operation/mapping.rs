@@ -100,6 +100,8 @@ pub(crate) struct Operation {
     pub(crate) places: Sides<Vec<Place>>,
     /// The line in the definition. 0 for an implied operation.
     pub(crate) line: u64,
+    /// Whether it follows from an operation on the object around the field, which has this line.
+    pub(crate) is_inferred: bool,
     /// The conditions for the conversion to the newer version. All must hold.
     pub(crate) conditions: Vec<Condition>,
     mapping: Box<dyn Mapping>,
@@ -107,7 +109,7 @@ pub(crate) struct Operation {
 
 impl Operation {
     pub(super) fn new(name: &'static str, places: Sides<Vec<Place>>, mapping: impl Mapping + 'static) -> Self {
-        Self { name, places, line: 0, conditions: Vec::new(), mapping: Box::new(mapping) }
+        Self { name, places, line: 0, is_inferred: false, conditions: Vec::new(), mapping: Box::new(mapping) }
     }
 
     /// An operation with one place on each side.
@@ -118,6 +120,11 @@ impl Operation {
     /// Maps the values of one side to the places of the other side. `to` is the side that is written.
     pub(crate) fn map<'a>(&self, to: Side, from: &[Option<Json<'a>>]) -> Fragment<'a> {
         self.mapping.map(to, self.places.of(to), from)
+    }
+
+    /// The line of the operation itself. 0 if it has none.
+    pub(in crate::definition) fn own_line(&self) -> u64 {
+        if self.is_inferred { 0 } else { self.line }
     }
 
     /// The conversion of items, if the operation concerns a list or map.

@@ -1,16 +1,10 @@
-//! `move` and `rename`: the same value at another path.
+//! The same value at another path.
 
 use smallvec::smallvec;
 
-use super::mapping::{Fragment, Mapping, Operation, Unexplained};
-use super::{compiler::Compiler, place_spec::PairSpec};
+use super::mapping::{Fragment, Mapping, Unexplained};
 use crate::definition::{place::Place, side::Side};
 use crate::json::Json;
-
-/// The operation `name` between two places.
-pub(super) fn same(name: &'static str, pair: &PairSpec, compiler: &mut Compiler<'_>) -> Option<Operation> {
-    compiler.between(name, &pair.from, &pair.to, Same)
-}
 
 /// Copies the value.
 #[derive(Debug)]

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::compiler::Compiler;
 use super::mapping::{Fragment, Mapping, Operation};
 use super::same::Same;
-use crate::definition::place::Place;
+use crate::definition::place::{Fill, Place};
 use crate::definition::side::{Side, Sides};
 use crate::json::Json;
 
@@ -32,21 +32,30 @@ pub(crate) struct FilledSpec {
     /// The field.
     field: String,
     /// The value in a complete object if no kept value exists. With the path alone, the default of the schema.
-    value: Value,
+    value: Option<Value>,
+    /// Takes the value from the object itself: `metadata.namespace`.
+    value_from: Option<SourceSpec>,
+}
+
+/// A field of the object with a value for another field.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename = "ValueSource")]
+enum SourceSpec {
+    /// The namespace. An object of the whole cluster has none, and then no value.
+    #[serde(rename = "metadata.namespace")]
+    Namespace,
 }
 
 impl OneSidedSpec {
     /// The operation `name` on a field that only `side` has.
     pub(super) fn compile(&self, name: &'static str, side: Side, compiler: &mut Compiler<'_>) -> Option<Operation> {
-        let (path, value) = match self {
+        let (path, filled) = match self {
             Self::Path(path) => (path, None),
-            Self::Filled(filled) => (&filled.field, Some(&filled.value)),
+            Self::Filled(filled) => (&filled.field, Some(filled)),
         };
         let mut place = compiler.place(side, path)?;
-        if let Some(value) = value {
-            let value = place.schema.filled(value.clone());
-            compiler.takes(name, &place, &value);
-            place.fill = Some(value);
+        if let Some(filled) = filled {
+            place.fill = Some(filled.fill(name, &place, compiler)?);
         }
         Some(one_sided(name, side, place))
     }
@@ -59,9 +68,7 @@ impl FilledSpec {
         for side in [Side::Older, Side::Newer] {
             let place = places.of_mut(side);
             if place.required {
-                let value = place.schema.filled(self.value.clone());
-                compiler.takes("fill", place, &value);
-                place.fill = Some(value);
+                place.fill = Some(self.fill("fill", place, compiler)?);
             }
         }
         if places.older.required == places.newer.required {
@@ -69,6 +76,27 @@ impl FilledSpec {
             compiler.problem(format!("fill: both versions agree on whether {path} is required: remove the operation"));
         }
         Some(Operation::between("fill", places, Same))
+    }
+
+    /// The value for a place.
+    fn fill(&self, name: &str, place: &Place, compiler: &mut Compiler<'_>) -> Option<Fill> {
+        match (&self.value, &self.value_from) {
+            (Some(value), None) => {
+                let value = place.schema.filled(value.clone());
+                compiler.takes(name, place, &value);
+                Some(Fill::Value(value))
+            }
+            (None, Some(SourceSpec::Namespace)) => {
+                if !place.schema.is("string") {
+                    compiler.problem(format!("{name}: {} must be a string for a namespace", place.path));
+                }
+                Some(Fill::Namespace)
+            }
+            _ => {
+                compiler.problem(format!("{name}: needs either `value`, or `valueFrom: metadata.namespace`"));
+                None
+            }
+        }
     }
 }
 

@@ -3,12 +3,13 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::compiler::{Branching, Compile, Compiler};
-use super::place_spec::{PairSpec, PlaceSpec};
+use super::compiler::{Branching, Compile, Compiler, Nesting};
+use super::place_spec::PlaceSpec;
 use super::{
-    blank::BlankSpec, clamp::ClampSpec, duration::DurationSpec, each::EachSpec, mapping::Operation,
-    move_into_map::MoveIntoMapSpec, retype::retyped, same::same, single_version::FilledSpec,
-    single_version::OneSidedSpec, split::SplitSpec, values::ValuesSpec, when::WhenSpec, wrap::wrapped,
+    blank::BlankSpec, clamp::ClampSpec, compute::ComputeSpec, duration::DurationSpec, each::EachSpec,
+    mapping::Operation, move_into_map::MoveIntoMapSpec, moved_object::MoveSpec, retype::retyped,
+    single_version::FilledSpec, single_version::OneSidedSpec, split::SplitSpec, values::ValuesSpec, when::WhenSpec,
+    wrap::wrapped,
 };
 use crate::definition::side::Side;
 
@@ -37,6 +38,8 @@ pub(crate) enum OperationSpec {
     Blank(BlankSpec),
     /// A number of the older version outside of a bound maps to that bound in the newer version.
     Clamp(ClampSpec),
+    /// The fields of each version result from expressions over the fields of the other version.
+    Compute(ComputeSpec),
     /// Only the older version has the field.
     Drop(OneSidedSpec),
     /// Operations on each item of a list, or each value of a map.
@@ -44,11 +47,11 @@ pub(crate) enum OperationSpec {
     /// Only one version requires the field: sets the value for clients if the field was never set.
     Fill(FilledSpec),
     /// The field has another path.
-    Move(PairSpec),
+    Move(MoveSpec<Self>),
     /// A field of the older version is an entry of a map in both versions.
     MoveIntoMap(MoveIntoMapSpec),
     /// The field has another name (same as `move`).
-    Rename(PairSpec),
+    Rename(MoveSpec<Self>),
     /// One string of the older version is several fields of the newer one, such as `host:port`.
     Split(SplitSpec),
     /// A scalar has another type: string on one side, number or boolean on the other.
@@ -67,15 +70,16 @@ impl Compile for OperationSpec {
             Self::Add(field) => field.compile("add", Side::Newer, compiler),
             Self::Blank(blank) => blank.compile(compiler),
             Self::Clamp(clamp) => clamp.compile(compiler),
+            Self::Compute(compute) => compute.compile(compiler),
             Self::Drop(field) => field.compile("drop", Side::Older, compiler),
             Self::Each(each) => {
                 let more = more.iter().filter_map(|more| more.items());
                 each.compile(more, compiler)
             }
             Self::Fill(filled) => filled.compile(compiler),
-            Self::Move(pair) => same("move", pair, compiler),
+            Self::Move(pair) => pair.compile("move", compiler),
             Self::MoveIntoMap(moved) => moved.compile(compiler),
-            Self::Rename(pair) => same("rename", pair, compiler),
+            Self::Rename(pair) => pair.compile("rename", compiler),
             Self::Split(split) => split.compile(compiler),
             Self::Type(TypeSpec::Scalar(place)) => retyped(place, compiler),
             Self::Type(TypeSpec::Duration(duration)) => duration.compile(compiler),
@@ -88,6 +92,13 @@ impl Compile for OperationSpec {
 
     fn continues(&self, other: &Self) -> bool {
         matches!((self.items(), other.items()), (Some(one), Some(two)) if one.is_on(two))
+    }
+
+    fn nesting(&self) -> Option<&dyn Nesting<Self>> {
+        match self {
+            Self::Move(moved) | Self::Rename(moved) => moved.nesting(),
+            _ => None,
+        }
     }
 
     fn when(&self) -> Option<&dyn Branching<Self>> {

@@ -6,13 +6,13 @@ fn operations_that_cannot_be_read() {
         SAME,
         SAME,
         "  - dorp: spec.image\n",
-        r#"thing.yaml:8: unknown operation "dorp", did you mean "drop"? Known names: add, blank, clamp, drop, each, fill, move, moveIntoMap, rename, split, type, values, when, wrap"#,
+        r#"thing.yaml:8: unknown operation "dorp", did you mean "drop"? Known names: add, blank, clamp, compute, drop, each, fill, move, moveIntoMap, rename, split, type, values, when, wrap"#,
     );
     step(
         SAME,
         SAME,
         "  - move: {from: spec.image, too: spec.replicas}\n",
-        r#"thing.yaml:8: unknown key "too", did you mean "to"? Known names: from, to"#,
+        r#"thing.yaml:8: unknown key "too", did you mean "to"? Known names: from, to, operations"#,
     );
     step(
         SAME,

@@ -11,6 +11,7 @@
 mod defaults;
 mod draft;
 mod draft_step;
+mod forms;
 mod operations;
 mod paths;
 mod schemas;

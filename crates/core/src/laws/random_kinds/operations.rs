@@ -160,8 +160,18 @@ pub(super) fn split(step: &mut DraftStep, random: &mut Random, older: &Schema) -
         put(&mut step.newer, &part, schema, false);
         parts.push(part);
     }
-    let into: Vec<String> = parts.iter().map(|part| written(part)).collect();
-    let operation = json!({"split": {"field": written(&from), "into": into, "separator": ":"}});
+    let mut into: Vec<String> = parts.iter().map(|part| written(part)).collect();
+    let mut split = json!({"field": written(&from), "separator": ":"});
+    let object = split.as_object_mut()?;
+    if random.percent(40) {
+        object.insert("missing".to_owned(), json!("*"));
+    }
+    if random.percent(20) {
+        into.push("_".to_owned());
+        object.insert("rest".to_owned(), json!("v1"));
+    }
+    object.insert("into".to_owned(), json!(into));
+    let operation = json!({"split": split});
     step.done(operation, &[from], &parts)
 }
 

@@ -3,6 +3,7 @@
 use serde_json::{Value as Schema, json};
 
 use super::draft_step::{DraftStep, Manner};
+use super::forms::{computed, computed_pair, namespaced};
 use super::operations::{
     add, blank, clamp, demand, drop, duration, fill_in, move_into_map, relocate, rename, retype, split, tighten,
     under_its_own_name, values, without_default, wrap,
@@ -83,7 +84,7 @@ fn fill(step: &mut DraftStep, random: &mut Random, older: &Schema, count: usize)
 
 /// Tries to add one operation. `None` if there is no suitable field.
 fn attempt(step: &mut DraftStep, random: &mut Random, older: &Schema) -> Option<()> {
-    match random.below(22) {
+    match random.below(28) {
         0 => drop(step, random, older),
         1 => add(step, random, older),
         2 => rename(step, random, older),
@@ -101,8 +102,28 @@ fn attempt(step: &mut DraftStep, random: &mut Random, older: &Schema) -> Option<
         15 => clamp(step, random, older),
         16 | 17 => demand(step, random, older),
         18 | 19 => duration(step, random, older),
+        20 | 21 => moved_object(step, random, older),
+        22 => computed(step, random, older),
+        23 => computed_pair(step, random, older),
+        24 => namespaced(step, random, older),
         _ => each(step, random, older),
     }
+}
+
+/// Moves an object, and changes its contents.
+fn moved_object(step: &mut DraftStep, random: &mut Random, older: &Schema) -> Option<()> {
+    let is_open = |schema: &Schema| {
+        schema.get("properties").is_some() && map_values(schema).is_none() && schema.get("default").is_none()
+    };
+    let from = step.optional(random, older, &is_open)?;
+    let object = take(&mut step.newer, &from)?;
+    let mut inner = DraftStep::new(&object, false, step.manner);
+    let count = 1 + random.below(2);
+    fill(&mut inner, random, &object, count);
+    let to = step.target(random, older, from.get(..from.len() - 1)?);
+    put(&mut step.newer, &to, inner.newer, is_required(older, &from));
+    let operation = json!({"move": {"from": written(&from), "to": written(&to), "operations": inner.operations}});
+    step.done(operation, &[from], &[to])
 }
 
 fn each(step: &mut DraftStep, random: &mut Random, older: &Schema) -> Option<()> {

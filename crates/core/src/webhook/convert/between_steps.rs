@@ -16,6 +16,8 @@ pub(super) struct BetweenSteps<'c> {
     pub(super) is_named: bool,
     /// In the conversion back, an object was assumed to stay only for the values that are pending in it now.
     pub(super) stays_for_waiting: bool,
+    /// The namespace of the object, if it has one.
+    pub(super) namespace: Option<String>,
     /// The facts about the object.
     pub(super) facts: Facts,
     /// The client that waits, if it may disconnect.

@@ -24,6 +24,8 @@ pub(super) struct Context<'c, 't> {
     pub(super) needed: &'c Sides<Vec<Path>>,
     /// Set if an object is assumed to stay in the conversion back only for pending values.
     pub(super) stays_for_waiting: &'c mut bool,
+    /// The namespace of the object, if it has one.
+    pub(super) namespace: Option<&'c str>,
     /// The facts about the object.
     pub(super) facts: Facts,
     /// The client that waits, if it may disconnect.

@@ -75,6 +75,7 @@ pub(super) fn convert<'a>(
         level,
         to,
         complete: context.complete,
+        namespace: context.namespace,
         staying: RetainedState::None,
         stuck: &NOTHING,
         others: &others,

@@ -189,7 +189,9 @@ impl<'a> Object<'a> {
         let facts = self.facts.clone();
         let needs_preimage = self.is_written;
         let caller = self.caller;
-        let mut between = BetweenSteps { is_named, facts, needs_preimage, caller, ..BetweenSteps::default() };
+        let namespace = self.metadata.get("namespace").and_then(|name| Some(name.as_str()?.into_owned()));
+        let mut between =
+            BetweenSteps { is_named, facts, needs_preimage, caller, namespace, ..BetweenSteps::default() };
         let mut needed_on_return = needed_on_return.into_iter();
         for (side, step) in kind.steps_between(from, to) {
             self.is_awaited()?;

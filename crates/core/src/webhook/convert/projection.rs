@@ -22,6 +22,8 @@ pub(super) struct Projection<'c, 'a> {
     pub(super) to: Side,
     /// Whether the object is complete, so that defaults are filled in for its readers.
     pub(super) complete: bool,
+    /// The namespace of the object, if it has one.
+    pub(super) namespace: Option<&'c str>,
     /// The objects that stay instead of being removed.
     pub(super) staying: RetainedState,
     /// The shared objects that stay in any case, because no kept value would restore them.
@@ -312,7 +314,7 @@ impl<'a> Projection<'_, 'a> {
                     // A filled-in value of the other side belongs to the client if its object has more contents.
                     let read = from.of(frontier, source_side, index);
                     let made = || self.mapped((index, operation), self.to, read).into_iter().nth(at).flatten();
-                    let fill = place.fill.as_ref().filter(|_| filled).map(Json::view);
+                    let fill = place.fill.as_ref().filter(|_| filled).and_then(|fill| fill.value(self.namespace));
                     *value = fill.or_else(|| (needed || place.required).then(made).flatten());
                 }
             }

@@ -77,7 +77,7 @@ impl<'a> EntryProof<'_, 'a> {
         values.iter().zip(places).zip(first..).all(|((value, place), slot)| {
             value.as_ref().is_none_or(|value| {
                 let is_it = |made: &Json<'_>| made.same(value);
-                place.fill.as_ref().is_some_and(is_it)
+                place.fill.as_ref().and_then(|fill| fill.value(self.0.namespace)).is_some_and(|fill| is_it(&fill))
                     || place.fill_by_default().is_some_and(|default| is_it(&default))
                     || self.is_made_with_its_object((slot, side), value)
             })

@@ -87,6 +87,7 @@ fn convert_with<'a>(
         is_named: between.is_named,
         needed: &needed,
         stays_for_waiting: &mut between.stays_for_waiting,
+        namespace: between.namespace.as_deref(),
         facts: between.facts.clone(),
         caller: between.caller,
         trace,

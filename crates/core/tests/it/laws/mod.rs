@@ -6,6 +6,7 @@
 mod carried;
 mod edits;
 mod every_kind;
+mod forms;
 mod hashes;
 mod hostile;
 mod manifests;

@@ -1,0 +1,91 @@
+//! The values of an expression.
+
+use std::sync::Arc;
+
+use crate::json::Json;
+
+use super::types::Type;
+
+/// A value. Copies share their contents.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Value {
+    /// An absent field, or null.
+    Null,
+    Bool(bool),
+    Int(i64),
+    Double(f64),
+    Text(Arc<str>),
+    List(Arc<[Value]>),
+    /// The members of an object, sorted by name: the result must not depend on their order in the request.
+    Map(Arc<[(Arc<str>, Value)]>),
+}
+
+impl Value {
+    /// Reads a JSON value of a type. `None` if the value has no exact form here, such as an integer above 64 bits.
+    pub(super) fn read(json: &Json<'_>, kind: &Type) -> Option<Self> {
+        Some(match json.type_name() {
+            "null" => Self::Null,
+            "boolean" => Self::Bool(json.scalar()? == "true"),
+            "number" => Self::number(json.scalar()?, kind)?,
+            "string" => Self::Text(json.as_str()?.as_ref().into()),
+            "array" => {
+                let items: Option<Vec<Self>> =
+                    json.elements().iter().map(|item| Self::read(item, kind.item())).collect();
+                Self::List(items?.into())
+            }
+            _ => {
+                let member = |(name, member): &(std::borrow::Cow<'_, str>, Json<'_>)| {
+                    let value = Self::read(member, kind.member(name).unwrap_or(&Type::Any))?;
+                    Some((Arc::from(name.as_ref()), value))
+                };
+                let members: Option<Vec<_>> = json.members().iter().map(member).collect();
+                Self::map(members?)?
+            }
+        })
+    }
+
+    /// A map of these members. `None` if two have one name.
+    pub(super) fn map(mut members: Vec<(Arc<str>, Self)>) -> Option<Self> {
+        members.sort_unstable_by(|(one, _), (two, _)| one.cmp(two));
+        let are_distinct = members.windows(2).all(|pair| !matches!(pair, [(one, _), (two, _)] if one == two));
+        are_distinct.then(|| Self::Map(members.into()))
+    }
+
+    fn number(text: &str, kind: &Type) -> Option<Self> {
+        // Integers of floats are exact up to this value.
+        const EXACT: f64 = 9_007_199_254_740_991.0;
+        let double = || text.parse::<f64>().ok().filter(|number| number.is_finite());
+        match (kind, text.parse::<i64>()) {
+            (Type::Double, _) => double().map(Self::Double),
+            (_, Ok(number)) => Some(Self::Int(number)),
+            (Type::Int, Err(_)) => {
+                let whole = double().filter(|number| number.fract() == 0.0 && number.abs() <= EXACT)?;
+                Some(Self::Int(whole as i64))
+            }
+            (_, Err(_)) => double().map(Self::Double),
+        }
+    }
+
+    /// Writes the value as JSON. `None` for a number that JSON cannot represent.
+    pub(super) fn to_json(&self) -> Option<serde_json::Value> {
+        Some(match self {
+            Self::Null => serde_json::Value::Null,
+            Self::Bool(value) => (*value).into(),
+            Self::Int(value) => (*value).into(),
+            Self::Double(value) => serde_json::Number::from_f64(*value)?.into(),
+            Self::Text(text) => text.as_ref().into(),
+            Self::List(items) => items.iter().map(Self::to_json).collect::<Option<Vec<_>>>()?.into(),
+            Self::Map(members) => {
+                let members = members.iter().map(|(name, value)| Some((name.to_string(), value.to_json()?)));
+                serde_json::Value::Object(members.collect::<Option<_>>()?)
+            }
+        })
+    }
+
+    /// The member of a map.
+    pub(super) fn member(&self, name: &str) -> Option<&Self> {
+        let Self::Map(members) = self else { return None };
+        let at = members.binary_search_by(|(other, _)| (**other).cmp(name)).ok()?;
+        members.get(at).map(|(_, value)| value)
+    }
+}

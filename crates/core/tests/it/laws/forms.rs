@@ -1,0 +1,101 @@
+//! Operations that give fields another form, in the spec, in items and in the status.
+
+use pointsman_core::laws::{CheckOptions, Dictionary, LAWS, Law, check};
+use pointsman_core::webhook::{Metadata, Webhook};
+use serde_json::{Value, json};
+
+use crate::kinds;
+
+fn webhook() -> Webhook {
+    Webhook::new(vec![kinds::load("parcels.yaml")], Metadata::Identity).unwrap()
+}
+
+fn parcel(version: &str, spec: Value, status: Value) -> Value {
+    json!({
+        "apiVersion": format!("example.com/{version}"), "kind": "Parcel",
+        "metadata": {"name": "a", "namespace": "east", "uid": "1"}, "spec": spec, "status": status,
+    })
+}
+
+/// Converts an object, and compares its fields. Returns the converted object.
+fn converts(object: &Value, to: &str, spec: &Value, status: &Value) -> Value {
+    let text = webhook().convert(&object.to_string(), &format!("example.com/{to}")).unwrap().text;
+    let converted: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(converted["spec"], *spec);
+    assert_eq!(converted["status"], *status);
+    converted
+}
+
+#[test]
+fn every_form_converts_both_ways() {
+    let older = parcel(
+        "v1",
+        json!({
+            "sender": {"name": "ann", "street": "main", "zip": "123", "fax": "1", "depot": {"hall": "a", "gate": 2}},
+            "slot": "mon * 30",
+            "carrierRef": {"apiVersion": "ships/v1", "kind": "Ship", "name": "s", "namespace": "west"},
+            "policy": "Idle",
+            "labels": {"x": "1", "y": "2"},
+            "priorityClassSource": "core/class",
+            "items": [{"name": "n", "size": {"w": 1, "h": 2}, "price": "10 EUR", "grams": 5}],
+        }),
+        json!({"stops": [{"id": "1", "done": true, "place": {"city": "c", "code": "z"}}]}),
+    );
+    let newer = converts(
+        &older,
+        "v2",
+        &json!({
+            "origin": {"sender": {"name": "ann", "address": "main", "zip": 123, "mail": "none",
+                "station": {"hall": "a", "gate": 2}}},
+            "slot": {"day": "mon", "minute": "30"},
+            "carrierRef": {"apiGroup": "ships", "kind": "Ship", "name": "s"},
+            "policy": "EmptyOrIdle", "after": "0s",
+            "tags": [{"name": "x", "value": "1"}, {"name": "y", "value": "2"}],
+            "priorityClassRef": {"group": "core", "kind": "Class"},
+            "items": [{"name": "n", "measures": {"width": 1, "h": 2}, "amount": "10", "currency": "EUR",
+                "weight": "5g", "origin": "east"}],
+        }),
+        &json!({"stops": [{"id": "1", "state": "Done", "at": {"city": "c"}}]}),
+    );
+    converts(&newer, "v1", &older["spec"], &older["status"]);
+}
+
+#[test]
+fn new_object_gets_values_of_definition() {
+    let newer = parcel(
+        "v2",
+        json!({
+            "slot": {},
+            "carrierRef": {"apiGroup": "ships", "kind": "Ship", "name": "s"},
+            "items": [{"name": "n", "amount": "10", "weight": "5g", "origin": "x"}],
+        }),
+        json!({}),
+    );
+    converts(
+        &newer,
+        "v1",
+        &json!({
+            "slot": "* * *",
+            "carrierRef": {"apiVersion": "ships/v1beta1", "kind": "Ship", "name": "s", "namespace": "east"},
+            "items": [{"name": "n", "price": "10 -", "grams": 5}],
+        }),
+        &json!({}),
+    );
+    let older =
+        parcel("v1", json!({"slot": "* * *", "carrierRef": {"apiVersion": "v1"}, "items": [{"name": "n"}]}), json!({}));
+    let spec = json!({"slot": {}, "carrierRef": {}, "items": [{"name": "n", "weight": "0g", "origin": "east"}]});
+    let converted = converts(&older, "v2", &spec, &json!({}));
+    converts(&converted, "v1", &older["spec"], &older["status"]);
+}
+
+#[test]
+fn kind_with_all_forms_is_lawful() {
+    let webhook = webhook();
+    let words = Dictionary::default();
+    for law in LAWS {
+        let laws: &[Law] = &[law];
+        let mut options =
+            CheckOptions { seed: 0, cases: 150, laws, words: &words, has_time: &mut || true, converted: &|| {} };
+        check(&webhook, &webhook.kinds()[0], &mut options).unwrap_or_else(|broken| panic!("{broken}"));
+    }
+}
