@@ -36,6 +36,9 @@ pub(super) struct DefinitionSpec {
     /// from it.
     #[schemars(with = "String")]
     pub(super) crd: Spanned<String>,
+    /// Refuses values of the definition that hide a value of the object. Without this key, `kinds check` warns of them.
+    #[serde(default)]
+    pub(super) strict: bool,
     /// The conversions between neighbouring versions, oldest first. Empty for a CRD with one version.
     #[serde(default)]
     #[schemars(with = "Vec<StepSpec>")]

@@ -10,6 +10,7 @@ use super::checks::{Checks, ChecksSpec};
 use super::definition_spec::DefinitionSpec;
 use super::growth::Growth;
 use super::health::{Health, HealthSpec};
+use super::made_up_values::{MadeUpValue, made_up_values};
 use super::path::Path;
 use super::problems::{BadDefinition, Problems, line};
 use super::replaces::{Bridge, KindConversion, ReplacesSpec};
@@ -24,6 +25,16 @@ use super::{
     rollout_hash::HashedFields,
     side::Side,
 };
+
+/// A doubtful part of a definition that loads.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Warning {
+    /// The line in the definition, from 1.
+    pub line: u64,
+    /// What readers see, and the operation that converts, with the paths.
+    pub message: String,
+}
 
 /// A compiled kind: its versions and the steps between them.
 #[derive(Debug)]
@@ -44,6 +55,7 @@ pub struct Kind {
     lenient_crd: Option<Value>,
     /// How objects of another kind are replaced by objects of this kind.
     becoming: Option<Box<KindConversion<Self>>>,
+    warnings: Vec<Warning>,
 }
 
 impl Kind {
@@ -129,6 +141,11 @@ impl Kind {
             None => None,
         };
         let steps = steps(&spec, &versions, rollout_hash.as_ref(), problems);
+        let made_up: Vec<MadeUpValue> = steps.iter().flat_map(made_up_values).collect();
+        if spec.strict {
+            made_up.iter().for_each(|value| problems.add(value.line, value.message.clone()));
+        }
+        let warnings = made_up.into_iter().map(|MadeUpValue { line, message }| Warning { line, message }).collect();
         let admission = match &spec.admission {
             Some(spec) => Admission::compile(spec, (&crd.group, &crd.kind), &versions, problems)?,
             None => Admission::none(&crd.group),
@@ -162,7 +179,14 @@ impl Kind {
             crd: crd.document,
             lenient_crd: crd.lenient,
             becoming,
+            warnings,
         })
+    }
+
+    /// The doubtful parts of the definition, in the order of the steps. A definition with `strict: true` has none.
+    #[must_use]
+    pub fn warnings(&self) -> &[Warning] {
+        &self.warnings
     }
 
     /// Returns a kind that treats two kinds as its versions.
@@ -185,6 +209,7 @@ impl Kind {
             crd,
             lenient_crd: None,
             becoming,
+            warnings: Vec::new(),
         }
     }
 

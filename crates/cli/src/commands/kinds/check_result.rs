@@ -53,6 +53,8 @@ pub(super) struct Understood {
     json: JsonTree,
     /// Paths of the CRD without a field in their version.
     lost_paths: Vec<String>,
+    /// The doubtful parts of the definition.
+    warnings: Vec<definition::Warning>,
 }
 
 impl Understood {
@@ -76,7 +78,8 @@ impl Understood {
         for note in unseen_by_scale(kind) {
             text.push_str(&format!("  note: {note}\n"));
         }
-        Self { name, text, json, lost_paths: definition::missing_crd_paths(kind.crd()) }
+        let (lost_paths, warnings) = (definition::missing_crd_paths(kind.crd()), kind.warnings().to_vec());
+        Self { name, text, json, lost_paths, warnings }
     }
 
     /// A definition of mutations.
@@ -87,7 +90,7 @@ impl Understood {
             text.push_str(&format!("  {mutation}\n"));
             operations.iter().for_each(|operation| text.push_str(&format!("    {operation}\n")));
         }
-        Self { name, text, json: summary::of_mutations(known), lost_paths: Vec::new() }
+        Self { name, text, json: summary::of_mutations(known), lost_paths: Vec::new(), warnings: Vec::new() }
     }
 }
 
@@ -131,6 +134,8 @@ impl Checked {
         }
         let paths = self.kind.iter().flat_map(|kind| &kind.lost_paths);
         paths.for_each(|path| warn(&format!("{}: {path}", self.file)));
+        let warnings = self.kind.iter().flat_map(|kind| &kind.warnings);
+        warnings.for_each(|warning| warn(&format!("{}:{}: {}", self.file, warning.line, warning.message)));
         let story = self.story();
         let mut lines = story.lines();
         lines.by_ref().take(1).for_each(complain);

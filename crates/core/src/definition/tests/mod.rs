@@ -4,5 +4,6 @@ mod chains;
 mod differences;
 mod expect;
 mod files;
+mod made_up_values;
 mod operations;
 mod required;
