@@ -4,6 +4,7 @@ mod connect;
 mod convert;
 mod crd;
 mod doctor;
+mod golden;
 mod hash;
 mod help;
 mod input;

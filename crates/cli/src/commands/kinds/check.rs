@@ -85,7 +85,7 @@ pub(super) fn check(args: &CheckArgs) -> anyhow::Result<ExitCode> {
 fn finish(args: &CheckArgs, all: &[Checked], files: usize) -> anyhow::Result<ExitCode> {
     if let Some(file) = &args.junit {
         let suites: Vec<junit::Suite> = all.iter().map(Checked::suite).collect();
-        junit::write(file, &junit::document(&suites))?;
+        junit::write(file, &junit::document("pointsman kinds check", &suites))?;
     }
     match args.output {
         None => output::text(&all.iter().map(Checked::text).collect::<String>())?,

@@ -6,6 +6,7 @@ use clap::{Args, Subcommand};
 use pointsman_core::definition::{self, Kind, MutatedKind};
 
 use super::check::{CheckArgs, check};
+use super::golden::{TestArgs, test};
 use super::summary;
 use crate::commands::format::{Format, ListFormat};
 use crate::commands::kinds_dir::{KindsArgs, KnownDefinitions};
@@ -33,6 +34,8 @@ enum KindsCommand {
     /// Print a definition.
     #[command(after_help = SHOW_EXAMPLES)]
     Show(ShowArgs),
+    /// Compare recorded conversions with the results of the definitions.
+    Test(TestArgs),
 }
 
 #[derive(Args, Debug)]
@@ -63,6 +66,7 @@ pub(crate) fn run(args: &KindsCommandArgs) -> anyhow::Result<ExitCode> {
             output::data(&Format::Json.write(&schema))?;
             Ok(ExitCode::SUCCESS)
         }
+        Some(KindsCommand::Test(args)) => test(args),
         Some(KindsCommand::Show(args)) => {
             let all = args.kinds.load_all()?;
             let text = match all.mutated.iter().find(|known| known.mutated.is_called(&args.name)) {

@@ -34,11 +34,11 @@ pub(super) enum CaseOutcome {
     Failed(String, String),
 }
 
-/// The document.
-pub(super) fn document(suites: &[Suite]) -> String {
+/// The document. `command` is the command with these results.
+pub(super) fn document(command: &str, suites: &[Suite]) -> String {
     let all = || suites.iter().flat_map(|suite| &suite.cases);
     let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
-    out.push_str(&format!("<testsuites name=\"pointsman kinds check\"{}>\n", counts(all())));
+    out.push_str(&format!("<testsuites name=\"{command}\"{}>\n", counts(all())));
     for suite in suites {
         out.push_str(&format!("  <testsuite name=\"{}\"{}>\n", escaped(&suite.name), counts(suite.cases.iter())));
         suite.cases.iter().for_each(|case| out.push_str(&testcase(case)));

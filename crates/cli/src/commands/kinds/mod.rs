@@ -3,6 +3,7 @@
 mod check;
 mod check_result;
 mod command;
+mod golden;
 mod hidden_values;
 mod junit;
 mod samples;

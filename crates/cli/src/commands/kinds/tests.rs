@@ -80,7 +80,7 @@ fn shared_violation_counts_once() {
 
 #[test]
 fn results_are_written_for_ci_systems() {
-    let xml = document(&[broken(&[]).suite()]);
+    let xml = document("pointsman kinds check", &[broken(&[]).suite()]);
     // The definition, and each law in each direction.
     let suite = format!("\n  <testsuite name=\"Thing.example.com\" tests=\"{}\" failures=\"", 1 + 2 * LAWS.len());
     for line in [

@@ -1,0 +1,8 @@
+//! `pointsman kinds test`: recorded conversions, compared with what the definitions do now.
+
+mod case;
+mod case_file;
+mod command;
+mod comparison;
+
+pub(super) use command::{TestArgs, test};
