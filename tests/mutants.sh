@@ -45,6 +45,7 @@ tests_of() {
         crates/core/src/definition/completeness.rs | crates/core/src/definition/move_effects.rs | \
         crates/core/src/definition/version_words.rs | crates/core/src/definition/note.rs | \
         crates/core/src/definition/admission/other_source.rs) echo "-p pointsman-core --test rollouts" ;;
+    crates/core/src/definition/operation/compute/*) echo "-p pointsman-core --lib --test it -- compute laws::forms laws::random_kinds" ;;
     crates/core/src/definition/checks/*) echo "-p pointsman-core --lib -- definition::checks" ;;
     crates/core/src/registration/mutation_policies/*) echo "-p pointsman-core --test it -- mutations::policies" ;;
     *) echo "-p pointsman-core --test it -- laws fixtures captures edges kept::" ;;
