@@ -1,6 +1,7 @@
 //! The core of pointsman: converts Kubernetes custom resources between API versions, as pure functions.
 //!
 //! - [`definition`]: kinds as data, compiled once and checked against their own schemas.
+//! - [`draft`]: guesses a definition from the schemas of a CRD.
 //! - [`webhook`]: the decisions, bytes in and bytes out, with the entry point [`webhook::Webhook::handle`].
 //! - `laws` (a feature): tests any kind with objects generated from its own schemas.
 //! - [`rollout`]: moves a fleet from one controller version to another in waves, by planning the next writes.
@@ -8,6 +9,7 @@
 
 mod apimachinery;
 pub mod definition;
+pub mod draft;
 mod json;
 #[cfg(feature = "laws")]
 pub mod laws;

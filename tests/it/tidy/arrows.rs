@@ -14,7 +14,7 @@ const FLOORS: [(&str, &[&[&str]]); 4] = [
             &["json", "upgrade"],
             &["apimachinery"],
             &["definition"],
-            &["webhook", "rollout"],
+            &["draft", "webhook", "rollout"],
             &["registration"],
             &["laws"],
             &["lib"],

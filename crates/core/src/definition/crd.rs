@@ -135,7 +135,8 @@ impl Crd {
         Some(versions.swap_remove(at))
     }
 
-    fn unordered(&self, at_line: u64, problems: &mut Problems) -> Option<Vec<Version>> {
+    /// Returns the versions in the order of the CRD.
+    pub(super) fn unordered(&self, at_line: u64, problems: &mut Problems) -> Option<Vec<Version>> {
         let list = self.document.pointer("/spec/versions").and_then(Value::as_array);
         let mut versions = Vec::new();
         for version in list.into_iter().flatten() {

@@ -16,6 +16,7 @@ mod compare;
 mod completeness;
 mod crd;
 mod crd_paths;
+mod crd_versions;
 mod definition_spec;
 mod either;
 pub(crate) mod frontier;
@@ -67,6 +68,7 @@ pub(crate) use checks::{Checks, HttpCheck, ListCheck, MetricCheck, NamedCheck, S
 pub(crate) use completeness::{Completeness, Required};
 #[cfg(feature = "laws")]
 pub(crate) use crd::version_schema;
+pub(crate) use crd_versions::CrdVersions;
 pub(crate) use gates::{Gate, Gated, unmet_of};
 pub(crate) use growth::{Added, Growth};
 pub(crate) use health::Health;

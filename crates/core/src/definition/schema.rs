@@ -139,7 +139,7 @@ impl Schema {
     }
 
     /// Returns whether the type is `kind`.
-    pub(super) fn is(&self, kind: &str) -> bool {
+    pub(crate) fn is(&self, kind: &str) -> bool {
         self.kind.as_deref() == Some(kind)
     }
 

@@ -17,7 +17,7 @@ impl Side {
 }
 
 /// One value for each side of a step.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(crate) struct Sides<T> {
     pub(crate) older: T,
     pub(crate) newer: T,
@@ -38,7 +38,7 @@ impl<T> Sides<T> {
         }
     }
 
-    pub(super) fn map<U>(self, mut change: impl FnMut(T) -> U) -> Sides<U> {
+    pub(crate) fn map<U>(self, mut change: impl FnMut(T) -> U) -> Sides<U> {
         Sides { older: change(self.older), newer: change(self.newer) }
     }
 }

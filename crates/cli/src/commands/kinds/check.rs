@@ -144,7 +144,7 @@ fn checked(file: &Path, args: &CheckArgs, samples: &[Sample], stop: Option<&Stop
 }
 
 /// A path quoted for a shell.
-fn shell(path: &Path) -> String {
+pub(super) fn shell(path: &Path) -> String {
     let text = path.display().to_string();
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+,:@%".contains(c);
     match text.chars().all(plain) {

@@ -7,6 +7,7 @@ use pointsman_core::definition::{self, Kind, MutatedKind};
 
 use super::check::{CheckArgs, check};
 use super::golden::{TestArgs, test};
+use super::draft::{DraftArgs, draft};
 use super::summary;
 use crate::commands::format::{Format, ListFormat};
 use crate::commands::kinds_dir::{KindsArgs, KnownDefinitions};
@@ -25,6 +26,8 @@ pub(crate) struct KindsCommandArgs {
 enum KindsCommand {
     /// Check definitions: paths, unexplained differences between versions, and data loss in trial conversions.
     Check(CheckArgs),
+    /// Write a definition for a CRD, guessed from the schemas of its versions.
+    Draft(DraftArgs),
     /// List known kinds.
     #[command(after_help = LIST_EXAMPLES)]
     List(ListArgs),
@@ -60,6 +63,7 @@ pub(crate) fn run(args: &KindsCommandArgs) -> anyhow::Result<ExitCode> {
     match &args.command {
         None => list(&args.list),
         Some(KindsCommand::Check(args)) => check(args),
+        Some(KindsCommand::Draft(args)) => draft(args),
         Some(KindsCommand::List(args)) => list(args),
         Some(KindsCommand::Schema) => {
             let schema = JsonTree::from_json(&definition::json_schema().to_string())?;
@@ -140,8 +144,9 @@ Examples:
     pointsman kinds
     pointsman kinds -o wide --kinds crates/core/kinds/materialize
 
-  Start your own definition from a working one:
+  Start your own definition from a working one, or from your CRD:
     pointsman kinds show materialize
+    pointsman kinds draft tests/data/kinds/widgets.crd.yaml
 
   Check a definition before you use it in a cluster:
     pointsman kinds check crates/core/kinds/materialize/materialize.yaml";

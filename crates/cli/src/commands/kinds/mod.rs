@@ -4,6 +4,7 @@ mod check;
 mod check_result;
 mod command;
 mod golden;
+mod draft;
 mod hidden_values;
 mod junit;
 mod samples;

@@ -2,6 +2,7 @@
 //!
 //! `POINTSMAN_PAIRS` sets the number of pairs of schemas, `POINTSMAN_SEED` the first of them.
 
+mod drafts;
 mod follower;
 mod pairs;
 mod vendors;

@@ -7,11 +7,11 @@ use pointsman_core::definition::Kind;
 use crate::kinds::data;
 
 /// A CRD of `tests/data/advice`.
-fn crd(name: &str) -> serde_json::Value {
+pub(super) fn crd(name: &str) -> serde_json::Value {
     serde_saphyr::from_str(&data(&format!("advice/{name}.crd.yaml"))).unwrap()
 }
 
-fn names() -> Vec<String> {
+pub(super) fn names() -> Vec<String> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/advice");
     let files = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap());
     let mut names: Vec<String> = files.filter_map(|name| Some(name.strip_suffix(".crd.yaml")?.to_owned())).collect();

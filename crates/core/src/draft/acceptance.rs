@@ -1,0 +1,72 @@
+//! Accepted differences of a drafted step.
+
+use serde_json::Value;
+
+use super::flow::flow;
+
+/// A difference that needs no operation.
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub(super) struct Acceptance {
+    pub(super) path: String,
+    pub(super) differences: Vec<String>,
+}
+
+impl Acceptance {
+    /// Reads a proposal. `None` if the text is no acceptance.
+    pub(super) fn proposed(text: &str) -> Option<Self> {
+        let value: Value = serde_saphyr::from_str(text).ok()?;
+        let text = |key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
+        Some(Self { path: text("path")?, differences: vec![text("difference")?] })
+    }
+
+    /// The acceptance as an entry of a definition.
+    pub(super) fn text(&self) -> String {
+        let difference = match self.differences.as_slice() {
+            [one] => one.clone(),
+            several => format!("[{}]", several.join(", ")),
+        };
+        let (path, reason) = (flow(&Value::from(self.path.as_str())), flow(&Value::from(self.reason())));
+        format!("{{path: {path}, difference: {difference}, reason: {reason}}}")
+    }
+
+    /// The effect of the difference, for the reader who decides whether it is intended.
+    fn reason(&self) -> String {
+        let effects: Vec<&str> = self.differences.iter().map(|difference| effect(difference)).collect();
+        let mut distinct: Vec<&str> = Vec::new();
+        for effect in effects {
+            if !distinct.contains(&effect) {
+                distinct.push(effect);
+            }
+        }
+        format!("{}; not reviewed", distinct.join(", "))
+    }
+
+    /// Puts the differences of one path into one entry.
+    pub(super) fn grouped(acceptances: &[Self]) -> Vec<Self> {
+        let mut grouped: Vec<Self> = Vec::new();
+        for Self { path, differences } in acceptances {
+            match grouped.iter_mut().find(|other| other.path == *path) {
+                Some(other) => other.differences.extend(differences.iter().cloned()),
+                None => grouped.push(Self { path: path.clone(), differences: differences.clone() }),
+            }
+        }
+        grouped
+    }
+}
+
+fn effect(difference: &str) -> &'static str {
+    match difference {
+        "default" => "each version sets its own default",
+        "enum" => "values of one version are copied to the other version",
+        "format" => "values with another format are copied",
+        "items" => "one version preserves unknown fields",
+        "nullable" => "a null of one version is kept for this version",
+        "required" => "objects without the field stay readable in both versions",
+        "type" => "values that one type cannot represent are kept",
+        "x-kubernetes-validations" => "the rules of each version apply to its own writes",
+        "x-kubernetes-list-type" | "x-kubernetes-list-map-keys" => {
+            "server-side apply merges the lists of each version by its own keys"
+        }
+        _ => "the bounds of each version apply to its own writes",
+    }
+}

@@ -1,0 +1,47 @@
+//! Values as YAML in one line.
+
+use serde_json::Value;
+
+/// Writes a value as YAML in one line, with quotes only where YAML needs them.
+pub(super) fn flow(value: &Value) -> String {
+    match value {
+        Value::String(text) => scalar(text),
+        Value::Array(items) => format!("[{}]", items.iter().map(flow).collect::<Vec<_>>().join(", ")),
+        Value::Object(members) => {
+            let mut members: Vec<_> = members.iter().collect();
+            // The place comes first, as in the documentation.
+            members.sort_by_key(|(name, _)| !matches!(name.as_str(), "field" | "from" | "path" | "to"));
+            let members = members.into_iter().map(|(name, value)| format!("{}: {}", scalar(name), flow(value)));
+            format!("{{{}}}", members.collect::<Vec<_>>().join(", "))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.to_string(),
+    }
+}
+
+/// Writes a text as YAML.
+fn scalar(text: &str) -> String {
+    let is_plain = text.starts_with(|first: char| first.is_ascii_alphabetic())
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | '$' | '/'));
+    // YAML 1.1, which some parsers use, has more words than YAML 1.2.
+    let is_word = ["y", "yes", "n", "no", "on", "off", "true", "false", "null"].contains(&text.to_lowercase().as_str());
+    match is_plain && !is_word || text == "." {
+        true => text.to_owned(),
+        // A JSON string is a YAML string.
+        false => Value::from(text).to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn flow_value_is_read_back() {
+        let value = json!({"from": "spec.y", "to": "y", "map": {"on": ["1", "a b", ".", "it's", "{}", 1, null, true]}});
+        let text = flow(&value);
+        assert_eq!(text, r#"{from: spec.y, to: "y", map: {"on": ["1", "a b", ., "it's", "{}", 1, null, true]}}"#);
+        assert_eq!(serde_saphyr::from_str::<Value>(&text).unwrap(), value);
+    }
+}

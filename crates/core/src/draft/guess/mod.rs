@@ -1,0 +1,22 @@
+//! Guesses which field of the older version is which field of the newer version, from names, places and types.
+//!
+//! ```text
+//! level: the same paths, then the most likely pair, again and again
+//!   versioned    places named after a version
+//!   pool, score  fields without a counterpart, and how likely two of them are one
+//!     words, shape   likeness of names and of types
+//!   conversion   the operation between two fields
+//! ```
+
+mod conversion;
+mod level;
+mod pool;
+mod score;
+mod shape;
+mod step;
+#[cfg(test)]
+mod tests;
+mod versioned;
+mod words;
+
+pub(super) use step::step;

@@ -1,0 +1,56 @@
+//! Lines of a file, each with the object that it contains.
+
+/// Lines of a file, and what is in each.
+#[derive(Clone, Debug)]
+pub(super) struct NumberedText<T> {
+    pub(super) text: String,
+    /// One element for each line.
+    contents: Vec<Option<T>>,
+}
+
+impl<T> Default for NumberedText<T> {
+    fn default() -> Self {
+        Self { text: String::new(), contents: Vec::new() }
+    }
+}
+
+impl<T> NumberedText<T> {
+    /// Adds a line. `depth` is the indentation, in steps of two spaces.
+    pub(super) fn push(&mut self, depth: usize, line: &str, content: Option<T>) {
+        self.text.push_str(&"  ".repeat(depth));
+        self.text.push_str(line);
+        self.text.push('\n');
+        self.contents.push(content);
+    }
+
+    /// Adds a comment, as a sentence.
+    pub(super) fn comment(&mut self, depth: usize, sentence: &str) {
+        let mut letters = sentence.chars();
+        let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
+        let is_marked = sentence.starts_with(MARK);
+        let start = if is_marked { sentence.to_owned() } else { format!("{first}{}", letters.as_str()) };
+        let width = COLUMNS.saturating_sub(2 * depth + 2);
+        let mut line = String::new();
+        for word in format!("{start}.").split(' ') {
+            if !line.is_empty() && line.len() + 1 + word.len() > width {
+                self.push(depth, &format!("# {line}"), None);
+                line.clear();
+            }
+            line.push_str(if line.is_empty() { "" } else { " " });
+            line.push_str(word);
+        }
+        self.push(depth, &format!("# {line}"), None);
+    }
+
+    /// The content of a line, counted from 1.
+    pub(super) fn at(&self, line: u64) -> Option<&T> {
+        let index = usize::try_from(line).ok()?.checked_sub(1)?;
+        self.contents.get(index)?.as_ref()
+    }
+}
+
+/// The maximum width of a comment.
+const COLUMNS: usize = 120;
+
+/// The start of a question, in lower case so that a search finds each.
+const MARK: &str = "open question";

@@ -1,0 +1,67 @@
+//! Public CRDs as published, with a definition and the results of upstream's own conversion: `tests/data/real`, a
+//! directory per kind.
+//!
+//! `tests/data/real/scores.txt` is the table. A directory without `cases.yaml` has no recorded results.
+
+mod drafts;
+mod operations;
+mod score;
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use pointsman_core::definition::Kind;
+use score::{Score, scored};
+
+use crate::bless::agrees;
+
+const DIR: &str = "tests/data/real";
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(DIR)
+}
+
+/// The directory names, sorted.
+fn directories() -> Vec<String> {
+    let entries = fs::read_dir(root()).unwrap().map(|entry| entry.unwrap());
+    let directories = entries.filter(|entry| entry.path().is_dir());
+    let mut names: Vec<String> = directories.map(|entry| entry.file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn real_kinds_convert_as_upstream() {
+    let dir = root();
+    let names = directories();
+    let mut table = format!("{:<28}{:>7}{:>14}{:>11}  differing cases\n", "KIND", "LOADS", "AS UPSTREAM", "HOME");
+    let mut total = Score::default();
+    let mut loaded = 0;
+    for name in &names {
+        let Ok(kind) = load(&dir.join(name)) else {
+            writeln!(table, "{name:<28}{:>7}", "no").unwrap();
+            continue;
+        };
+        loaded += 1;
+        let score = scored(kind, &dir.join(name));
+        let Score { cases, equal, home, differing } = &score;
+        let (equal_of, home_of) = (format!("{equal} of {cases}"), format!("{home} of {cases}"));
+        let differing = differing.iter().map(usize::to_string).collect::<Vec<_>>().join(" ");
+        writeln!(table, "{name:<28}{:>7}{equal_of:>14}{home_of:>11}  {differing}", "yes").unwrap();
+        total = Score { cases: total.cases + cases, equal: total.equal + equal, home: total.home + home, ..total };
+    }
+    let Score { cases, equal, home, .. } = total;
+    let (loads, equal, home) =
+        (format!("{loaded}/{}", names.len()), format!("{equal} of {cases}"), format!("{home} of {cases}"));
+    writeln!(table, "{:<28}{loads:>7}{equal:>14}{home:>11}", "total").unwrap();
+    let table: String = table.lines().map(|line| format!("{}\n", line.trim_end())).collect();
+    print!("{table}");
+    agrees(&format!("{DIR}/scores.txt"), &table);
+}
+
+fn load(dir: &Path) -> Result<Kind, String> {
+    let definition = fs::read_to_string(dir.join("definition.yaml")).map_err(|error| error.to_string())?;
+    Kind::load("definition.yaml", &definition, &mut |file| fs::read_to_string(dir.join(file)))
+        .map_err(|bad| bad.to_string())
+}
