@@ -5,6 +5,7 @@ mod convert;
 mod crd;
 mod doctor;
 mod golden;
+mod drafts;
 mod hash;
 mod help;
 mod input;

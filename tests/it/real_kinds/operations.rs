@@ -20,11 +20,12 @@ fn collect(around: &str, operations: &Json, found: &mut BTreeSet<String>) {
     for operation in operations.as_array().into_iter().flatten() {
         for (name, argument) in operation.as_object().into_iter().flatten() {
             let text = |key: &str| argument[key].as_str();
-            let place = match (argument.as_str().or(text("field")).or(text("in")), text("from"), text("to")) {
-                (Some(field), ..) => field.to_owned(),
-                (None, Some(from), Some(to)) => format!("{from} -> {to}"),
-                _ => argument.to_string(),
-            };
+            let place =
+                match (argument.as_str().or_else(|| text("field")).or_else(|| text("in")), text("from"), text("to")) {
+                    (Some(field), ..) => field.to_owned(),
+                    (None, Some(from), Some(to)) => format!("{from} -> {to}"),
+                    _ => argument.to_string(),
+                };
             let name = if name == "rename" { "move" } else { name };
             let nested = ["operations", "otherwise"].map(|key| &argument[key]);
             if nested.iter().any(|nested| nested.is_array()) {

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::io;
 
-use super::outline::{EntryPlace, Outline};
+use super::numbered_text::NumberedText;
+use super::outline::{EntryPlace, Leaf, Outline};
 use super::separation::Separation;
 use crate::definition::{BadDefinition, Kind, Problem, Remedy, StepEdit};
 
@@ -15,36 +16,58 @@ const ROUNDS: usize = 40;
 /// # Errors
 /// The problems that remain, if no proposal applies to them.
 pub(super) fn complete(outline: &mut Outline, crd: &str) -> Result<(), BadDefinition> {
-    let mut seen = BTreeSet::new();
-    let mut separation = Separation::default();
+    let mut completion = Completion::default();
     let mut rest = Ok(());
     for _ in 0..ROUNDS {
         let written = outline.write();
         let Err(bad) = load(&written.text, crd) else { return Ok(()) };
-        let is_new = seen.insert(written.text.clone());
-        let edits: Vec<&StepEdit> = bad.problems.iter().filter_map(edit).collect();
-        let mut places: Vec<EntryPlace> =
-            edits.iter().flat_map(|edit| &edit.removes).filter_map(|line| written.at(*line).cloned()).collect();
-        // An operation with a problem that no proposal corrects is a wrong guess.
-        let wrong = bad.problems.iter().filter(|problem| !is_new || edit(problem).is_none());
-        places.extend(wrong.filter_map(|problem| written.at(problem.line).cloned()));
-        let is_reduced = !places.is_empty();
-        outline.remove(places);
-        let mut is_changed = is_reduced;
-        for edit in edits {
-            is_changed |= outline.apply(edit);
-        }
-        let hopeless =
-            bad.problems.iter().filter(|problem| edit(problem).is_none() && written.at(problem.line).is_none());
-        for problem in hopeless {
-            is_changed |= separation.separate(outline, problem);
-        }
+        let is_changed = completion.correct(outline, &written, &bad.problems);
         rest = Err(bad);
         if !is_changed {
             break;
         }
     }
     rest
+}
+
+/// The corrections so far.
+#[derive(Default)]
+struct Completion {
+    seen: BTreeSet<String>,
+    /// Operations with a problem that no proposal corrects.
+    refused: Vec<Leaf>,
+    separation: Separation,
+}
+
+impl Completion {
+    /// Corrects the problems of one round. Returns whether the outline changed.
+    fn correct(&mut self, outline: &mut Outline, written: &NumberedText<EntryPlace>, problems: &[Problem]) -> bool {
+        let is_new = self.seen.insert(written.text.clone());
+        let edits = || problems.iter().filter_map(edit);
+        let removed = edits().flat_map(|edit| &edit.removes).filter_map(|line| written.at(*line).cloned());
+        let mut places: Vec<EntryPlace> = removed.collect();
+        // An operation with a problem that no proposal corrects is a wrong guess.
+        let wrong = problems.iter().filter(|problem| !is_new || edit(problem).is_none());
+        let wrong: Vec<EntryPlace> = wrong.filter_map(|problem| written.at(problem.line).cloned()).collect();
+        self.refused.extend(wrong.iter().filter_map(|place| outline.leaf(place)));
+        places.extend(wrong);
+        let mut is_changed = !places.is_empty();
+        outline.remove(places);
+        for problem in problems {
+            is_changed |= match edit(problem) {
+                Some(edit) if self.is_allowed(outline, edit) => outline.apply(edit),
+                None if written.at(problem.line).is_some() => false,
+                _ => self.separation.separate(outline, problem),
+            };
+        }
+        is_changed
+    }
+
+    /// Returns whether an edit contains no refused operation.
+    fn is_allowed(&self, outline: &Outline, edit: &StepEdit) -> bool {
+        let leaves = outline.leaves(edit);
+        !leaves.iter().any(|leaf| self.refused.contains(leaf))
+    }
 }
 
 fn edit(problem: &Problem) -> Option<&StepEdit> {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::definition::{Path, Sides};
+use crate::definition::{Path, Side, Sides};
 
 /// An operation, with the reason for it.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -74,6 +74,10 @@ impl Entry {
         }
         let is_new = entries.iter().all(|other| other.operation != self.operation);
         if is_new {
+            // A guess about the contents of a field gives way to a proposal for the whole field.
+            if let Some((side, field)) = self.operation.separated() {
+                entries.retain(|other| !other.operation.is_inside(side, &field));
+            }
             entries.push(self);
         }
         is_new
@@ -122,17 +126,32 @@ impl Operation {
         }
     }
 
-    /// Returns whether the operation concerns a field or its contents, in any version.
-    pub(super) fn is_inside(&self, field: &Path) -> bool {
-        let paths = match self {
-            Self::Each(lists, _) => vec![lists.older.clone(), lists.newer.clone()],
-            Self::Line(_, argument) => {
-                let named = ["field", "from", "to"].iter().filter_map(|key| argument.get(key));
-                let texts = named.chain([argument]).filter_map(Value::as_str);
-                texts.filter_map(|text| Path::parse(text).ok()).collect()
-            }
+    /// Returns whether the operation concerns a field of a version, or the contents of this field.
+    pub(super) fn is_inside(&self, side: Side, field: &Path) -> bool {
+        self.paths(side).iter().any(|path| path.starts_with(field))
+    }
+
+    /// The paths of the operation in one version.
+    fn paths(&self, side: Side) -> Vec<Path> {
+        let (name, argument) = match self {
+            Self::Each(lists, _) => return vec![lists.of(side).clone()],
+            Self::Line(name, argument) => (name.as_str(), argument),
         };
-        paths.iter().any(|path| path.starts_with(field))
+        let (key, other) = match side {
+            Side::Older => ("from", "add"),
+            Side::Newer => ("to", "drop"),
+        };
+        if name == other {
+            return Vec::new();
+        }
+        let texts = [Some(argument), argument.get("field"), argument.get(key)];
+        texts.into_iter().flatten().filter_map(Value::as_str).filter_map(|text| Path::parse(text).ok()).collect()
+    }
+
+    /// The field that a proposal takes out of the conversion, and its version.
+    fn separated(&self) -> Option<(Side, Path)> {
+        let older = self.field_of("drop").map(|field| (Side::Older, field));
+        older.or_else(|| self.field_of("add").map(|field| (Side::Newer, field)))
     }
 
     /// The field of an operation of this name with one field.

@@ -4,7 +4,7 @@ use super::acceptance::Acceptance;
 use super::entry::{Entry, Operation};
 use super::flow::flow;
 use super::numbered_text::NumberedText;
-use crate::definition::{API_VERSION, KIND, Sides, StepEdit};
+use crate::definition::{API_VERSION, KIND, Path, Sides, StepEdit};
 
 /// A definition that is being drafted.
 #[derive(Clone, Debug)]
@@ -41,6 +41,14 @@ pub(super) enum PlaceInStep {
     Acceptance(usize),
 }
 
+/// An operation without nested operations, with its step and the lists around it.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Leaf {
+    step: usize,
+    lists: Vec<Sides<Path>>,
+    operation: Operation,
+}
+
 impl Outline {
     /// Writes the definition, and returns the entry in each line.
     pub(super) fn write(&self) -> NumberedText<EntryPlace> {
@@ -54,6 +62,30 @@ impl Outline {
             step.write(index, &mut text);
         }
         text
+    }
+
+    /// The operation at a place, unless it has nested operations.
+    pub(super) fn leaf(&self, place: &EntryPlace) -> Option<Leaf> {
+        let PlaceInStep::Operation(indices) = &place.within else { return None };
+        let (last, around) = indices.split_last()?;
+        let (mut entries, mut lists) = (&self.steps.get(place.step)?.entries, Vec::new());
+        for index in around {
+            let Operation::Each(list, inside) = &entries.get(*index)?.operation else { return None };
+            lists.push(list.clone());
+            entries = inside;
+        }
+        let operation = entries.get(*last)?.operation.clone();
+        matches!(operation, Operation::Line(..)).then_some(Leaf { step: place.step, lists, operation })
+    }
+
+    /// The operations of an edit that have no nested operations.
+    pub(super) fn leaves(&self, edit: &StepEdit) -> Vec<Leaf> {
+        let Some(step) = self.steps.iter().position(|step| step.versions.newer == edit.to) else { return Vec::new() };
+        let mut leaves = Vec::new();
+        for entry in edit.operations.iter().filter_map(|text| Entry::proposed(text)) {
+            collect_leaves(step, &[], entry, &mut leaves);
+        }
+        leaves
     }
 
     /// The index of the step in a line. A step begins with `from` and ends before the next one.
@@ -91,6 +123,16 @@ impl Outline {
                 PlaceInStep::Acceptance(_) => {}
             }
         }
+    }
+}
+
+fn collect_leaves(step: usize, lists: &[Sides<Path>], entry: Entry, leaves: &mut Vec<Leaf>) {
+    match entry.operation {
+        Operation::Each(list, inside) => {
+            let lists = [lists, &[list]].concat();
+            inside.into_iter().for_each(|entry| collect_leaves(step, &lists, entry, leaves));
+        }
+        operation => leaves.push(Leaf { step, lists: lists.to_vec(), operation }),
     }
 }
 

@@ -19,13 +19,13 @@ impl Separation {
         let Some((place, _)) = problem.message.split_once(": ") else { return false };
         let Some(index) = outline.step_at(problem.line) else { return false };
         let Some(step) = outline.steps.get_mut(index) else { return false };
-        let mut around = place.to_owned();
-        while let Some(outer) = enclosing(&around) {
-            around = outer;
-            if self.tried.insert((index, around.clone())) {
-                let lists: Vec<&str> = around.split("[*]").map(|part| part.trim_start_matches('.')).collect();
-                return apart(&lists, &mut step.entries);
+        let mut around = Some(place.to_owned());
+        while let Some(place) = around {
+            if self.tried.insert((index, place.clone())) {
+                let parts: Vec<&str> = place.split("[*]").map(|part| part.trim_start_matches('.')).collect();
+                return apart(&parts, &mut step.entries);
             }
+            around = enclosing(&place);
         }
         false
     }
@@ -67,7 +67,6 @@ fn apart(parts: &[&str], entries: &mut Vec<Entry>) -> bool {
         let lists = Sides { older: path.clone(), newer: path };
         return changed && Entry::plain(Operation::Each(lists, inside)).merge(entries);
     }
-    entries.retain(|entry| !entry.operation.is_inside(&path));
     let field = Sides { older: path.clone(), newer: path };
     for name in ["drop", "add"] {
         Entry::plain(Operation::between(name, &field)).merge(entries);
