@@ -7,7 +7,7 @@ use super::*;
 use crate::commands::HELPS;
 use crate::left_out::left_out;
 
-const COMMANDS: [&[&str]; 18] = [
+const COMMANDS: [&[&str]; 19] = [
     &["completion"],
     &["convert"],
     &["crd"],
@@ -15,6 +15,7 @@ const COMMANDS: [&[&str]; 18] = [
     &["hash", "diff"],
     &["kinds"],
     &["kinds", "check"],
+    &["kinds", "draft"],
     &["kinds", "schema"],
     &["man"],
     &["mutate"],
@@ -66,6 +67,7 @@ fn every_example_runs() {
          case \"$1 $2\" in\n\
          'get mutatingwebhookconfiguration') pointsman webhooks --kind materialize --service n/s --cert-manager n/c \\\n\
          --controller-version 2.17.0 --served 2.17.0 --default 2.17.0;;\n\
+         'get crd') cat tests/data/kinds/widgets.crd.yaml;;\n\
          get\\ *) cat manifests/examples/v1alpha2.yaml;;\n\
          apply*) cat > /dev/null;;\n\
          esac\n",

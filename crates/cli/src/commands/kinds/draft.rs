@@ -100,7 +100,7 @@ fn from_directory(directory: &Path, file: &Path) -> io::Result<PathBuf> {
 const EXAMPLES: &str = "\
 Examples:
   Print a definition to start from, with the reasons as comments:
-    pointsman kinds draft crates/core/kinds/elasticsearch/elasticsearches.crd.yaml
+    pointsman kinds draft tests/data/kinds/widgets.crd.yaml
 
   Write the definition next to the CRD of a cluster, and check it:
     kubectl get crd widgets.example.com -o yaml > widgets.crd.yaml

@@ -263,8 +263,9 @@ fn reason(paths: &Sides<Path>) -> String {
     }
     let words_of = |path: &Path| path.names().iter().skip(1).flat_map(|name| words(name)).collect::<BTreeSet<String>>();
     let common: Vec<String> = words_of(&paths.older).intersection(&words_of(&paths.newer)).cloned().collect();
-    match common.is_empty() {
-        true => "the types are equal, and the names are similar".to_owned(),
-        false => format!("both paths contain the words {}", common.join(", ")),
+    match common.as_slice() {
+        [] => "the types are equal, and the names are similar".to_owned(),
+        [word] => format!("both paths contain the word {word}"),
+        several => format!("both paths contain the words {}", several.join(", ")),
     }
 }
