@@ -37,17 +37,19 @@ print(path)
 PYTHON
 }
 
-# What is run, by the file that a bug is in: the laws of conversion, the simulation of rollouts, or the attacks.
+# The tests of a bug, by its file: of conversion, of rollouts, of mutations, or the attacks on the server.
 tests_of() {
     case $1 in
     crates/server/* | crates/transport/*) echo "-p pointsman-server --lib --test it -- held_streams budget::" ;;
     crates/core/src/rollout/* | crates/core/src/registration/rollout_freeze.rs | crates/core/src/definition/hold.rs | \
-        crates/core/src/definition/completeness.rs | crates/core/src/definition/move_effects.rs | \
-        crates/core/src/definition/version_words.rs | crates/core/src/definition/note.rs | \
+        crates/core/src/definition/move_effects.rs | crates/core/src/definition/version_words.rs | \
+        crates/core/src/definition/note.rs | \
         crates/core/src/definition/admission/other_source.rs) echo "-p pointsman-core --test rollouts" ;;
     crates/core/src/definition/operation/compute/*) echo "-p pointsman-core --lib --test it -- compute laws::forms laws::random_kinds" ;;
     crates/core/src/definition/checks/*) echo "-p pointsman-core --lib -- definition::checks" ;;
     crates/core/src/registration/mutation_policies/*) echo "-p pointsman-core --test it -- mutations::policies" ;;
+    crates/core/src/definition/mutations/* | \
+        crates/core/src/webhook/mutations.rs) echo "-p pointsman-core --test it -- mutations::" ;;
     *) echo "-p pointsman-core --test it -- laws fixtures captures edges kept::" ;;
     esac
 }
@@ -79,7 +81,8 @@ caught() {
 
 if ! cargo test --quiet --no-run -p pointsman-core -p pointsman-server --test it --test rollouts >"$scratch/log" 2>&1 ||
     ! laws any || ! laws crates/core/src/rollout/any || ! laws crates/core/src/registration/mutation_policies/any ||
-    ! laws crates/core/src/definition/checks/any || ! laws crates/server/any; then
+    ! laws crates/core/src/definition/checks/any || ! laws crates/core/src/definition/mutations/any ||
+    ! laws crates/server/any; then
     cat "$scratch/log"
     echo "the laws do not hold before anything was planted"
     exit 1
