@@ -209,3 +209,32 @@ fn duplicate_entries_are_ignored() {
     assert_eq!(became(r#"[["a"],["b:80"]]"#), json!({"host": "a", "port": "b:80"}), "one is");
     assert_eq!(became(r#"[["c","a"],["b:80"]]"#), json!({"host": "a:b", "port": "80"}));
 }
+
+/// A kept request belongs to the completed hash that it was kept with.
+#[test]
+fn changed_hash_outdates_kept_request() {
+    let [requested, completed] = ["2", "1"].map(|digit| {
+        let group = |length: usize| digit.repeat(length);
+        format!("{}-{}-{}-{}-{}", group(8), group(4), group(4), group(4), group(12))
+    });
+    let object = json!({
+        "apiVersion": "materialize.cloud/v1alpha1", "kind": "Materialize",
+        "metadata": {"name": "m", "namespace": "n", "uid": "u"},
+        "spec": {
+            "backendSecretName": "b", "environmentdImageRef": "materialize/environmentd:v26.12.0",
+            "requestRollout": requested,
+        },
+        "status": {
+            "activeGeneration": 2, "resourceId": "r", "conditions": [],
+            "lastCompletedRolloutRequest": completed, "lastCompletedRolloutHash": "a".repeat(64),
+        },
+    });
+    let there = at(&WEBHOOK, &object, "v1alpha2");
+    assert_eq!(there["status"]["lastCompletedRolloutHash"], "a".repeat(64));
+    assert_eq!(at(&WEBHOOK, &there, "v1alpha1")["status"]["lastCompletedRolloutRequest"], completed);
+    let mut other = there;
+    other["status"]["lastCompletedRolloutHash"] = json!("b".repeat(64));
+    let home = at(&WEBHOOK, &other, "v1alpha1");
+    let now = &home["status"]["lastCompletedRolloutRequest"];
+    assert!(*now != completed && *now != requested, "{home}");
+}
