@@ -150,6 +150,17 @@ fn late_old_write_pauses_rollout() {
     }
 }
 
+/// Another client reset the label and set it again. In between, the old controller owned the object.
+#[test]
+fn write_before_foreign_move_is_ignored() {
+    for (second, is_paused) in [(11, false), (22, false), (23, true)] {
+        let mut object = moved(&[("oarsman", second)]);
+        object["metadata"]["managedFields"].as_array_mut().unwrap().push(labelled("kubectl-label", 12));
+        let plan = planned(&rollout("Forward"), &RolloutStatus::default(), &object, None, 30);
+        assert_eq!(plan.status.phase == RolloutPhase::Paused, is_paused, "{second}: {}", plan.status.message);
+    }
+}
+
 #[test]
 fn undone_object_needs_old_write() {
     let plan =
@@ -188,6 +199,13 @@ fn wrote(manager: &str, second: u64) -> Value {
     json!({"manager": manager, "operation": "Update", "subresource": "status", "time": time})
 }
 
+/// An entry for an update of the version label.
+fn labelled(manager: &str, second: u64) -> Value {
+    let mut entry = wrote(manager, second);
+    entry["fieldsV1"] = json!({"f:metadata": {"f:labels": {format!("f:{KEY}"): {}}}});
+    entry
+}
+
 /// Applies the patch of a plan. Returns the status of the plan and the moved object.
 fn lands(plan: &RolloutPlan, object: &Value, second: u64) -> (RolloutStatus, Value) {
     let patch = plan.writes.iter().find_map(|write| match write {
@@ -196,11 +214,9 @@ fn lands(plan: &RolloutPlan, object: &Value, second: u64) -> (RolloutStatus, Val
     });
     let mut next = object.clone();
     patch.unwrap().as_array().unwrap().iter().for_each(|one| apply(&mut next, one).unwrap());
-    let mut own = wrote("pointsman-rollout", second);
-    own["fieldsV1"] = json!({"f:metadata": {"f:labels": {format!("f:{KEY}"): {}}}});
     let entries = next["metadata"]["managedFields"].as_array_mut().unwrap();
     entries.retain(|entry| entry["manager"] != "pointsman-rollout");
-    entries.push(own);
+    entries.push(labelled("pointsman-rollout", second));
     (plan.status.clone(), next)
 }
 
