@@ -113,3 +113,17 @@ fn patch_needs_observed_state() {
     let busy = with(&seen, "/status/conditions", json!([{"type": "Ready", "status": "False"}]));
     assert!(patched(&busy, &forward).is_some());
 }
+
+/// A runner that lost the rollout to another runner must not move an object again after a client reset the label.
+#[test]
+fn reset_label_rejects_repeated_move() {
+    let key = "example.com/controller-version";
+    for metadata in [json!({"labels": {key: "2.16.0"}}), json!({"labels": {key: "2.16.0"}, "annotations": {"a": "b"}})]
+    {
+        let seen = database(metadata);
+        let (_, forward) = moved("Forward", &RolloutStatus::default(), &seen);
+        let mut reset = patched(&seen, &forward).unwrap();
+        reset["metadata"]["labels"][key] = json!("2.16.0");
+        assert_eq!(patched(&reset, &forward), None, "{seen}");
+    }
+}
