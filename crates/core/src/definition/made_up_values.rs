@@ -33,8 +33,8 @@ fn collect(step: &Step, level: &Level, prefix: &str, found: &mut Vec<MadeUpValue
             collect(step, &items.level, &format!("{}[*]", list.path.after(prefix)), found);
         }
         let Some((added, value)) = only(operation, Side::Newer) else { continue };
-        let dropped = level.operations.iter().filter_map(|other| only(other, Side::Older));
-        let Some((dropped, _)) = dropped.filter(|(dropped, _)| are_related(&dropped.path, &added.path)).next() else {
+        let mut dropped = level.operations.iter().filter_map(|other| only(other, Side::Older));
+        let Some((dropped, _)) = dropped.find(|(dropped, _)| are_related(&dropped.path, &added.path)) else {
             continue;
         };
         let (newer, older) = (&step.versions.newer, &step.versions.older);

@@ -59,6 +59,8 @@ pub(crate) struct Step {
     /// Top-level fields that must be objects where they are present.
     pub(crate) objects: Vec<String>,
     pub(crate) status: Option<StatusMapping>,
+    /// Whether the namespace of an object is the value of a field.
+    pub(crate) reads_namespace: bool,
     /// Whether the definition accepts differences between the schemas.
     #[cfg_attr(not(feature = "laws"), expect(dead_code, reason = "asked by the laws"))]
     pub(crate) accepts: bool,
@@ -138,6 +140,7 @@ impl Step {
             versions: names,
             complete: schemas.map(|schema| Completeness::of(schema, &handled)),
             objects: objects(&schemas),
+            reads_namespace: level.reads_namespace(),
             accepts: !changes.accept.is_empty(),
             level,
             status,

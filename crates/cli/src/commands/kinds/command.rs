@@ -6,8 +6,8 @@ use clap::{Args, Subcommand};
 use pointsman_core::definition::{self, Kind, MutatedKind};
 
 use super::check::{CheckArgs, check};
-use super::golden::{TestArgs, test};
 use super::draft::{DraftArgs, draft};
+use super::golden::{TestArgs, test};
 use super::summary;
 use crate::commands::format::{Format, ListFormat};
 use crate::commands::kinds_dir::{KindsArgs, KnownDefinitions};

@@ -3,8 +3,8 @@
 mod check;
 mod check_result;
 mod command;
-mod golden;
 mod draft;
+mod golden;
 mod hidden_values;
 mod junit;
 mod samples;

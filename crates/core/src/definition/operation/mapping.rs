@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 use super::condition::Condition;
 use crate::definition::frontier::{Frontier, Part, Root, SharedObjectInfo};
 use crate::definition::path::Path;
-use crate::definition::place::Place;
+use crate::definition::place::{Fill, Place};
 use crate::definition::schema::Schema;
 use crate::definition::side::{Side, Sides};
 use crate::json::Json;
@@ -238,6 +238,15 @@ impl Level {
         }
         let is_conditional = operations.iter().any(|operation| !operation.conditions.is_empty());
         Self { operations, frontier, is_conditional, facts: Vec::new() }
+    }
+
+    /// Returns whether the namespace of an object is the value of a field, here or in the items of a list.
+    pub(in crate::definition) fn reads_namespace(&self) -> bool {
+        let reads = |operation: &Operation| {
+            operation.all_places().any(|place| matches!(place.fill, Some(Fill::Namespace)))
+                || operation.items().is_some_and(|items| items.level.reads_namespace())
+        };
+        self.operations.iter().any(reads)
     }
 
     /// The operation of a slot.

@@ -84,7 +84,7 @@ impl SplitSpec {
 }
 
 /// The object that has all parts and no other field, if `missing` is written. It exists even if all parts are missing.
-fn object(places: &Sides<Vec<Place>>, split: &Split, compiler: &mut Compiler<'_>) -> Option<(Place, Vec<Place>)> {
+fn object(places: &Sides<Vec<Place>>, split: &Split, compiler: &Compiler<'_>) -> Option<(Place, Vec<Place>)> {
     split.missing.as_ref().filter(|_| split.rest.is_none())?;
     let parent = places.newer.first()?.path.parent().filter(|parent| !parent.is_empty())?;
     let schema = compiler.newer.at(&parent)?.clone();

@@ -80,7 +80,7 @@ fn forms(schema: &Schema) -> Vec<Form> {
     let text = json!({"type": "string"});
     match kind(schema) {
         Some("string") => vec![
-            form(text.clone(), "value + \"!\"", "value.replace(\"!\", \"\")"),
+            form(text, "value + \"!\"", "value.replace(\"!\", \"\")"),
             form(
                 json!({"type": "array", "items": {"type": "string"}}),
                 "value == null ? [] : value.split(\",\")",

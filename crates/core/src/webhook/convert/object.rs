@@ -189,7 +189,9 @@ impl<'a> Object<'a> {
         let facts = self.facts.clone();
         let needs_preimage = self.is_written;
         let caller = self.caller;
-        let namespace = self.metadata.get("namespace").and_then(|name| Some(name.as_str()?.into_owned()));
+        let reads_namespace = kind.steps_between(from, to).any(|(_, step)| step.reads_namespace);
+        let namespace = self.metadata.get("namespace").filter(|_| reads_namespace);
+        let namespace = namespace.and_then(|name| Some(name.as_str()?.into_owned()));
         let mut between =
             BetweenSteps { is_named, facts, needs_preimage, caller, namespace, ..BetweenSteps::default() };
         let mut needed_on_return = needed_on_return.into_iter();

@@ -203,9 +203,8 @@ impl Parser {
             ("matches", [text, pattern]) => {
                 expect(text, &Type::Text, "the text of `matches`")?;
                 expect(pattern, &Type::Text, "the pattern of `matches`")?;
-                let pattern = match *last(&mut parts) {
-                    Expression::Literal(Value::Text(pattern)) => pattern,
-                    _ => return Err("the pattern of `matches` must be a literal".to_owned()),
+                let Expression::Literal(Value::Text(pattern)) = *last(&mut parts) else {
+                    return Err("the pattern of `matches` must be a literal".to_owned());
                 };
                 let pattern = Regex::new(&pattern).map_err(|_| format!("`matches`: {pattern:?} is no pattern"))?;
                 Ok((Expression::Matches(last(&mut parts), pattern), Type::Bool))

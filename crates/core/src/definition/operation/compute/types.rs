@@ -15,11 +15,11 @@ pub(super) enum Type {
     Int,
     Double,
     Text,
-    List(Box<Type>),
+    List(Box<Self>),
     /// A map with values of one type.
-    Map(Box<Type>),
+    Map(Box<Self>),
     /// An object with these members.
-    Object(BTreeMap<String, Type>),
+    Object(BTreeMap<String, Self>),
 }
 
 impl Type {

@@ -15,9 +15,9 @@ pub(super) enum Value {
     Int(i64),
     Double(f64),
     Text(Arc<str>),
-    List(Arc<[Value]>),
+    List(Arc<[Self]>),
     /// The members of an object, sorted by name: the result must not depend on their order in the request.
-    Map(Arc<[(Arc<str>, Value)]>),
+    Map(Arc<[(Arc<str>, Self)]>),
 }
 
 impl Value {
