@@ -34,7 +34,7 @@ fn draft_file_names_its_crd() {
     let draft = pointsman(&["kinds", "draft", &crd, "-o", &file]);
     assert_eq!((draft.code, draft.stdout.as_str()), (0, ""), "{}", draft.stderr);
     assert!(draft.stderr.ends_with(&format!("next: pointsman kinds check {file}\n")), "{}", draft.stderr);
-    assert!(fs::read_to_string(&file).unwrap().contains("\ncrd: ../widgets.crd.yaml\n"));
+    assert!(fs::read_to_string(&file).unwrap().contains("\ncrd: \"../widgets.crd.yaml\"\n"));
     assert_eq!(pointsman(&["kinds", "check", &file, "--try", "5"]).code, 0);
 }
 

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::Value as Json;
 
-/// Lists the operations of a definition: the step, the lists around each, and the operation. Values of `drop`, `add` and
-/// `fill` are left out, because any valid value is right. `rename` and `move` are equal.
+/// Lists the operations of a definition: the step, the lists around each, and the operation. Values of `drop`, `add`
+/// and `fill` are left out, because any valid value is right. `rename` and `move` are equal.
 pub(crate) fn operations(definition: &str) -> BTreeSet<String> {
     let definition: Json = serde_saphyr::from_str(definition).unwrap_or_default();
     let steps = definition["steps"].as_array().cloned().unwrap_or_default();

@@ -45,7 +45,8 @@ pub enum DraftError {
 }
 
 impl Draft {
-    /// Guesses a definition for a CRD. `crd` is the CRD as YAML or JSON, and `file` its path, relative to the definition.
+    /// Guesses a definition for a CRD. `crd` is the CRD as YAML or JSON, and `file` its path, relative to the
+    /// definition.
     ///
     /// # Errors
     /// The text is no CRD, the CRD has one version, or no operation can express a difference between two versions.

@@ -1,4 +1,5 @@
-//! The last resort for a difference that no operation expresses: each version keeps its own value of an enclosing field.
+//! The last resort for a difference that no operation expresses: each version keeps its own value of an enclosing
+//! field.
 
 use std::collections::BTreeSet;
 
@@ -49,8 +50,8 @@ fn enclosing(place: &str) -> Option<String> {
     }
 }
 
-/// Replaces all operations inside of a field by `drop` and `add`. The last part is the field, earlier parts are the lists
-/// around it.
+/// Replaces all operations inside of a field by `drop` and `add`. The last part is the field, earlier parts are the
+/// lists around it.
 fn apart(parts: &[&str], entries: &mut Vec<Entry>) -> bool {
     let Some((first, rest)) = parts.split_first() else { return false };
     let Ok(path) = Path::parse(first) else { return false };

@@ -109,7 +109,7 @@ Examples:
 
 Exit codes:
   0  the definition was written; it loads
-  1  the CRD has one version, is invalid, or has a difference without an operation
+  1  the CRD is invalid or has one version, or no operation fits
   2  wrong flags";
 
 #[cfg(test)]

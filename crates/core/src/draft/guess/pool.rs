@@ -6,7 +6,7 @@ use super::shape::{Shape, has_fields};
 use super::words::words;
 use crate::definition::{Path, Schema};
 
-/// What the draft knows of a field of one version.
+/// How a field of one version is paired.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Pairing {
     /// An operation, or a copy, covers the field with its contents.

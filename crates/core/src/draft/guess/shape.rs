@@ -31,7 +31,7 @@ pub(super) fn is_scalar(schema: &Schema) -> bool {
     !matches!(schema.kind.as_deref(), Some("object" | "array") | None)
 }
 
-/// Returns whether nothing is known of a value but that it is an object, or not even that.
+/// Returns whether the schema of an object or of any value has no fields and no items.
 pub(super) fn is_schemaless(schema: &Schema) -> bool {
     !is_scalar(schema) && schema.each.is_none() && schema.properties.is_empty()
 }
