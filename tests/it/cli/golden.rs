@@ -10,7 +10,7 @@ const EXAMPLE: &str = "examples/kinds/cronjobs";
 fn changed(from: &str, to: &str) -> TempDir {
     let dir = TempDir::new().unwrap();
     for file in ["cronjobs.yaml", "cronjobs.crd.yaml", "cases.yaml"] {
-        let text = read(&format!("{EXAMPLE}/{file}"));
+        let text = read(format!("{EXAMPLE}/{file}"));
         let text = if file == "cases.yaml" { text.replacen(from, to, 1) } else { text };
         fs::write(dir.path().join(file), text).unwrap();
     }

@@ -1,8 +1,8 @@
 //! Values of a definition that hide a value of the object: a field that both versions require under different names is
 //! dropped and added with a value each.
 //!
-//! With `drop: {field: spec.timeout, value: 5m}` and `add: {field: spec.timeoutSeconds, value: 300}`, no law breaks: the
-//! timeout is kept. But readers of the newer version see 300 seconds for each object.
+//! With `drop: {field: spec.timeout, value: 5m}` and `add: {field: spec.timeoutSeconds, value: 300}`, no law breaks,
+//! because the timeout is kept. But readers of the newer version see 300 seconds for each object.
 
 use super::operation::{Level, Operation};
 use super::path::Path;
