@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::io;
 
-use super::numbered_text::NumberedText;
+use super::line_index::LineIndex;
 use super::outline::{EntryPlace, Leaf, Outline};
 use super::separation::Separation;
 use crate::definition::{BadDefinition, Kind, Problem, Remedy, StepEdit};
@@ -41,7 +41,7 @@ struct Completion {
 
 impl Completion {
     /// Corrects the problems of one round. Returns whether the outline changed.
-    fn correct(&mut self, outline: &mut Outline, written: &NumberedText<EntryPlace>, problems: &[Problem]) -> bool {
+    fn correct(&mut self, outline: &mut Outline, written: &LineIndex<EntryPlace>, problems: &[Problem]) -> bool {
         let is_new = self.seen.insert(written.text.clone());
         let edits = || problems.iter().filter_map(edit);
         let removed = edits().flat_map(|edit| &edit.removes).filter_map(|line| written.at(*line).cloned());

@@ -4,7 +4,7 @@
 //! definition_draft
 //!   guess        operations between neighbouring versions, by names, places and types
 //!   completion   proposals of the reported problems, until the definition loads; separation is the last resort
-//!   outline      the definition in the meantime: entry, acceptance, question; numbered_text and flow write it
+//!   outline      the definition in the meantime: entry, acceptance, question; line_index and flow write it
 //! ```
 
 mod acceptance;
@@ -14,7 +14,7 @@ mod definition_draft;
 mod entry;
 mod flow;
 mod guess;
-mod numbered_text;
+mod line_index;
 mod outline;
 mod question;
 mod separation;

@@ -3,7 +3,7 @@
 use super::acceptance::Acceptance;
 use super::entry::{Entry, Operation};
 use super::flow::flow;
-use super::numbered_text::NumberedText;
+use super::line_index::LineIndex;
 use crate::definition::{API_VERSION, KIND, Path, Sides, StepEdit};
 
 /// A definition that is being drafted.
@@ -51,8 +51,8 @@ pub(super) struct Leaf {
 
 impl Outline {
     /// Writes the definition, and returns the entry in each line.
-    pub(super) fn write(&self) -> NumberedText<EntryPlace> {
-        let mut text = NumberedText::default();
+    pub(super) fn write(&self) -> LineIndex<EntryPlace> {
+        let mut text = LineIndex::default();
         text.comment(0, &self.title);
         text.push(0, &format!("apiVersion: {API_VERSION}"), None);
         text.push(0, &format!("kind: {KIND}"), None);
@@ -151,7 +151,7 @@ fn remove(entries: &mut Vec<Entry>, indices: &[usize]) {
 }
 
 impl StepOutline {
-    fn write(&self, step: usize, text: &mut NumberedText<EntryPlace>) {
+    fn write(&self, step: usize, text: &mut LineIndex<EntryPlace>) {
         let name = |name: &str| flow(&name.into());
         text.push(0, &format!("- from: {}", name(&self.versions.older)), None);
         text.push(1, &format!("to: {}", name(&self.versions.newer)), None);
@@ -178,7 +178,7 @@ impl StepOutline {
         }
     }
 
-    fn write_entries(&self, entries: &[Entry], at: &EntryPlace, depth: usize, text: &mut NumberedText<EntryPlace>) {
+    fn write_entries(&self, entries: &[Entry], at: &EntryPlace, depth: usize, text: &mut LineIndex<EntryPlace>) {
         let mut reason = None;
         for (index, entry) in entries.iter().enumerate() {
             let own = self.reason(entry);

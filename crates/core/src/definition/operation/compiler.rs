@@ -3,9 +3,9 @@
 
 use serde_saphyr::Spanned;
 
+use super::common_fields::common_fields;
 use super::condition::Condition;
 use super::mapping::{Mapping, Operation};
-use super::unchanged_fields::unchanged_fields;
 use crate::apimachinery::did_you_mean;
 use crate::definition::problems::{Problems, line};
 use crate::definition::side::{Side, Sides};
@@ -163,7 +163,7 @@ impl<'a> Compiler<'a> {
         }
         self.base = Sides::default();
         for MovedObject { object, conditions, line } in objects {
-            let fields = unchanged_fields(&Sides { older: self.older, newer: self.newer }, &object, &compiled);
+            let fields = common_fields(&Sides { older: self.older, newer: self.newer }, &object, &compiled);
             for mut operation in fields {
                 operation.line = line;
                 operation.conditions.clone_from(&conditions);

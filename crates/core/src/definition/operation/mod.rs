@@ -6,6 +6,7 @@
 
 mod blank;
 mod clamp;
+mod common_fields;
 mod compiler;
 mod compute;
 mod condition;
@@ -16,15 +17,14 @@ mod implications;
 mod implied_lists;
 mod mapping;
 mod move_into_map;
-mod moved_object;
 mod nulls;
+mod object_move;
 mod place_spec;
 mod retype;
 mod same;
 mod single_version;
 mod spec;
 mod split;
-mod unchanged_fields;
 mod values;
 mod when;
 mod wrap;

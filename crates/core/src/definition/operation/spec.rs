@@ -7,7 +7,7 @@ use super::compiler::{Branching, Compile, Compiler, Nesting};
 use super::place_spec::PlaceSpec;
 use super::{
     blank::BlankSpec, clamp::ClampSpec, compute::ComputeSpec, duration::DurationSpec, each::EachSpec,
-    mapping::Operation, move_into_map::MoveIntoMapSpec, moved_object::MoveSpec, retype::retyped,
+    mapping::Operation, move_into_map::MoveIntoMapSpec, object_move::MoveSpec, retype::retyped,
     single_version::FilledSpec, single_version::OneSidedSpec, split::SplitSpec, values::ValuesSpec, when::WhenSpec,
     wrap::wrapped,
 };

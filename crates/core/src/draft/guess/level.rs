@@ -6,7 +6,7 @@ use super::conversion::{Conversion, conversion};
 use super::pool::{Pairing, Pairings, Weights, candidates};
 use super::score::{LIKELY, NEARLY, POSSIBLE, Pair, SURE, pair};
 use super::shape::{has_fields, only_scalar};
-use super::versioned::versioned_pairs;
+use super::version_names::versioned_pairs;
 use super::words::words;
 use crate::definition::{Path, Schema, Sides};
 use crate::draft::entry::{Entry, Operation};

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! level: the same paths, then the most likely pair, again and again
-//!   versioned    places named after a version
+//!   version_names  places named after a version
 //!   pool, score  fields without a counterpart, and how likely two of them are one
 //!     words, shape   likeness of names and of types
 //!   conversion   the operation between two fields
@@ -16,7 +16,7 @@ mod shape;
 mod step;
 #[cfg(test)]
 mod tests;
-mod versioned;
+mod version_names;
 mod words;
 
 pub(super) use step::step;

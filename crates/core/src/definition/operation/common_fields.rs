@@ -9,7 +9,7 @@ use crate::definition::side::{Side, Sides};
 
 /// Returns a `move` for each field that both objects have and that no operation names. Continues inside of an object
 /// with operations. The objects are at `at` in the two schemas.
-pub(super) fn unchanged_fields(schemas: &Sides<&Schema>, at: &Sides<Path>, operations: &[Operation]) -> Vec<Operation> {
+pub(super) fn common_fields(schemas: &Sides<&Schema>, at: &Sides<Path>, operations: &[Operation]) -> Vec<Operation> {
     let mut found = Vec::new();
     let [older, newer] = [Side::Older, Side::Newer].map(|side| schemas.of(side).at(at.of(side)));
     let Some((older, newer)) = older.zip(newer) else { return found };
@@ -21,7 +21,7 @@ pub(super) fn unchanged_fields(schemas: &Sides<&Schema>, at: &Sides<Path>, opera
         }
         if is_named_inside(&paths, operations) {
             if is_open(one) && is_open(two) {
-                found.extend(unchanged_fields(schemas, &paths, operations));
+                found.extend(common_fields(schemas, &paths, operations));
             }
             continue;
         }

@@ -2,19 +2,19 @@
 
 /// Lines of a file, and what is in each.
 #[derive(Clone, Debug)]
-pub(super) struct NumberedText<T> {
+pub(super) struct LineIndex<T> {
     pub(super) text: String,
     /// One element for each line.
     contents: Vec<Option<T>>,
 }
 
-impl<T> Default for NumberedText<T> {
+impl<T> Default for LineIndex<T> {
     fn default() -> Self {
         Self { text: String::new(), contents: Vec::new() }
     }
 }
 
-impl<T> NumberedText<T> {
+impl<T> LineIndex<T> {
     /// Adds a line. `depth` is the indentation, in steps of two spaces.
     pub(super) fn push(&mut self, depth: usize, line: &str, content: Option<T>) {
         self.text.push_str(&"  ".repeat(depth));
