@@ -57,7 +57,7 @@ impl Completion {
             is_changed |= match edit(problem) {
                 Some(edit) if self.is_allowed(outline, edit) => outline.apply(edit),
                 None if written.at(problem.line).is_some() => false,
-                _ => self.separation.separate(outline, problem),
+                _ => self.separation.separate(outline, &written.text, problem),
             };
         }
         is_changed

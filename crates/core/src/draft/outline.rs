@@ -41,6 +41,13 @@ pub(super) enum PlaceInStep {
     Acceptance(usize),
 }
 
+/// The index of the step in a line of a written definition, counted from 1. A step begins with `from` and ends before
+/// the next one.
+pub(super) fn step_at(written: &str, line: u64) -> Option<usize> {
+    let before = usize::try_from(line).ok()?;
+    written.lines().take(before).filter(|line| line.starts_with("- from: ")).count().checked_sub(1)
+}
+
 /// An operation without nested operations, with its step and the lists around it.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Leaf {
@@ -86,13 +93,6 @@ impl Outline {
             collect_leaves(step, &[], entry, &mut leaves);
         }
         leaves
-    }
-
-    /// The index of the step in a line. A step begins with `from` and ends before the next one.
-    pub(super) fn step_at(&self, line: u64) -> Option<usize> {
-        let text = self.write().text;
-        let before = usize::try_from(line).ok()?;
-        text.lines().take(before).filter(|line| line.starts_with("- from: ")).count().checked_sub(1)
     }
 
     /// Applies the change of a step. Returns whether the definition changed.

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::entry::{Entry, Operation};
-use super::outline::Outline;
+use super::outline::{Outline, step_at};
 use crate::definition::{Path, Problem, Sides};
 
 /// The fields that each version keeps for itself.
@@ -15,10 +15,11 @@ pub(super) struct Separation {
 }
 
 impl Separation {
-    /// Separates the innermost field around a problem that is not separate yet. Returns whether the outline changed.
-    pub(super) fn separate(&mut self, outline: &mut Outline, problem: &Problem) -> bool {
+    /// Separates the innermost field around a problem that is not separate yet. `written` is the definition with the
+    /// problem; the outline may have changed since. Returns whether the outline changed.
+    pub(super) fn separate(&mut self, outline: &mut Outline, written: &str, problem: &Problem) -> bool {
         let Some((place, _)) = problem.message.split_once(": ") else { return false };
-        let Some(index) = outline.step_at(problem.line) else { return false };
+        let Some(index) = step_at(written, problem.line) else { return false };
         let Some(step) = outline.steps.get_mut(index) else { return false };
         let mut around = Some(place.to_owned());
         while let Some(place) = around {
@@ -78,6 +79,7 @@ fn apart(parts: &[&str], entries: &mut Vec<Entry>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::draft::outline::StepOutline;
 
     #[test]
     fn places_are_left_outwards() {
@@ -86,5 +88,29 @@ mod tests {
         assert_eq!(outwards("spec.a.b"), ["spec.a", "spec"]);
         assert_eq!(outwards("spec.a[*].b.c"), ["spec.a[*].b", "spec.a", "spec"]);
         assert_eq!(outwards("spec.a[*]"), ["spec.a", "spec"]);
+    }
+
+    #[test]
+    fn problem_is_in_step_of_loaded_text() {
+        let versions = |older: &str, newer: &str| Sides { older: older.to_owned(), newer: newer.to_owned() };
+        let drop = |path: &str| {
+            let path = Path::parse(path).unwrap();
+            Entry::plain(Operation::between("drop", &Sides { older: path.clone(), newer: path }))
+        };
+        let step =
+            |older, newer, entries| StepOutline { versions: versions(older, newer), entries, accept: Vec::new() };
+        let first = vec![drop("spec.a"), drop("spec.b"), drop("spec.c")];
+        let steps = vec![step("v1", "v2", first), step("v2", "v3", vec![drop("spec.d")])];
+        let mut outline = Outline { title: "draft".to_owned(), crd: "crd.yaml".to_owned(), steps };
+        let written = outline.write().text;
+        let at = |text: &str| written.lines().position(|line| line.contains(text)).unwrap() as u64 + 1;
+        // The last operation of the first step is below the begin of the second step in the changed text.
+        let line = at("drop: spec.c");
+        outline.steps[0].entries.clear();
+        assert!(step_at(&outline.write().text, line) == Some(1) && step_at(&written, line) == Some(0));
+        let problem = Problem { file: "draft".to_owned(), line, message: "spec.c: differs".to_owned(), remedy: None };
+        assert!(Separation::default().separate(&mut outline, &written, &problem));
+        assert_eq!(outline.steps[0].entries.len(), 2);
+        assert_eq!(outline.steps[1].entries.len(), 1);
     }
 }
