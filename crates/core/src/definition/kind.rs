@@ -10,9 +10,9 @@ use super::checks::{Checks, ChecksSpec};
 use super::definition_spec::DefinitionSpec;
 use super::growth::Growth;
 use super::health::{Health, HealthSpec};
-use super::made_up_values::{MadeUpValue, made_up_values};
+use super::made_up_values::made_up_values;
 use super::path::Path;
-use super::problems::{BadDefinition, Problems, line};
+use super::problems::{BadDefinition, Problems, Warning, line};
 use super::replaces::{Bridge, KindConversion, ReplacesSpec};
 use super::step::{Step, StepSummary};
 use super::version::{Version, VersionIndex, Versions};
@@ -25,16 +25,6 @@ use super::{
     rollout_hash::HashedFields,
     side::Side,
 };
-
-/// A doubtful part of a definition that loads.
-#[derive(Clone, Debug, Eq, PartialEq)]
-#[non_exhaustive]
-pub struct Warning {
-    /// The line in the definition, from 1.
-    pub line: u64,
-    /// What readers see, and the operation that converts, with the paths.
-    pub message: String,
-}
 
 /// A compiled kind: its versions and the steps between them.
 #[derive(Debug)]
@@ -141,11 +131,10 @@ impl Kind {
             None => None,
         };
         let steps = steps(&spec, &versions, rollout_hash.as_ref(), problems);
-        let made_up: Vec<MadeUpValue> = steps.iter().flat_map(made_up_values).collect();
+        let warnings: Vec<Warning> = steps.iter().flat_map(made_up_values).collect();
         if spec.strict {
-            made_up.iter().for_each(|value| problems.add(value.line, value.message.clone()));
+            warnings.iter().for_each(|warning| problems.add(warning.line, warning.message.clone()));
         }
-        let warnings = made_up.into_iter().map(|MadeUpValue { line, message }| Warning { line, message }).collect();
         let admission = match &spec.admission {
             Some(spec) => Admission::compile(spec, (&crd.group, &crd.kind), &versions, problems)?,
             None => Admission::none(&crd.group),

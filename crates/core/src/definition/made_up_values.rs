@@ -7,25 +7,19 @@
 use super::operation::{Level, Operation};
 use super::path::Path;
 use super::place::{Fill, Place};
+use super::problems::Warning;
 use super::side::Side;
 use super::step::Step;
 use crate::apimachinery::go_nanoseconds;
 
-/// A value that readers see in place of another one.
-pub(super) struct MadeUpValue {
-    /// The line of the `add`.
-    pub(super) line: u64,
-    pub(super) message: String,
-}
-
-/// The made-up values of a step.
-pub(super) fn made_up_values(step: &Step) -> Vec<MadeUpValue> {
+/// The made-up values of a step, each with the line of the `add`.
+pub(super) fn made_up_values(step: &Step) -> Vec<Warning> {
     let mut found = Vec::new();
     collect(step, &step.level, "", &mut found);
     found
 }
 
-fn collect(step: &Step, level: &Level, prefix: &str, found: &mut Vec<MadeUpValue>) {
+fn collect(step: &Step, level: &Level, prefix: &str, found: &mut Vec<Warning>) {
     for operation in &level.operations {
         if let Some(items) = operation.items()
             && let Some(list) = operation.places.newer.first()
@@ -39,12 +33,12 @@ fn collect(step: &Step, level: &Level, prefix: &str, found: &mut Vec<MadeUpValue
         };
         let (newer, older) = (&step.versions.newer, &step.versions.older);
         let message = format!(
-            "{}: readers of {newer} see {value} whatever {} is in {older}: {}",
+            "{}: readers of {newer} see {value} for every value of {} in {older}: {}",
             added.path.after(prefix),
             dropped.path.after(prefix),
             proposal(dropped, added),
         );
-        found.push(MadeUpValue { line: operation.line, message });
+        found.push(Warning { line: operation.line, message });
     }
 }
 

@@ -52,10 +52,10 @@ pub use checks::{BadHttpAddress, HttpAddress, quoted_in_address};
 pub use crd_paths::missing_crd_paths;
 pub use definition_spec::{API_VERSION, KIND};
 pub use either::{Definition, json_schema};
-pub use kind::{Kind, Warning};
+pub use kind::Kind;
 pub use move_effects::ROLLOUT_MANAGER;
 pub use mutations::{FactQuery, FactScope, MutatedKind, WatchedFact};
-pub use problems::{BadDefinition, Problem};
+pub use problems::{BadDefinition, Problem, Warning};
 pub use remedy::{Remedy, StepEdit};
 pub use replaces::KindConversion;
 pub(crate) use replaces::Retirement;
@@ -96,4 +96,4 @@ pub(crate) use workflows::{
     IfAny, JobSource, ListWait, NamedDeletion, OF_LABELS, ObjectAction, REWRITE, Recreation, StepDirection, StepObject,
     StepPlace, Touch, WaitedFor, Workflow, WorkflowAct, WorkflowJob, WorkflowJobSpec, WorkflowStep, bad_manifest,
 };
-pub(crate) use yaml::explain;
+pub(crate) use yaml::{explain, is_plain};

@@ -29,6 +29,16 @@ impl fmt::Display for Problem {
     }
 }
 
+/// A doubtful part of a definition that loads.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Warning {
+    /// The line in the definition, from 1.
+    pub line: u64,
+    /// What readers see, and the operation that converts, with the paths.
+    pub message: String,
+}
+
 /// A rejected definition.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{}", .problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]

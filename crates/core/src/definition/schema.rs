@@ -143,6 +143,11 @@ impl Schema {
         self.kind.as_deref() == Some(kind)
     }
 
+    /// Returns whether the type is a string, a number or a boolean.
+    pub(crate) fn is_scalar(&self) -> bool {
+        !matches!(self.kind.as_deref(), Some("object" | "array") | None)
+    }
+
     /// The default that the API server fills in for an absent value, including nested defaults.
     pub(crate) fn default_value(&self) -> Option<Json<'static>> {
         self.default.clone().map(|value| self.filled(value))

@@ -19,6 +19,15 @@ pub(crate) fn read_all<T: DeserializeOwned>(text: &str) -> Result<Vec<T>, Error>
     serde_saphyr::from_multiple_with_options(text, options())
 }
 
+/// Returns whether YAML reads a text without quotes as this text, inside of braces as well. Also false for the keywords
+/// of YAML 1.1, which some parsers use.
+pub(crate) fn is_plain(text: &str) -> bool {
+    let is_simple = text.starts_with(|first: char| first.is_ascii_alphabetic())
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | '$' | '/'));
+    let keywords = ["y", "yes", "n", "no", "on", "off", "true", "false", "null"];
+    text == "." || is_simple && !keywords.contains(&text.to_lowercase().as_str())
+}
+
 fn options() -> Options {
     serde_saphyr::options! {
         alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: MOST_ALIASED },

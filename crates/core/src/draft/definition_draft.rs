@@ -6,6 +6,7 @@ use super::completion::{complete, load};
 use super::entry::Entry;
 use super::guess;
 use super::outline::{Outline, StepOutline};
+use super::question::Question;
 use super::version_order::age;
 use crate::definition::{BadDefinition, CrdVersions, Schema, Sides};
 
@@ -66,7 +67,7 @@ impl Draft {
         let mut outline = Outline { title, crd: file.to_owned(), steps };
         complete(&mut outline, &crd).map_err(DraftError::Inexpressible)?;
         for (step, questions) in outline.steps.iter_mut().zip(questions) {
-            questions.iter().for_each(|question| question.ask(&mut step.entries));
+            questions.iter().for_each(|question| question.add_to(&mut step.entries));
             step.entries = arranged(std::mem::take(&mut step.entries));
         }
         Ok(Self::of(&grouped(outline, &crd)))
@@ -84,7 +85,7 @@ impl Draft {
 }
 
 /// Guesses a step, and the questions about fields without a counterpart.
-fn step(older: &(String, Schema), newer: &(String, Schema)) -> (StepOutline, Vec<super::question::Question>) {
+fn step(older: &(String, Schema), newer: &(String, Schema)) -> (StepOutline, Vec<Question>) {
     let ((older, one), (newer, two)) = (older, newer);
     let (entries, questions) = guess::step(Sides { older, newer }, Sides { older: one, newer: two });
     let versions = Sides { older: older.clone(), newer: newer.clone() };

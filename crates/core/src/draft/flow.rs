@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::definition::is_plain;
+
 /// Writes a value as YAML in one line, with quotes only where YAML needs them.
 pub(super) fn flow(value: &Value) -> String {
     match value {
@@ -20,11 +22,7 @@ pub(super) fn flow(value: &Value) -> String {
 
 /// Writes a text as YAML.
 fn scalar(text: &str) -> String {
-    let is_plain = text.starts_with(|first: char| first.is_ascii_alphabetic())
-        && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | '$' | '/'));
-    // YAML 1.1, which some parsers use, has more words than YAML 1.2.
-    let is_word = ["y", "yes", "n", "no", "on", "off", "true", "false", "null"].contains(&text.to_lowercase().as_str());
-    match is_plain && !is_word || text == "." {
+    match is_plain(text) {
         true => text.to_owned(),
         // A JSON string is a YAML string.
         false => Value::from(text).to_string(),

@@ -1,6 +1,6 @@
-//! Lines of a file, each with the object that it contains.
+//! A text under construction, with the object that each line describes.
 
-/// Lines of a file, and what is in each.
+/// A text, and the object that each line describes.
 #[derive(Clone, Debug)]
 pub(super) struct LineIndex<T> {
     pub(super) text: String,

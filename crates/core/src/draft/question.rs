@@ -15,11 +15,11 @@ pub(super) struct Question {
 
 impl Question {
     /// Writes the question at the `drop` of the older field, if the entries have one.
-    pub(super) fn ask(&self, entries: &mut [Entry]) {
-        self.ask_inside(&self.lists, entries);
+    pub(super) fn add_to(&self, entries: &mut [Entry]) {
+        self.add_inside(&self.lists, entries);
     }
 
-    fn ask_inside(&self, lists: &[Sides<Path>], entries: &mut [Entry]) {
+    fn add_inside(&self, lists: &[Sides<Path>], entries: &mut [Entry]) {
         let Some((list, inner)) = lists.split_first() else {
             let drop =
                 entries.iter_mut().find(|entry| entry.operation.field_of("drop").as_ref() == Some(&self.paths.older));
@@ -32,7 +32,7 @@ impl Question {
             if let Operation::Each(lists, inside) = &mut entry.operation
                 && lists == list
             {
-                self.ask_inside(inner, inside);
+                self.add_inside(inner, inside);
             }
         }
     }

@@ -199,7 +199,7 @@ impl ComparedOperation {
     pub(super) fn retyping(&self) -> Advice {
         let Some(place) = &self.place else { return self.in_place() };
         let Sides { older, newer } = &place.schemas;
-        if self.is_same && is_scalar(older) && is_scalar(newer) && place.requires.older == place.requires.newer {
+        if self.is_same && older.is_scalar() && newer.is_scalar() && place.requires.older == place.requires.newer {
             let operation = place.operation("type");
             let text = format!("write `{operation}` for `{}`", self.name);
             return Advice { text, remedy: Remedy::instead(self.line, vec![operation]) };
@@ -207,11 +207,6 @@ impl ComparedOperation {
         let Advice { text, remedy } = self.in_place();
         Advice { text: format!("`{}` changes no types: {text}", self.name), remedy }
     }
-}
-
-/// Returns whether the schema is a scalar.
-pub(super) fn is_scalar(schema: &Schema) -> bool {
-    !matches!(schema.kind.as_deref(), Some("object" | "array") | None)
 }
 
 /// Returns whether `fill` can apply to two places as a whole: no nested field needs its own operation.

@@ -7,7 +7,7 @@ use serde_saphyr::Spanned;
 
 use super::absences::{AcceptedAbsences, REQUIRED};
 use super::accept::{AcceptSpec, Accepted, accept};
-use super::advice::{Advice, AdvisedPlace, ComparedOperation, fits_as_whole, is_scalar, lost_key, one_sided};
+use super::advice::{Advice, AdvisedPlace, ComparedOperation, fits_as_whole, lost_key, one_sided};
 use super::counts::{Count, counts};
 use super::location::Ground;
 use super::presence::{Absence, absences};
@@ -505,7 +505,7 @@ impl Comparison<'_> {
         let wrapped = |each: &Schema| each.kind == older.kind && newer.is("array");
         let (why, advice) = match narrow {
             Some(true) => ("the narrower version requires the field, but cannot represent every value", None),
-            _ if is_scalar(older) && is_scalar(newer) => {
+            _ if older.is_scalar() && newer.is_scalar() => {
                 ("", Some(Advice::write(vec![pair.advised().operation("type")], "")))
             }
             _ if newer.each.as_deref().is_some_and(wrapped) => {
@@ -525,7 +525,7 @@ impl Comparison<'_> {
             return None;
         }
         let (lacks, demanded) = if older.nullable { (newer, demanded.newer) } else { (older, demanded.older) };
-        let kept = pair.keeps_null && !demanded && (is_scalar(older) || fits_inside(older, newer));
+        let kept = pair.keeps_null && !demanded && (older.is_scalar() || fits_inside(older, newer));
         if !(kept || pair.distinguished && lacks.default.is_some() || lacks.kind.is_none()) {
             return Some(RefusedDifference { difference: "nullable", version_values, why: NULL, advice: None });
         }

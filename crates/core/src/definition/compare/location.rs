@@ -2,6 +2,7 @@
 
 use crate::definition::path::Path;
 use crate::definition::side::{Side, Sides};
+use crate::definition::yaml::is_plain;
 
 /// The place at which the paths of a comparison start.
 #[derive(Clone, Debug, Default)]
@@ -84,14 +85,9 @@ pub(super) fn each(list: &Sides<Path>, operations: &str) -> String {
 
 /// A path as YAML inside of braces, quoted if necessary.
 pub(super) fn in_yaml(path: &str) -> String {
-    let is_plain = path.starts_with(|first: char| first.is_ascii_alphabetic())
-        && path.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | '$'));
-    // Also quotes the keywords of YAML 1.1, which some parsers use.
-    let words = ["y", "yes", "n", "no", "on", "off", "true", "false", "null"];
     match path {
         "" => ".".to_owned(),
-        path if is_plain && !words.contains(&path.to_lowercase().as_str()) => path.to_owned(),
-        "." => ".".to_owned(),
+        path if is_plain(path) => path.to_owned(),
         path => format!("'{}'", path.replace('\'', "''")),
     }
 }

@@ -93,7 +93,7 @@ const FORMS: &str = "when: needs one of {field: FIELD, set: true}, {field: FIELD
 /// A scalar field of the older version.
 fn scalar(path: &str, compiler: &mut Compiler<'_>) -> Option<Place> {
     let place = compiler.place(Side::Older, path)?;
-    if matches!(place.schema.kind.as_deref(), None | Some("object" | "array")) {
+    if !place.schema.is_scalar() {
         compiler.problem(format!("when: {} must be a string, a number or a boolean", place.path));
         return None;
     }

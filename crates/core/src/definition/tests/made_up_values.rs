@@ -32,7 +32,7 @@ steps:
   - add: {field: spec.title, value: b}
 ";
 
-const MESSAGE: &str = "spec.timeoutSeconds: readers of v2 see 300 whatever spec.timeout is in v1: convert it with `type: {from: \
+const MESSAGE: &str = "spec.timeoutSeconds: readers of v2 see 300 for every value of spec.timeout in v1: convert it with `type: {from: \
                        spec.timeout, to: spec.timeoutSeconds, as: seconds}`";
 
 #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::shape::{has_fields, is_same, is_scalar, only_scalar};
+use super::shape::{has_fields, is_same, only_scalar};
 use super::words::{similarity, words};
 use crate::definition::{Schema, Sides};
 
@@ -30,12 +30,12 @@ pub(super) enum Conversion {
 /// Finds the conversion between two fields. `names` are the names of the fields. `None` if the types have no
 /// conversion.
 pub(super) fn conversion(older: &Schema, newer: &Schema, names: &Sides<&str>) -> Option<Conversion> {
-    if is_scalar(older) && is_scalar(newer) {
+    if older.is_scalar() && newer.is_scalar() {
         return scalars(older, newer, names);
     }
     match (older.kind.as_deref(), newer.kind.as_deref()) {
         (None, None) => Some(Conversion::Copy),
-        (_, Some("array")) if is_scalar(older) => {
+        (_, Some("array")) if older.is_scalar() => {
             let fits = newer.each.as_ref().is_some_and(|item| item.kind == older.kind);
             fits.then_some(Conversion::Wrap)
         }
@@ -61,7 +61,7 @@ pub(super) fn conversion(older: &Schema, newer: &Schema, names: &Sides<&str>) ->
 
 /// Returns whether the items of two lists need more than a copy.
 fn scalars_differ(older: &Schema, newer: &Schema, names: &Sides<&str>) -> bool {
-    is_scalar(older) && scalars(older, newer, names) != Some(Conversion::Copy)
+    older.is_scalar() && scalars(older, newer, names) != Some(Conversion::Copy)
 }
 
 fn scalars(older: &Schema, newer: &Schema, names: &Sides<&str>) -> Option<Conversion> {

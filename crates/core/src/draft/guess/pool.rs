@@ -61,7 +61,7 @@ fn collect<'s>(at: &Path, schema: &'s Schema, pairings: &Pairings, found: &mut V
     }
 }
 
-/// How much a word tells about a field: the rarer, the more.
+/// The weights of words in the comparison of names. A rare word has a large weight.
 #[derive(Debug, Default)]
 pub(super) struct Weights {
     words: BTreeMap<String, usize>,

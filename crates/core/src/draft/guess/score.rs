@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::conversion::{Conversion, conversion};
 use super::pool::{Candidate, Weights};
-use super::shape::{has_fields, is_scalar, is_schemaless};
+use super::shape::{has_fields, is_schemaless};
 use super::words::{similarity, words};
 use crate::definition::{Path, Schema, Sides};
 
@@ -45,7 +45,7 @@ pub(super) fn pair(
     }
     let shape = likeness_of_values(older, newer, &conversion);
     let leaf = similarity(older.name(), newer.name());
-    // The contents of an object tell more than its name. A value without a schema has no contents to compare.
+    // For an object, contents count more than the name. A value without a schema has no contents to compare.
     let is_unknown = is_schemaless(older.schema) || is_schemaless(newer.schema);
     if has_fields(older.schema) && shape < 0.3 && leaf < 0.6 || is_unknown && leaf < 0.8 {
         return None;
@@ -88,7 +88,7 @@ fn likeness_of_values(older: &Candidate<'_>, newer: &Candidate<'_>, conversion: 
         Conversion::Duration(_) | Conversion::Values(_) => 1.0,
         Conversion::Type => 0.3,
         Conversion::Wrap => 0.7,
-        Conversion::Copy if is_scalar(older.schema) => of_scalars(older.schema, newer.schema),
+        Conversion::Copy if older.schema.is_scalar() => of_scalars(older.schema, newer.schema),
         _ => older.shape.similarity(&newer.shape),
     }
 }

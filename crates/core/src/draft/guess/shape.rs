@@ -26,20 +26,15 @@ pub(super) fn has_fields(schema: &Schema) -> bool {
     schema.is("object") && schema.each.is_none() && !schema.properties.is_empty()
 }
 
-/// Returns whether a value is a string, a number or a boolean.
-pub(super) fn is_scalar(schema: &Schema) -> bool {
-    !matches!(schema.kind.as_deref(), Some("object" | "array") | None)
-}
-
 /// Returns whether the schema of an object or of any value has no fields and no items.
 pub(super) fn is_schemaless(schema: &Schema) -> bool {
-    !is_scalar(schema) && schema.each.is_none() && schema.properties.is_empty()
+    !schema.is_scalar() && schema.each.is_none() && schema.properties.is_empty()
 }
 
 /// The only field of an object, if it is a scalar.
 pub(super) fn only_scalar(schema: &Schema) -> Option<(&String, &Schema)> {
     let mut fields = schema.properties.iter().filter(|_| has_fields(schema));
-    fields.next().filter(|(_, field)| is_scalar(field) && fields.next().is_none())
+    fields.next().filter(|(_, field)| field.is_scalar() && fields.next().is_none())
 }
 
 /// The leaves inside a value, by words and type, with their counts.
