@@ -72,7 +72,7 @@ impl SplitSpec {
             }
         }
         let rest = rest.clone().map(|text| (into.iter().position(|part| part == LACKING).unwrap_or_default(), text));
-        let split = Split { separator: separator.clone(), missing: missing.clone(), rest };
+        let split = Split { separator: separator.clone(), count: into.len(), missing: missing.clone(), rest };
         Some(match object(&places, &split, compiler) {
             Some((object, parts)) => {
                 let places = Sides { older: places.older, newer: vec![object] };
@@ -112,6 +112,8 @@ fn object(places: &Sides<Vec<Place>>, split: &Split, compiler: &Compiler<'_>) ->
 #[derive(Debug)]
 struct Split {
     separator: String,
+    /// The number of parts, including one that the newer version lacks.
+    count: usize,
     missing: Option<String>,
     /// The position and the text of a part that the newer version lacks.
     rest: Option<(usize, String)>,
@@ -158,18 +160,15 @@ impl Mapping for Split {
         match to {
             // The growth of a number in a string, as for `type`.
             Side::Newer => DIGITS,
-            Side::Older => self.joints(SEVERAL),
+            Side::Older => self.joints(),
         }
     }
 }
 
-/// A bound for the number of parts whose text `missing` may add: the names of more fields are longer than their texts.
-const SEVERAL: usize = 64;
-
 impl Split {
     /// The maximum number of bytes that join parts.
-    fn joints(&self, parts: usize) -> u64 {
-        let missing = self.missing.as_ref().map_or(0, |text| parts * (text.len() + self.separator.len()));
+    fn joints(&self) -> u64 {
+        let missing = self.missing.as_ref().map_or(0, |text| self.count * (text.len() + self.separator.len()));
         let rest = self.rest.as_ref().map_or(0, |(_, text)| text.len());
         (self.separator.len() + missing + rest) as u64
     }
@@ -180,14 +179,13 @@ impl Split {
         let Some(text) = whole.as_str().map(|text| text.into_owned()) else {
             return none();
         };
-        let count = places.len() + usize::from(self.rest.is_some());
-        let mut parts: Vec<Option<&str>> = text.rsplitn(count, &self.separator).map(Some).collect();
+        let mut parts: Vec<Option<&str>> = text.rsplitn(self.count, &self.separator).map(Some).collect();
         parts.reverse();
-        let has_other_form = self.missing.is_some() && self.rest.is_none() && parts.len() < count;
+        let has_other_form = self.missing.is_some() && self.rest.is_none() && parts.len() < self.count;
         if let Some((lacking, _)) = &self.rest {
             // Of a string with one part, that part is the one that the newer version lacks if it is the last.
-            let is_last = *lacking + 1 == count;
-            while parts.len() < count {
+            let is_last = *lacking + 1 == self.count;
+            while parts.len() < self.count {
                 parts.insert(if is_last { 0 } else { parts.len() }, None);
             }
             parts.remove(*lacking);
@@ -274,7 +272,7 @@ impl Mapping for SplitObject {
     fn adds(&self, to: Side) -> u64 {
         match to {
             Side::Newer => self.parts.iter().map(|part| part.id.len() as u64 + DIGITS + 6).sum(),
-            Side::Older => self.split.joints(self.parts.len()),
+            Side::Older => self.split.joints(),
         }
     }
 }
