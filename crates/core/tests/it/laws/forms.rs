@@ -1,5 +1,6 @@
 //! Operations that give fields another form, in the spec, in items and in the status.
 
+use pointsman_core::definition::Kind;
 use pointsman_core::laws::{CheckOptions, Dictionary, LAWS, Law, check};
 use pointsman_core::webhook::{Metadata, Webhook};
 use serde_json::{Value, json};
@@ -86,6 +87,41 @@ fn new_object_gets_values_of_definition() {
     let spec = json!({"slot": {}, "carrierRef": {}, "items": [{"name": "n", "weight": "0g", "origin": "east"}]});
     let converted = converts(&older, "v2", &spec, &json!({}));
     converts(&converted, "v1", &older["spec"], &older["status"]);
+}
+
+/// A result with at most 256 bytes more than its sources is shown, a longer one is absent, and both objects return.
+#[test]
+fn result_has_limited_size() {
+    let version = |name: &str, field: &str, storage: bool| {
+        let spec = json!({"type": "object", "properties": {field: {"type": "string"}}});
+        let schema = json!({"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}});
+        json!({"name": name, "served": true, "storage": storage, "schema": schema})
+    };
+    let crd = json!({
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "notes.example.com"},
+        "spec": {
+            "group": "example.com", "scope": "Namespaced", "names": {"kind": "Note", "plural": "notes"},
+            "versions": [version("v1", "a", false), version("v2", "b", true)],
+        },
+    });
+    for (added, is_shown) in [(256, true), (257, false)] {
+        let definition = json!({
+            "apiVersion": "pointsman.dev/v1", "kind": "KindDefinition", "crd": "notes.crd.yaml",
+            "steps": [{"from": "v1", "to": "v2", "operations": [{"compute": {
+                "from": "spec.a", "to": "spec.b", "up": format!("value + {:?}", "x".repeat(added)), "down": "null"}}]}],
+        });
+        let kind = Kind::from_crd(&definition.to_string(), &crd.to_string()).unwrap();
+        let webhook = Webhook::new(vec![kind], Metadata::Identity).unwrap();
+        let older =
+            json!({"apiVersion": "example.com/v1", "kind": "Note", "metadata": {"name": "a"}, "spec": {"a": "b"}});
+        let newer = webhook.convert(&older.to_string(), "example.com/v2").unwrap().text;
+        let found: Value = serde_json::from_str(&newer).unwrap();
+        assert_eq!(found.pointer("/spec/b").is_some(), is_shown, "{added}");
+        let home: Value = serde_json::from_str(&webhook.convert(&newer, "example.com/v1").unwrap().text).unwrap();
+        assert_eq!(home["spec"], older["spec"]);
+    }
 }
 
 #[test]

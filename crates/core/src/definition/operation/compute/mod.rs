@@ -100,7 +100,10 @@ impl ComputeSpec {
         let down = expressions("down", &self.down, Side::Older, &fields, compiler);
         let types = |fields: &Vec<(String, Place)>| fields.iter().map(|(_, place)| Type::of(&place.schema)).collect();
         let types = Sides { older: types(&fields.older), newer: types(&fields.newer) };
-        let mapping = Compute { results: Sides { older: down?, newer: up? }, types };
+        let results = Sides { older: down?, newer: up? };
+        let nodes = |results: &[Expression]| results.iter().map(Expression::nodes).sum();
+        let nodes = Sides { older: nodes(&results.older), newer: nodes(&results.newer) };
+        let mapping = Compute { results, types, nodes };
         Some(Operation::new(
             "compute",
             fields.map(|fields| fields.into_iter().map(|(_, place)| place).collect()),
@@ -203,6 +206,8 @@ struct Compute {
     results: Sides<Vec<Expression>>,
     /// The types of the places of each side.
     types: Sides<Vec<Type>>,
+    /// The number of parts of the expressions of each side, which bounds their work.
+    nodes: Sides<usize>,
 }
 
 impl Mapping for Compute {
@@ -245,18 +250,13 @@ impl Compute {
     }
 
     fn computed<'a>(&self, to: Side, places: &[Place], from: &[Option<Json<'a>>]) -> Option<Fragment<'a>> {
-        let results = self.results.of(to);
         let input: usize = from.iter().flatten().map(Json::size).sum();
-        let nodes = results.iter().map(Expression::nodes).sum();
-        let mut meter = Meter::new(nodes, input);
-        let sources = self.sources(to.other(), from);
+        let mut meter = Meter::new(*self.nodes.of(to), input);
+        let mut evaluation = Evaluation { variables: self.sources(to.other(), from)?, meter: &mut meter };
         let mut output = 0;
         let mut found = Fragment::new();
-        for (expression, place) in results.iter().zip(places) {
-            let value = sources.as_ref().and_then(|sources| {
-                let mut evaluation = Evaluation { variables: sources.clone(), meter: &mut meter };
-                evaluation.value(expression).ok().filter(|value| *value != Value::Null)
-            });
+        for (expression, place) in self.results.of(to).iter().zip(places) {
+            let value = evaluation.value(expression).ok().filter(|value| *value != Value::Null);
             let json = value.and_then(|value| value.to_json()).map(|value| Json::owned(value.to_string()));
             let json = json.filter(|json| place.schema.admits(json));
             output += json.as_ref().map_or(0, Json::size);

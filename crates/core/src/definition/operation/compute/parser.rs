@@ -20,7 +20,10 @@ const DEEPEST: u16 = 32;
 /// The maximum nesting of macros. Each level multiplies the work by the length of a list.
 const MOST_LOOPS: usize = 2;
 
-type Parsed = Result<(Expression, Type), String>;
+/// An expression with its type.
+type Typed = (Expression, Type);
+
+type Parsed = Result<Typed, String>;
 
 /// Compiles expressions with these variables.
 pub(super) struct Parser {
@@ -141,92 +144,33 @@ impl Parser {
             return self.two_variable_macro(call, form);
         }
         let written = call.target.as_deref().into_iter().chain(&call.args);
-        let all: Vec<(Expression, Type)> = written.map(|part| self.expression(part)).collect::<Result<_, _>>()?;
-        let (mut parts, types): (Vec<_>, Vec<_>) = all.into_iter().unzip();
-        if let Some((_, symbol, operator)) = Binary::ALL.iter().find(|(operator, ..)| *operator == name)
-            && let [one, two] = types.as_slice()
-        {
-            let result = binary_type(*operator, symbol, one, two)?;
-            let two = parts.pop().unwrap_or(Expression::Literal(Value::Null));
-            let one = parts.pop().unwrap_or(Expression::Literal(Value::Null));
-            return Ok((Expression::Binary(*operator, Box::new(one), Box::new(two)), result));
+        let all: Vec<Typed> = written.map(|part| self.expression(part)).collect::<Result<_, _>>()?;
+        if let Some((_, symbol, operator)) = Binary::ALL.iter().find(|(operator, ..)| *operator == name) {
+            let [(one, first), (two, second)] = operands(symbol, all)?;
+            let kind = binary_type(*operator, symbol, &first, &second)?;
+            return Ok((Expression::Binary(*operator, Box::new(one), Box::new(two)), kind));
         }
-        match (name, types.as_slice(), <[Expression; 3]>::try_from(parts)) {
-            (operators::CONDITIONAL, [condition, yes, no], Ok(parts)) => {
-                expect(condition, &Type::Bool, "the condition of `? :`")?;
-                Ok((Expression::Conditional(Box::new(parts)), yes.clone().or(no.clone())))
+        match name {
+            operators::CONDITIONAL => {
+                let [(condition, kind), (yes, first), (no, second)] = operands("? :", all)?;
+                expect(&kind, &Type::Bool, "the condition of `? :`")?;
+                Ok((Expression::Conditional(Box::new([condition, yes, no])), first.or(second)))
             }
-            (_, _, Ok(parts)) => self.function(name, parts.into(), &types),
-            (_, _, Err(parts)) => self.operator_or_function(name, parts, &types),
+            operators::LOGICAL_AND => logical("&&", all, Expression::And),
+            operators::LOGICAL_OR => logical("||", all, Expression::Or),
+            operators::LOGICAL_NOT => {
+                let [(of, kind)] = operands("!", all)?;
+                expect(&kind, &Type::Bool, "the operand of `!`")?;
+                Ok((Expression::Not(Box::new(of)), Type::Bool))
+            }
+            operators::NEGATE => match operands("-", all)? {
+                [(of, kind @ (Type::Int | Type::Double | Type::Any))] => Ok((Expression::Negative(Box::new(of)), kind)),
+                [(_, kind)] => Err(format!("the operand of `-` must be a number, and is {kind}")),
+            },
+            operators::INDEX => index(all),
+            "matches" => matches(all),
+            _ => function(name, all),
         }
-    }
-
-    fn operator_or_function(&self, name: &str, mut parts: Vec<Expression>, types: &[Type]) -> Parsed {
-        let last = |parts: &mut Vec<Expression>| Box::new(parts.pop().unwrap_or(Expression::Literal(Value::Null)));
-        match (name, types) {
-            (operators::LOGICAL_AND | operators::LOGICAL_OR, [one, two]) => {
-                let symbol = if name == operators::LOGICAL_AND { "&&" } else { "||" };
-                [one, two]
-                    .into_iter()
-                    .try_for_each(|kind| expect(kind, &Type::Bool, &format!("an operand of `{symbol}`")))?;
-                let two = last(&mut parts);
-                let one = last(&mut parts);
-                let both = if symbol == "&&" { Expression::And(one, two) } else { Expression::Or(one, two) };
-                Ok((both, Type::Bool))
-            }
-            (operators::LOGICAL_NOT, [of]) => {
-                expect(of, &Type::Bool, "the operand of `!`")?;
-                Ok((Expression::Not(last(&mut parts)), Type::Bool))
-            }
-            (operators::NEGATE, [kind]) => {
-                if !matches!(kind, Type::Int | Type::Double | Type::Any) {
-                    return Err(format!("the operand of `-` must be a number, and is {kind}"));
-                }
-                Ok((Expression::Negative(last(&mut parts)), kind.clone()))
-            }
-            (operators::INDEX, [of, index]) => {
-                let kind = match of {
-                    Type::List(item) => {
-                        expect(index, &Type::Int, "the index of a list")?;
-                        (**item).clone()
-                    }
-                    Type::Map(value) => {
-                        expect(index, &Type::Text, "the key of a map")?;
-                        (**value).clone()
-                    }
-                    Type::Any | Type::Object(_) => Type::Any,
-                    other => return Err(format!("{other} has no items: `[]` needs a list or a map")),
-                };
-                let index = last(&mut parts);
-                Ok((Expression::Index(last(&mut parts), index), kind))
-            }
-            ("matches", [text, pattern]) => {
-                expect(text, &Type::Text, "the text of `matches`")?;
-                expect(pattern, &Type::Text, "the pattern of `matches`")?;
-                let Expression::Literal(Value::Text(pattern)) = *last(&mut parts) else {
-                    return Err("the pattern of `matches` must be a literal".to_owned());
-                };
-                let pattern = Regex::new(&pattern).map_err(|_| format!("`matches`: {pattern:?} is no pattern"))?;
-                Ok((Expression::Matches(last(&mut parts), pattern), Type::Bool))
-            }
-            _ => self.function(name, parts, types),
-        }
-    }
-
-    fn function(&self, name: &str, parts: Vec<Expression>, types: &[Type]) -> Parsed {
-        let Some((_, function)) = Function::ALL.iter().find(|(other, _)| *other == name) else {
-            let meant = did_you_mean(name, Function::ALL.iter().map(|(name, _)| *name));
-            return Err(format!("no function `{name}`{meant}"));
-        };
-        let signature = function.signature();
-        let (least, most) = (signature.required.len(), signature.required.len() + signature.optional.len());
-        if !(least..=most).contains(&types.len()) {
-            return Err(format!("`{name}` takes {least} to {most} arguments with its target, and got {}", types.len()));
-        }
-        for (wanted, got) in signature.required.iter().chain(signature.optional).zip(types) {
-            expect(got, &wanted.to_type(), &format!("an argument of `{name}`"))?;
-        }
-        Ok((Expression::Call(*function, parts), signature.result.to_type()))
     }
 
     /// A macro of the parser, which it expands to a loop.
@@ -316,6 +260,64 @@ impl Parser {
         let each = Each { range, form, has_two: variables.len() == 2, body, condition };
         Ok((Expression::Each(Box::new(each)), result))
     }
+}
+
+/// The operands of an operator.
+fn operands<const N: usize>(symbol: &str, all: Vec<Typed>) -> Result<[Typed; N], String> {
+    all.try_into().map_err(|all: Vec<Typed>| format!("`{symbol}` takes {N} operands, and got {}", all.len()))
+}
+
+fn logical(symbol: &str, all: Vec<Typed>, combine: impl Fn(Box<Expression>, Box<Expression>) -> Expression) -> Parsed {
+    let [(one, first), (two, second)] = operands(symbol, all)?;
+    for kind in [first, second] {
+        expect(&kind, &Type::Bool, &format!("an operand of `{symbol}`"))?;
+    }
+    Ok((combine(Box::new(one), Box::new(two)), Type::Bool))
+}
+
+fn index(all: Vec<Typed>) -> Parsed {
+    let [(of, of_type), (index, index_type)] = operands("[]", all)?;
+    let kind = match of_type {
+        Type::List(item) => {
+            expect(&index_type, &Type::Int, "the index of a list")?;
+            *item
+        }
+        Type::Map(value) => {
+            expect(&index_type, &Type::Text, "the key of a map")?;
+            *value
+        }
+        Type::Any | Type::Object(_) => Type::Any,
+        other => return Err(format!("{other} has no items: `[]` needs a list or a map")),
+    };
+    Ok((Expression::Index(Box::new(of), Box::new(index)), kind))
+}
+
+fn matches(all: Vec<Typed>) -> Parsed {
+    let [(text, text_type), (pattern, pattern_type)] = operands("matches", all)?;
+    expect(&text_type, &Type::Text, "the text of `matches`")?;
+    expect(&pattern_type, &Type::Text, "the pattern of `matches`")?;
+    let Expression::Literal(Value::Text(pattern)) = pattern else {
+        return Err("the pattern of `matches` must be a literal".to_owned());
+    };
+    let pattern = Regex::new(&pattern).map_err(|_| format!("`matches`: {pattern:?} is no pattern"))?;
+    Ok((Expression::Matches(Box::new(text), pattern), Type::Bool))
+}
+
+fn function(name: &str, all: Vec<Typed>) -> Parsed {
+    let Some((_, function)) = Function::ALL.iter().find(|(other, _)| *other == name) else {
+        let meant = did_you_mean(name, Function::ALL.iter().map(|(name, _)| *name));
+        return Err(format!("no function `{name}`{meant}"));
+    };
+    let signature = function.signature();
+    let (least, most) = (signature.required.len(), signature.required.len() + signature.optional.len());
+    if !(least..=most).contains(&all.len()) {
+        return Err(format!("`{name}` takes {least} to {most} arguments with its target, and got {}", all.len()));
+    }
+    for (wanted, (_, got)) in signature.required.iter().chain(signature.optional).zip(&all) {
+        expect(got, &wanted.to_type(), &format!("an argument of `{name}`"))?;
+    }
+    let arguments = all.into_iter().map(|(argument, _)| argument).collect();
+    Ok((Expression::Call(*function, arguments), signature.result.to_type()))
 }
 
 /// The macros with two variables.
