@@ -2,6 +2,7 @@
 
 mod address_args;
 mod admission;
+mod atomic_file;
 mod ca_file;
 mod cluster_args;
 pub(crate) mod completion;

@@ -14,7 +14,7 @@ use super::{junit, summary};
 use crate::commands::kinds_dir::{self, KnownDefinition};
 use crate::commands::output::{self, complain, counted, talk};
 use crate::commands::stop::{INTERRUPTED, Stop};
-use crate::commands::{format::Format, input, json_tree::JsonTree, usage::Usage};
+use crate::commands::{atomic_file, format::Format, input, json_tree::JsonTree, usage::Usage};
 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -85,7 +85,7 @@ pub(super) fn check(args: &CheckArgs) -> anyhow::Result<ExitCode> {
 fn finish(args: &CheckArgs, all: &[Checked], files: usize) -> anyhow::Result<ExitCode> {
     if let Some(file) = &args.junit {
         let suites: Vec<junit::Suite> = all.iter().map(Checked::suite).collect();
-        junit::write(file, &junit::document("pointsman kinds check", &suites))?;
+        atomic_file::write(file, &junit::document("pointsman kinds check", &suites))?;
     }
     match args.output {
         None => output::text(&all.iter().map(Checked::text).collect::<String>())?,

@@ -11,9 +11,8 @@ use pointsman_core::definition::BadDefinition;
 use pointsman_core::draft::{Draft, DraftError};
 
 use super::check::shell;
-use super::junit;
 use crate::commands::output::{self, complain, counted, talk};
-use crate::commands::{input, usage::Usage};
+use crate::commands::{atomic_file, input, usage::Usage};
 use crate::hint::hinted;
 
 #[derive(Args, Debug)]
@@ -53,7 +52,7 @@ pub(super) fn draft(args: &DraftArgs) -> anyhow::Result<ExitCode> {
     let verdict = format!("OK: {operations} and {acceptances}; {questions}");
     match &args.output {
         Some(output) => {
-            junit::write(output, &draft.text)?;
+            atomic_file::write(output, &draft.text)?;
             talk(&verdict);
             talk(&format!("next: pointsman kinds check {}", shell(output)));
         }

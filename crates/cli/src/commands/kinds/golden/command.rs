@@ -8,6 +8,7 @@ use pointsman_core::webhook::{Metadata, Webhook};
 
 use super::case::{CaseResult, GoldenCase};
 use super::case_file::{CaseFile, KIND};
+use crate::commands::atomic_file;
 use crate::commands::format::Format;
 use crate::commands::json_tree::JsonTree;
 use crate::commands::kinds::junit::{self, Case, CaseOutcome, Suite};
@@ -96,7 +97,7 @@ fn record(file: &CaseFile, tested: &[Tested]) -> anyhow::Result<()> {
     let changed = tested.iter().filter(|tested| tested.result.is_ok() && !tested.failure().is_empty()).count();
     if changed > 0 {
         let expected = tested.iter().map(|tested| tested.result.as_ref().ok().map(|result| result.object.clone()));
-        junit::write(&file.path, &file.recorded(expected.collect()))?;
+        atomic_file::write(&file.path, &file.recorded(expected.collect()))?;
         talk(&format!("recorded {} in {}", counted(changed, "case"), file.path.display()));
     }
     Ok(())
@@ -104,7 +105,7 @@ fn record(file: &CaseFile, tested: &[Tested]) -> anyhow::Result<()> {
 
 fn report(args: &TestArgs, directory: &Path, all: &[Tested]) -> anyhow::Result<()> {
     if let Some(file) = &args.junit {
-        junit::write(file, &junit::document("pointsman kinds test", &[suite(directory, all)]))?;
+        atomic_file::write(file, &junit::document("pointsman kinds test", &[suite(directory, all)]))?;
     }
     let open = || all.iter().filter(|tested| !is_recorded(args, tested));
     let failed: Vec<&Tested> = open().filter(|tested| !tested.failure().is_empty()).collect();

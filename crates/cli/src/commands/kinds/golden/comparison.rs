@@ -35,21 +35,6 @@ fn compare(expected: &JsonTree, found: &JsonTree, path: &str, lines: &mut Vec<St
     }
 }
 
-/// An object without the annotations of pointsman, which depend on the whole definition.
-pub(super) fn without_kept(mut object: JsonTree) -> JsonTree {
-    let JsonTree::Object(members) = &mut object else { return object };
-    for (_, metadata) in members.iter_mut().filter(|(name, _)| name == "metadata") {
-        let JsonTree::Object(metadata) = metadata else { continue };
-        for (_, annotations) in metadata.iter_mut().filter(|(name, _)| name == "annotations") {
-            if let JsonTree::Object(annotations) = annotations {
-                annotations.retain(|(name, _)| !name.starts_with("pointsman.dev/"));
-            }
-        }
-        metadata.retain(|(name, value)| name != "annotations" || *value != JsonTree::Object(Vec::new()));
-    }
-    object
-}
-
 /// An object after a JSON merge patch (RFC 7396).
 pub(super) fn merged(object: JsonTree, patch: &JsonTree) -> JsonTree {
     let JsonTree::Object(changes) = patch else { return patch.clone() };
@@ -102,11 +87,5 @@ mod tests {
         let object = tree(r#"{"a": {"b": 1, "c": 2}, "d": 3}"#);
         let patch = tree(r#"{"a": {"b": null, "e": {"f": 4, "g": null}}, "d": [5]}"#);
         assert_eq!(merged(object, &patch), tree(r#"{"a": {"c": 2, "e": {"f": 4}}, "d": [5]}"#));
-    }
-
-    #[test]
-    fn kept_annotations_are_ignored() {
-        let object = tree(r#"{"metadata": {"name": "a", "annotations": {"pointsman.dev/kept-v1": "{}"}}}"#);
-        assert_eq!(without_kept(object), tree(r#"{"metadata": {"name": "a"}}"#));
     }
 }
