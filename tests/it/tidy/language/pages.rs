@@ -4,8 +4,8 @@ use super::super::tree::{files, read};
 use super::figures::{Figures, MESSAGES, PAGES};
 use super::prose::{paragraphs, sentences};
 
-/// Words of the documents and the four pages at the top, tables and code included. Pages about real CRDs may have 6,000
-/// more.
+/// Words of the documents and the four pages at the top, tables and code included: 50,000, and 2,000 for the operations
+/// and commands that public CRDs need.
 const WORDS: usize = 52_000;
 
 /// Words of one page: half an hour of reading.
