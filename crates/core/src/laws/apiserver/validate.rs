@@ -52,7 +52,7 @@ pub fn invalid(schema: &Schema, value: &Value, at: &str) -> Option<Invalid> {
 /// pkg/apiserver/validation/ratcheting.go`, since 1.30).
 #[must_use]
 pub fn newly_invalid(schema: &Schema, value: &Value, old: Option<&Value>, at: &str) -> Option<Invalid> {
-    if old == Some(value) {
+    if old.is_some_and(|old| is_unchanged(schema, value, old)) {
         return None;
     }
     if let Some(name) = missing(schema, value) {
@@ -76,6 +76,28 @@ pub fn newly_invalid(schema: &Schema, value: &Value, old: Option<&Value>, at: &s
             })
         }
         _ => None,
+    }
+}
+
+/// Returns whether the API server finds that an update did not change a value. An object with a member that has no
+/// schema always counts as changed (`apiserver pkg/cel/common/equality.go`, `CachedDeepEqual`).
+fn is_unchanged(schema: &Schema, value: &Value, old: &Value) -> bool {
+    match (value, old) {
+        (Value::Object(members), Value::Object(before)) => {
+            let is_member_unchanged = |(name, value): (&String, &Value)| {
+                let member = property(schema, name).zip(before.get(name));
+                member.is_some_and(|(schema, old)| is_unchanged(schema, value, old))
+            };
+            members.len() == before.len() && members.iter().all(is_member_unchanged)
+        }
+        (Value::List(elements), Value::List(before)) if schema.get("x-kubernetes-list-map-keys").is_some() => {
+            let is_element_unchanged = |element: &Value| {
+                let item = schema.get("items").zip(keyed(schema, Some(old), element));
+                item.is_some_and(|(schema, old)| is_unchanged(schema, element, old))
+            };
+            elements.len() == before.len() && elements.iter().all(is_element_unchanged)
+        }
+        (value, old) => value == old,
     }
 }
 
@@ -233,7 +255,7 @@ mod tests {
     #[test]
     fn unchanged_fields_skip_validation() {
         let schema: Schema = serde_saphyr::from_str(
-            "{type: object, required: [a], properties: {a: {}, b: {type: integer, maximum: 1}, l: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [k], items: {type: object, properties: {k: {type: string}, n: {type: integer}}}}}}",
+            "{type: object, required: [a], properties: {a: {}, b: {type: integer, maximum: 1}, u: {type: object, x-kubernetes-preserve-unknown-fields: true}, l: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [k], items: {type: object, properties: {k: {type: string}, n: {type: integer}}}}}}",
         )
         .unwrap();
         for (old, new, constraint) in [
@@ -241,6 +263,9 @@ mod tests {
             (r#"{"a":1,"b":7}"#, r#"{"a":2,"b":7}"#, None),
             (r#"{"a":1,"b":7}"#, r#"{"a":1,"b":8}"#, Some(Constraint::Bound)),
             (r#"{"b":7}"#, r#"{"b":1}"#, Some(Constraint::Required)),
+            (r#"{"b":7,"u":{}}"#, r#"{"b":7,"u":{}}"#, None),
+            // A member without a schema counts as changed; seen on a kube-apiserver 1.36.
+            (r#"{"b":7,"u":{"x":1}}"#, r#"{"b":7,"u":{"x":1}}"#, Some(Constraint::Required)),
             (r#"{"a":1,"l":[{"k":"x","n":""}]}"#, r#"{"a":1,"l":[{"k":"y"},{"k":"x","n":""}]}"#, None),
             (r#"{"a":1,"l":[{"k":"x","n":""}]}"#, r#"{"a":1,"l":[{"k":"y","n":""}]}"#, Some(Constraint::Type)),
         ] {
