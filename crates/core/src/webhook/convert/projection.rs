@@ -80,7 +80,7 @@ impl<'a> Projection<'_, 'a> {
             let read = from.of(frontier, self.to.other(), index);
             let returned = self.returned(index, operation, from, kept);
             given_back.insert_if(index, returned.is_some());
-            pieces.slots.extend(returned.unwrap_or_else(|| match self.runs_again(index, operation, kept) {
+            pieces.slots.extend(returned.unwrap_or_else(|| match self.runs_again((index, operation), read, kept) {
                 true => mapped(operation, self.to, read),
                 false => self.mapped((index, operation), self.to, read),
             }));
@@ -339,11 +339,19 @@ impl<'a> Projection<'_, 'a> {
     }
 
     /// Returns whether the newer version had a value of an operation whose condition does not hold, as its kept value
-    /// shows. The values of the older version still have that form.
-    fn runs_again(self, index: usize, operation: &Operation, kept: &KeptFields<'a>) -> bool {
+    /// shows. The values of the older version still have that form: they return by themselves. Otherwise a forged entry
+    /// could change them.
+    fn runs_again(
+        self,
+        (index, operation): (usize, &Operation),
+        read: &[Option<Json<'a>>],
+        kept: &KeptFields<'a>,
+    ) -> bool {
+        let returns = || identical(&mapped(operation, Side::Older, &mapped(operation, Side::Newer, read)), read);
         self.to == Side::Newer
             && self.idle.contains(index)
             && operation.places.newer.first().is_some_and(|place| kept.has(&place.id))
+            && returns()
     }
 
     /// The mapped values of an operation. Absent if its condition does not hold.

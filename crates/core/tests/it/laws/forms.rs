@@ -122,6 +122,44 @@ fn computed(newer: &Value, up: &str) -> Value {
 }
 
 #[test]
+fn forged_entry_runs_no_idle_expression() {
+    let text = json!({"type": "string"});
+    let version = |name: &str, fields: &[&str]| {
+        let fields: Value = fields.iter().map(|field| ((*field).to_owned(), text.clone())).collect();
+        let spec = json!({"type": "object", "properties": fields});
+        let schema = json!({"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}});
+        json!({"name": name, "served": true, "storage": name == "v2", "schema": schema})
+    };
+    let crd = json!({
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "notes.example.com"},
+        "spec": {
+            "group": "example.com", "scope": "Namespaced", "names": {"kind": "Note", "plural": "notes"},
+            "versions": [version("v1", &["mode", "a", "b"]), version("v2", &["mode", "c"])],
+        },
+    });
+    let compute = json!({
+        "from": {"a": "spec.a", "b": "spec.b"}, "to": "spec.c",
+        "up": "a == null ? b : a", "down": {"a": "value", "b": "null"},
+    });
+    let operation = json!({"when": {"field": "spec.mode", "set": true, "operations": [{"compute": compute}]}});
+    let definition = json!({
+        "apiVersion": "pointsman.dev/v1", "kind": "KindDefinition", "crd": "notes.crd.yaml",
+        "steps": [{"from": "v1", "to": "v2", "operations": [operation]}],
+    });
+    let kind = Kind::from_crd(&definition.to_string(), &crd.to_string()).unwrap();
+    let webhook = Webhook::new(vec![kind], Metadata::Identity).unwrap();
+    let forged = json!({"fields": {"spec.c": {"value": "x", "became": [[], ["b"]]}}}).to_string();
+    let older = json!({
+        "apiVersion": "example.com/v1", "kind": "Note",
+        "metadata": {"name": "a", "annotations": {"pointsman.dev/kept-v2": forged}}, "spec": {"b": "b"},
+    });
+    let newer = webhook.convert(&older.to_string(), "example.com/v2").unwrap().text;
+    assert_eq!(serde_json::from_str::<Value>(&newer).unwrap()["spec"], json!({}));
+}
+
+#[test]
 fn result_has_limited_size() {
     let text = json!({"type": "string"});
     let longer = |bytes: usize| computed(&text, &format!("value + {:?}", "x".repeat(bytes)));
