@@ -65,6 +65,8 @@ pub(crate) enum Branch {
 pub(crate) struct SharedObject {
     pub(crate) index: usize,
     pub(crate) path: Path,
+    /// Whether the value may be no object, because both versions have no schema for it.
+    pub(crate) is_schemaless: bool,
     /// Sorted by name.
     pub(crate) branches: Vec<(Box<str>, Branch)>,
 }
@@ -379,7 +381,8 @@ impl Frontier {
         if let Some(held) = self.holders.get_mut(index) {
             held.fills = defaults.map(|default| default.map(|default| FilledObject::new(&branches, &default)));
         }
-        Branch::Holder(SharedObject { index, path, branches })
+        let is_schemaless = [schemas.older, schemas.newer].iter().flatten().all(|schema| schema.is_schemaless());
+        Branch::Holder(SharedObject { index, path, is_schemaless, branches })
     }
 }
 

@@ -38,6 +38,7 @@ mod replaces;
 mod rollout_hash;
 mod schema;
 mod schema_check;
+mod schemaless;
 mod side;
 mod step;
 #[cfg(test)]

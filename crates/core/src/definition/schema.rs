@@ -10,7 +10,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::path::Path;
-use crate::apimachinery::meant_within;
+use crate::apimachinery::{did_you_mean, meant_within};
 use crate::json::{Canonical, Json, go_number, normal};
 
 /// A node of a schema.
@@ -135,6 +135,25 @@ impl Schema {
                 .filter(|(key, bound)| is_bound(key, bound))
                 .map(|(key, bound)| (key.to_owned(), bound))
                 .collect(),
+        }
+    }
+
+    /// A value without a schema. If it is a list or map, so are its items.
+    pub(super) fn anything() -> Self {
+        let item = Self { preserve: true, nullable: true, ..Self::default() };
+        Self { each: Some(Box::new(item.clone())), ..item }
+    }
+
+    /// Returns whether the value is of any type and has no schema inside.
+    pub(crate) fn is_schemaless(&self) -> bool {
+        self.preserve && self.kind.is_none()
+    }
+
+    /// Adds a field that may have any value, with its parents. Existing fields stay.
+    pub(super) fn add_schemaless(&mut self, names: &[Box<str>]) {
+        let mut at = self;
+        for name in names {
+            at = at.properties.entry(name.to_string()).or_insert_with(Self::anything);
         }
     }
 
@@ -454,6 +473,17 @@ pub(super) struct Missing<'s, 'p> {
 }
 
 impl Missing<'_, '_> {
+    /// Returns whether a field without a schema is valid there. A name that is similar to a property is a mistake.
+    pub(super) fn is_allowed(&self) -> bool {
+        let is_typo = || !did_you_mean(self.name, self.holder.properties.keys().map(String::as_str)).is_empty();
+        self.holder.preserve && self.holder.each.is_none() && !is_typo()
+    }
+
+    /// The number of names before the missing name.
+    pub(super) fn depth(&self) -> usize {
+        self.depth
+    }
+
     /// See [`Schema::did_you_mean`].
     pub(super) fn did_you_mean(&self) -> String {
         self.holder.did_you_mean(self.name)

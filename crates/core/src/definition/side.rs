@@ -38,6 +38,10 @@ impl<T> Sides<T> {
         }
     }
 
+    pub(crate) fn as_ref(&self) -> Sides<&T> {
+        Sides { older: &self.older, newer: &self.newer }
+    }
+
     pub(crate) fn map<U>(self, mut change: impl FnMut(T) -> U) -> Sides<U> {
         Sides { older: change(self.older), newer: change(self.newer) }
     }

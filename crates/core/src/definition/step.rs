@@ -14,6 +14,7 @@ use super::path::Path;
 use super::problems::{Problems, line};
 use super::rollout_hash::{StatusMapping, StatusMappingSpec};
 use super::schema::{Schema, properties};
+use super::schemaless::with_schemaless_fields;
 use super::side::Sides;
 use super::version::Version;
 
@@ -124,6 +125,8 @@ impl Step {
             compiler = compiler.knowing(facts);
         }
         let mut operations = compiler.operations(&written, &handled);
+        let completed = with_schemaless_fields(&schemas, &mut operations);
+        let schemas = completed.as_ref().map_or(schemas, Sides::as_ref);
         operations.extend(lists_to_fill(schemas.older, schemas.newer, &operations, &handled));
         let compared = ComparedSchemas {
             schemas,

@@ -81,6 +81,8 @@ const ROOM: usize = 400;
 const CARRIED: usize = 3;
 /// The minimum chance of a field with an operation in a large schema, in percent.
 const FOCUSED: usize = 75;
+/// The chance that a value without a schema has the fields of operations, in percent.
+const KNOWN: usize = 85;
 /// The maximum number of list elements beyond the required ones.
 const MORE_ELEMENTS: usize = 8;
 /// The maximum number of padding characters for a required length.
@@ -161,7 +163,39 @@ impl<'m> Maker<'m> {
             Some("integer") => Value::Number(number(random, schema, &INTEGERS)),
             Some("number") => Value::Number(number(random, schema, &[&INTEGERS[..], &NUMBERS].concat())),
             Some("boolean") => Value::Bool(random.percent(50)),
-            _ => anything(random, 2),
+            _ => self.schemaless(name, focus),
+        }
+    }
+
+    /// A value without a schema, mostly with the fields of operations.
+    fn schemaless(&mut self, name: &str, focus: Option<&Focus>) -> Value {
+        let Some(focus) = focus.filter(|_| self.random.percent(KNOWN)) else { return anything(self.random, 2) };
+        if let Some(items) = focus.items() {
+            return Value::List((0..self.random.below(4)).map(|_| self.schemaless("", Some(items))).collect());
+        }
+        if focus.names().is_empty() {
+            return match self.words.0.get(name) {
+                Some(words) if self.random.percent(50) => {
+                    self.random.pick(words).map_or(Value::Null, |w| Value::text(w))
+                }
+                _ => anything(self.random, 1),
+            };
+        }
+        let mut members = BTreeMap::new();
+        self.add_schemaless(focus, &mut members);
+        if self.random.percent(self.fullness.unknown) {
+            members.insert("x-unknown".to_owned(), anything(self.random, 2));
+        }
+        Value::Object(members)
+    }
+
+    /// Adds fields of operations that have no schema.
+    fn add_schemaless(&mut self, focus: &Focus, members: &mut BTreeMap<String, Value>) {
+        for name in focus.names() {
+            if !members.contains_key(name) && self.random.percent(self.fullness.optional) {
+                let value = self.schemaless(name, focus.member(name));
+                members.insert(name.to_owned(), value);
+            }
         }
     }
 
@@ -218,6 +252,10 @@ impl<'m> Maker<'m> {
                 let value = self.valid(inner, key, focus.and_then(|focus| focus.member(key)));
                 members.insert(key.to_owned(), value);
             }
+        } else if preserves(schema)
+            && let Some(focus) = focus
+        {
+            self.add_schemaless(focus, &mut members);
         } else if preserves(schema) && self.random.percent(40) || self.random.percent(fullness.unknown) {
             members.insert("x-unknown".to_owned(), anything(self.random, 2));
         }

@@ -334,6 +334,21 @@ impl<'a> Compiler<'a> {
                 let (required, schema) = (root.requires(path), schema.clone());
                 Some(Place { required, ..Place::new(path.clone(), schema) })
             }
+            Err(missing) if missing.is_allowed() => {
+                let (holder, _) = path.split_at(missing.depth());
+                let other = match side {
+                    Side::Newer => self.older,
+                    Side::Older => self.newer,
+                };
+                if !other.at(&holder).is_some_and(|other| other.preserve) {
+                    self.problem(format!(
+                        "{path}: only the {version} version has no schema for the fields of {holder}: use `compute` on \
+                         the whole value of {holder}"
+                    ));
+                    return None;
+                }
+                Some(Place::new(path.clone(), Schema::anything()))
+            }
             Err(missing) => {
                 let (name, hint) = (missing.name, missing.hint(path));
                 self.problem(format!("{path}: the {version} version has no {name:?} there{hint}"));

@@ -12,6 +12,7 @@ use super::mapping::{Items, Level, Operation};
 use crate::definition::frontier::Root;
 use crate::definition::place::Place;
 use crate::definition::schema::Schema;
+use crate::definition::schemaless::with_schemaless_fields;
 use crate::definition::side::{Side, Sides};
 
 /// Operations on the contents of a list or map. Their paths start at the item. `.` is the item itself.
@@ -54,6 +55,11 @@ impl<O: Compile> EachSpec<O> {
         let mut inside = compiler.inside(older_item, newer_item);
         let specs: Vec<&Spanned<O>> = all.iter().flat_map(|each| &each.operations).collect();
         let mut operations = inside.operations(&specs, &[]);
+        let completed = with_schemaless_fields(&Sides { older: &**older_item, newer: &**newer_item }, &mut operations);
+        let Sides { older: older_item, newer: newer_item } = match &completed {
+            Some(completed) => completed.as_ref(),
+            None => Sides { older: &**older_item, newer: &**newer_item },
+        };
         operations.extend(lists_to_fill(older_item, newer_item, &operations, &[]));
         operations.extend(filled(older_item, newer_item, &operations));
         let is_set = [older, newer].iter().any(|schema| schema.list_type.as_deref() == Some("set"));
@@ -88,7 +94,7 @@ fn keys(
     operations: &[Operation],
 ) -> Option<Sides<Vec<Place>>> {
     let mut keys = Sides::<Vec<Place>>::default();
-    if !list.is("array") {
+    if !list.is("array") && (written.is_none() || !list.is_schemaless()) {
         return Some(keys);
     }
     let names = match written {

@@ -38,4 +38,5 @@ pub(super) use implied_lists::lists_to_fill;
 pub(crate) use mapping::{Fact, Fragment, Level, Operation};
 pub(super) use nulls::nulls;
 pub(super) use retype::retyped_by_itself;
+pub(super) use single_version::one_sided;
 pub(super) use spec::OperationSpec;

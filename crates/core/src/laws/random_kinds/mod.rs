@@ -14,6 +14,7 @@ mod draft_step;
 mod forms;
 mod operations;
 mod paths;
+mod schemaless;
 mod schemas;
 mod smaller;
 mod steps;

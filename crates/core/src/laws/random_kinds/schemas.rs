@@ -93,6 +93,7 @@ pub(super) fn property(random: &mut Random, depth: usize) -> Schema {
         0..3 => return scalar(random),
         3 => json!({"type": "string", "enum": ["Always", "Never", "IfNotPresent"]}),
         4 => json!({"x-kubernetes-int-or-string": true}),
+        5 if random.percent(50) => json!({"x-kubernetes-preserve-unknown-fields": true}),
         5 => json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true}),
         6 => json!({"type": "object", "additionalProperties": {"type": "string"}}),
         7 => {

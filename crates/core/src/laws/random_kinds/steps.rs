@@ -9,6 +9,7 @@ use super::operations::{
     under_its_own_name, values, without_default, wrap,
 };
 use super::paths::{all, at, at_mut, is_required, put, take, written};
+use super::schemaless::schemaless;
 use super::schemas::{sample, scalar};
 use crate::laws::random::Random;
 use crate::laws::schema::map_values;
@@ -84,7 +85,7 @@ fn fill(step: &mut DraftStep, random: &mut Random, older: &Schema, count: usize)
 
 /// Tries to add one operation. `None` if there is no suitable field.
 fn attempt(step: &mut DraftStep, random: &mut Random, older: &Schema) -> Option<()> {
-    match random.below(28) {
+    match random.below(30) {
         0 => drop(step, random, older),
         1 => add(step, random, older),
         2 => rename(step, random, older),
@@ -106,6 +107,7 @@ fn attempt(step: &mut DraftStep, random: &mut Random, older: &Schema) -> Option<
         22 => computed(step, random, older),
         23 => computed_pair(step, random, older),
         24 => namespaced(step, random, older),
+        25 | 26 => schemaless(step, random, older),
         _ => each(step, random, older),
     }
 }

@@ -101,6 +101,7 @@ fn take_branch<'a>(
             Presence::Object
         }
         Ok(None) if null => Presence::Null,
+        Ok(None) if holder.is_schemaless => Presence::Other,
         Ok(None) => return Err(not_an_object(&place(here, holder), json)),
         Err(twice) => {
             return Err(ConvertError::named_twice(&place(here, holder), twice));

@@ -394,14 +394,13 @@ impl<'l, 'a> Conversion<'l, 'a> {
     fn keep_holders(&mut self, differing: &[usize]) {
         let holders = &self.crossing.level.frontier.holders;
         for (index, holder) in differing.iter().filter_map(|index| Some((*index, holders.get(*index)?))) {
-            self.to_keep.note_object_before(
-                &holder.id,
-                match self.from.holder(index) {
-                    Presence::Absent => ObjectBefore::Absent,
-                    Presence::Null => ObjectBefore::Null,
-                    Presence::Object => ObjectBefore::Empty,
-                },
-            );
+            let before = match self.from.holder(index) {
+                Presence::Absent => ObjectBefore::Absent,
+                Presence::Null => ObjectBefore::Null,
+                Presence::Object => ObjectBefore::Empty,
+                Presence::Other => continue,
+            };
+            self.to_keep.note_object_before(&holder.id, before);
         }
     }
 

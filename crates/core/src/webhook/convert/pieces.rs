@@ -32,6 +32,8 @@ pub(super) enum Presence {
     Absent,
     Null,
     Object,
+    /// Another value, in a part without a schema. It stays as it is.
+    Other,
 }
 
 impl<'a> Pieces<'a> {
@@ -46,6 +48,11 @@ impl<'a> Pieces<'a> {
     /// Returns whether a split point in this shared object is in an existing object. `None` is the root.
     pub(super) fn is_held(&self, holder: Option<usize>) -> bool {
         holder.is_none_or(|holder| self.holder(holder) == Presence::Object)
+    }
+
+    /// Returns whether a value that is no object stands in place of this shared object or of a parent.
+    pub(super) fn is_blocked(&self, frontier: &Frontier, holder: Option<usize>) -> bool {
+        frontier.around(holder).any(|holder| self.holder(holder) == Presence::Other)
     }
 
     pub(super) fn rest(&self, cut: usize) -> Option<&Json<'a>> {

@@ -88,6 +88,7 @@ impl<'a> Projection<'_, 'a> {
         if !kept.is_empty() {
             self.give_rests_back(from, kept, &mut pieces);
         }
+        self.clear_blocked(from, &mut pieces);
         let (by_values, by_waiting) = self.settle_holders(from, kept, &mut pieces);
         if self.complete && *frontier.fills.of(self.to) {
             self.fill(from, kept, &given_back, &mut pieces);
@@ -182,6 +183,7 @@ impl<'a> Projection<'_, 'a> {
             let was_cut = cut_out.contains(index);
             let before = from.holder(index);
             let now = match before {
+                Presence::Other => Presence::Other,
                 _ if is_filled || self.others.contains(index) => Presence::Object,
                 Presence::Object if self.waiting.of(self.to).contains(index) => {
                     by_waiting = true;
@@ -221,6 +223,23 @@ impl<'a> Projection<'_, 'a> {
             }
         }
         (returning.is_some(), by_waiting)
+    }
+
+    /// Removes values whose parent is no object, in a part without a schema.
+    fn clear_blocked(self, from: &Pieces<'_>, pieces: &mut Pieces<'_>) {
+        if !from.holders.contains(&Presence::Other) {
+            return;
+        }
+        let frontier = &self.level.frontier;
+        for (index, cut) in frontier.cuts.iter().enumerate().filter(|(_, cut)| from.is_blocked(frontier, cut.holder)) {
+            pieces.rests.remove(&index);
+            cut.parts.of(self.to).any(&mut |slot| {
+                if let Some(place) = pieces.slots.get_mut(slot) {
+                    *place = None;
+                }
+                false
+            });
+        }
     }
 
     /// The state of an object before values were put into it.

@@ -11,6 +11,8 @@
 //! Defaults of the API server or the definition differ between versions without any edit. An entry between two defaults
 //! is valid too, because its writer cannot choose the value.
 
+use smallvec::SmallVec;
+
 use super::bit_set::BitSet;
 use super::cut::split;
 use super::kept::{filled, same, same_when_filled};
@@ -32,24 +34,40 @@ impl<'a> EntryProof<'_, 'a> {
             if crossed.given_back.contains(index) {
                 let values = crossed.pieces.of(frontier, self.0.to, index);
                 let now = from.of(frontier, self.0.to.other(), index);
-                unproven.insert_if(index, !self.is_proven((index, operation), values, now));
+                let open = self.not_blocked(index, from);
+                unproven.insert_if(index, !self.is_proven((index, operation), values, (now, &open)));
             }
         }
         unproven
     }
 
-    /// Returns whether kept values of an operation are valid, given the current values `now`.
+    /// Returns whether each place of an operation can have a value, on the side that is read.
+    fn not_blocked(&self, index: usize, from: &Pieces<'a>) -> SmallVec<[bool; 2]> {
+        let (frontier, side) = (&self.0.level.frontier, self.0.to.other());
+        let slots = match frontier.slots.of(side).get(index..index + 2) {
+            Some([first, end]) => *first..*end,
+            _ => 0..0,
+        };
+        let is_open = |slot| !from.is_blocked(frontier, frontier.cut(side, slot).and_then(|cut| cut.holder));
+        slots.map(is_open).collect()
+    }
+
+    /// Returns whether kept values of an operation are valid, given the current values `now`. `open`: whether a place
+    /// can have a value.
     fn is_proven(
         &self,
         (index, operation): (usize, &Operation),
         values: &[Option<Json<'a>>],
-        now: &[Option<Json<'a>>],
+        (now, open): (&[Option<Json<'a>>], &[bool]),
     ) -> bool {
         let (to, source_side) = (self.0.to, self.0.to.other());
         let (here, there) = (operation.places.of(to), operation.places.of(source_side));
         let values = &*without_nulls(values, here);
         let replaces = |values: &[Option<Json<'a>>]| {
-            let replaces = self.0.mapped((index, operation), source_side, values);
+            let mut replaces = self.0.mapped((index, operation), source_side, values);
+            for (value, _) in replaces.iter_mut().zip(open).filter(|(_, open)| !**open) {
+                *value = None;
+            }
             match operation.items() {
                 // Each item validates its own entries. An absent list maps to one without items.
                 Some(_) => kinds(&replaces).eq(kinds(now)) && now.iter().flatten().all(is_bare),

@@ -33,6 +33,7 @@ impl<'a> Putting<'a> {
     fn put_holder(&mut self, holder: &'a SharedObject, json: &mut Json<'a>) {
         match self.pieces.holder(holder.index) {
             Presence::Object => {}
+            Presence::Other => return,
             Presence::Null => {
                 *json = Json::NULL;
                 return;

@@ -17,6 +17,7 @@ mod random_kinds;
 mod reviews;
 mod round_trips;
 pub(crate) mod schema;
+mod schemaless;
 mod sizes;
 mod stories;
 mod stories_of_writers;

@@ -1,0 +1,38 @@
+//! Fields inside of parts without a schema, such as an object that preserves unknown fields.
+//!
+//! Both versions of a schemaless part may contain any field. With `rename: {from: spec.params.a, to: spec.params.b}`, an
+//! older object may also have a `b`, and a newer object an `a`. Each is a field of one version alone.
+
+use super::operation::{Operation, one_sided};
+use super::path::Path;
+use super::place::Place;
+use super::schema::Schema;
+use super::side::{Side, Sides};
+
+/// Completes operations on fields without a schema. Adds operations for the fields of the other version at their places.
+/// Returns the schemas with all of these fields, or `None` if every place has a schema.
+pub(super) fn with_schemaless_fields(
+    schemas: &Sides<&Schema>,
+    operations: &mut Vec<Operation>,
+) -> Option<Sides<Schema>> {
+    let missing = |side: Side| {
+        let places = operations.iter().flat_map(move |operation| operation.places.of(side));
+        let paths = places.map(|place| &place.path).filter(|path| schemas.of(side).at(path).is_none());
+        paths.cloned().collect::<Vec<Path>>()
+    };
+    let paths = Sides { older: missing(Side::Older), newer: missing(Side::Newer) };
+    let mut completed: Option<Sides<Schema>> = None;
+    for path in paths.older.iter().chain(&paths.newer) {
+        let completed = completed.get_or_insert_with(|| schemas.as_ref().map(|schema| Schema::clone(schema)));
+        completed.older.add_schemaless(path.names());
+        completed.newer.add_schemaless(path.names());
+    }
+    for (side, name) in [(Side::Older, "add"), (Side::Newer, "drop")] {
+        let others = paths.of(side.other());
+        let is_free = |path: &&Path| !others.iter().any(|other| other.starts_with(path) || path.starts_with(other));
+        let places = paths.of(side).iter().filter(is_free);
+        operations
+            .extend(places.map(|path| one_sided(name, side.other(), Place::new(path.clone(), Schema::anything()))));
+    }
+    completed
+}

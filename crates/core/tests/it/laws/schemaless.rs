@@ -1,0 +1,93 @@
+//! Operations on fields without a schema.
+
+use pointsman_core::definition::Kind;
+use pointsman_core::laws::{CheckOptions, Dictionary, LAWS, Law, check};
+use pointsman_core::webhook::{Metadata, Webhook};
+use serde_json::{Value, json};
+
+use crate::kinds::{self, data};
+
+fn run(version: &str, task: &Value, workspaces: &Value) -> Value {
+    json!({
+        "apiVersion": format!("example.com/{version}"), "kind": "Run",
+        "metadata": {"name": "a", "namespace": "b", "uid": "1"},
+        "spec": {"taskSpec": task, "workspaces": workspaces},
+    })
+}
+
+/// Converts an older object, compares its spec, and checks that the conversion back restores the object.
+fn converts(older: &Value, spec: &Value) {
+    let webhook = Webhook::new(vec![kinds::load("runs.yaml")], Metadata::Identity).unwrap();
+    let newer = webhook.convert(&older.to_string(), "example.com/v2").unwrap().text;
+    assert_eq!(serde_json::from_str::<Value>(&newer).unwrap()["spec"], *spec);
+    let home = webhook.convert(&newer, "example.com/v1").unwrap().text;
+    assert_eq!(serde_json::from_str::<Value>(&home).unwrap(), *older);
+}
+
+#[test]
+fn operations_reach_into_schemaless_parts() {
+    let task =
+        json!({"steps": [{"name": "s", "resources": {"cpu": 1}, "comment": "c"}], "timeout": "1h", "other": [1]});
+    let workspaces = json!([{"name": "w", "mode": "fast", "size": 2, "extra": null}]);
+    let spec = json!({
+        "taskSpec": {"steps": [{"name": "s", "computeResources": {"cpu": 1}}], "timeouts": {"task": "1h"}, "other": [1]},
+        "workspaces": [{"name": "w", "mode": "Quick", "bytes": 2048, "extra": null}],
+    });
+    converts(&run("v1", &task, &workspaces), &spec);
+}
+
+#[test]
+fn field_with_taken_name_is_kept() {
+    let task = json!({"steps": [{"resources": 1, "computeResources": 2}], "timeout": "1h", "timeouts": {"task": "2h"}});
+    let spec = json!({
+        "taskSpec": {"steps": [{"computeResources": 1}], "timeouts": {"task": "1h"}},
+        "workspaces": [{"bytes": 1024}],
+    });
+    converts(&run("v1", &task, &json!([{"size": 1, "bytes": "one"}])), &spec);
+}
+
+#[test]
+fn values_of_another_type_stay() {
+    for task in [json!("text"), json!(1), json!(["a"]), json!({"steps": "none"}), json!({"steps": ["x", null, 1]})] {
+        let spec = json!({"taskSpec": task, "workspaces": [{"mode": ["fast"]}]});
+        converts(&run("v1", &task, &json!([{"mode": ["fast"]}])), &spec);
+    }
+}
+
+#[test]
+fn value_without_place_is_kept() {
+    let task = json!({"timeout": "1h", "timeouts": "all"});
+    let spec = json!({"taskSpec": {"timeouts": "all"}, "workspaces": []});
+    converts(&run("v1", &task, &json!([])), &spec);
+}
+
+#[test]
+fn misspelt_name_is_refused() {
+    let definition = data("kinds/runs.yaml").replace("field: mode", "field: nam");
+    let error = Kind::load("runs.yaml", &definition, &mut |name| Ok(data(&format!("kinds/{name}")))).unwrap_err();
+    let error = error.to_string();
+    assert!(error.contains("nam: the older version has no \"nam\" there, did you mean \"name\"?"), "{error}");
+}
+
+#[test]
+fn schemaless_part_of_one_version_is_refused() {
+    let crd = data("kinds/runs.crd.yaml");
+    let typed = crd.replacen("taskSpec: {x-kubernetes-preserve-unknown-fields: true}", "taskSpec: {type: string}", 1);
+    assert_ne!(crd, typed);
+    let error = Kind::load("runs.yaml", &data("kinds/runs.yaml"), &mut |_| Ok(typed.clone())).unwrap_err().to_string();
+    let message = "only the newer version has no schema for the fields of spec.taskSpec: use `compute` on the whole \
+                   value of spec.taskSpec";
+    assert!(error.contains(message), "{error}");
+}
+
+#[test]
+fn kind_without_schema_is_lawful() {
+    let webhook = Webhook::new(vec![kinds::load("runs.yaml")], Metadata::Identity).unwrap();
+    let words = Dictionary::default();
+    for law in LAWS {
+        let laws: &[Law] = &[law];
+        let mut options =
+            CheckOptions { seed: 0, cases: 150, laws, words: &words, has_time: &mut || true, converted: &|| {} };
+        check(&webhook, &webhook.kinds()[0], &mut options).unwrap_or_else(|broken| panic!("{broken}"));
+    }
+}
