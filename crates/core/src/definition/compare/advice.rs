@@ -280,7 +280,7 @@ mod tests {
     #[test]
     fn moved_ground_names_both_paths() {
         let path = |text: &str| Path::parse(text).unwrap();
-        let ground = Ground::default().moved(&Sides { older: &path("spec.gate"), newer: &path("spec.door") });
+        let ground = Ground::default().moved(&Sides { older: &path("spec.gate"), newer: &path("spec.door") }, false);
         assert_eq!(ground.name(&path("b")), "spec.gate.b");
         assert_eq!(ground.paths(&path("b")).newer, path("spec.door.b"));
         let items = ground.item(&path("l"));

@@ -252,7 +252,8 @@ impl Comparison<'_> {
             self.problems.advise(self.line, format!("{problem}; or {text}"), remedy);
         }
         let Some((older, newer)) = operation.places.older.first().zip(operation.places.newer.first()) else { return };
-        let moved = ground.moved(&Sides { older: &older.path, newer: &newer.path });
+        let places = Sides { older: &older.path, newer: &newer.path };
+        let moved = ground.moved(&places, rest.is_newer_item);
         let required = Sides { older: older.required, newer: newer.required };
         if let Some(Sides { older, newer }) = rest.schemas {
             // An edit cannot remove an operation that loading adds.

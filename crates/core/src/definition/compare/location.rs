@@ -13,6 +13,8 @@ pub(super) struct Ground {
     lists: Vec<Sides<Path>>,
     /// The paths from the innermost item to this place.
     base: Sides<Path>,
+    /// Whether the place of the newer version is in the items of a list that only this version has.
+    is_newer_item: bool,
 }
 
 impl Ground {
@@ -33,7 +35,10 @@ impl Ground {
     pub(super) fn place_in(&self, side: Side, path: &Path) -> String {
         let list = |at: String, list: &Sides<Path>| format!("{}[*]", list.of(side).after(&at));
         let at = self.lists.iter().fold(String::new(), list);
-        path.below(self.base.of(side)).after(&at)
+        match side {
+            Side::Newer if self.is_newer_item => path.after(&format!("{}[*]", self.base.newer.after(&at))),
+            _ => path.below(self.base.of(side)).after(&at),
+        }
     }
 
     /// The paths of a place for an operation of the innermost level.
@@ -44,14 +49,15 @@ impl Ground {
     /// An item of a list or a value of a map.
     pub(super) fn item(&self, list: &Path) -> Self {
         let lists = [self.lists.clone(), vec![self.paths(list)]].concat();
-        Self { at: format!("{}[*]", self.name(list)), lists, base: Sides::default() }
+        Self { at: format!("{}[*]", self.name(list)), lists, ..Self::default() }
     }
 
-    /// The ground of the two places of an operation.
-    pub(super) fn moved(&self, places: &Sides<&Path>) -> Self {
+    /// The ground of the two places of an operation. `is_newer_item`: the newer place is a list, of which the items are
+    /// compared.
+    pub(super) fn moved(&self, places: &Sides<&Path>, is_newer_item: bool) -> Self {
         let Sides { older, newer } = places;
         let base = Sides { older: older.below(&self.base.older), newer: newer.below(&self.base.newer) };
-        Self { at: self.name(older), lists: self.lists.clone(), base }
+        Self { at: self.name(older), lists: self.lists.clone(), base, is_newer_item }
     }
 
     /// An operation of the innermost level as written in a definition: under `each` for each enclosing list.

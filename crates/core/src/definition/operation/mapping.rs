@@ -84,11 +84,13 @@ pub(crate) struct Unexplained {
     pub(crate) schemas: Option<Sides<Schema>>,
     /// Whether the operation keeps a null that one version does not allow.
     pub(crate) keeps_null: bool,
+    /// Whether the newer schema is that of the items of a list at the newer place.
+    pub(crate) is_newer_item: bool,
 }
 
 impl Unexplained {
     pub(super) fn schemas(older: Schema, newer: Schema) -> Self {
-        Self { problem: None, schemas: Some(Sides { older, newer }), keeps_null: false }
+        Self { schemas: Some(Sides { older, newer }), ..Self::default() }
     }
 }
 

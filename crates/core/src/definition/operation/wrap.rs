@@ -39,7 +39,11 @@ impl Mapping for Wrap {
             Some(item) if newer.schema.is("array") => {
                 let older = &older.schema;
                 let older = Schema { nullable: item.nullable, default: item.default.clone(), ..older.clone() };
-                Unexplained { problem: no_room(newer), ..Unexplained::schemas(older, Schema::clone(item)) }
+                Unexplained {
+                    problem: no_room(newer),
+                    is_newer_item: true,
+                    ..Unexplained::schemas(older, Schema::clone(item))
+                }
             }
             _ => {
                 Unexplained { problem: Some(format!("wrap: {} must be a list", newer.path)), ..Unexplained::default() }
