@@ -254,7 +254,9 @@ impl Frontier {
         let schemas = Sides { older: Some(older), newer: Some(newer) };
         frontier.root = frontier.branch(Path::default(), (None, Sides::default()), &schemas, &paths);
         if root == Root::Object {
-            for held in frontier.holders.iter_mut().filter(|held| held.within == Some(0)) {
+            // The maps of the metadata are always shown to operations.
+            let stays = |held: &SharedObjectInfo| held.within == Some(0) || held.id.starts_with("metadata.");
+            for held in frontier.holders.iter_mut().filter(|held| stays(held)) {
                 held.stays = Sides { older: true, newer: true };
             }
         }

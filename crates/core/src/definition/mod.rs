@@ -26,6 +26,7 @@ mod health;
 mod hold;
 mod kind;
 mod made_up_values;
+mod metadata_field;
 mod move_effects;
 mod mutations;
 mod note;
@@ -74,6 +75,7 @@ pub(crate) use gates::{Gate, Gated, unmet_of};
 pub(crate) use growth::{Added, Growth};
 pub(crate) use health::Health;
 pub(crate) use hold::{HELD, HeldMetadata, HeldWrite, HoldMark, RELEASE_REQUEST, RELEASED, WANTED, held_write};
+pub(crate) use metadata_field::{MetadataField, MetadataMap};
 pub(crate) use move_effects::{MOVED, lost_mark};
 pub(crate) use mutations::{
     ContainerName, FieldPlace, FieldRoot, FlagEntry, FlagForm, LISTS, Mutation, MutationFact, MutationOperation,

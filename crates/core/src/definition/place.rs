@@ -1,6 +1,6 @@
 //! A field that an operation reads on one side and writes on the other.
 
-use super::{path::Path, schema::Schema};
+use super::{metadata_field::MetadataMap, path::Path, schema::Schema};
 use crate::json::Json;
 
 /// A field of one version, with its schema.
@@ -14,6 +14,8 @@ pub(crate) struct Place {
     pub(crate) fill: Option<Fill>,
     /// The enclosing object requires the field in this version.
     pub(crate) required: bool,
+    /// The map of the metadata, if the field is an annotation or a label.
+    pub(crate) metadata: Option<MetadataMap>,
     /// The schema has a default below this field.
     pub(super) fills_inside: bool,
 }
@@ -49,7 +51,7 @@ impl Place {
     /// A field with the default of its schema, not required.
     pub(super) fn new(path: Path, schema: Schema) -> Self {
         let (fill, fills_inside) = (schema.default_value().map(Fill::Value), schema.fills_inside());
-        Self { id: path.to_string(), path, fill, schema, required: false, fills_inside }
+        Self { id: path.to_string(), path, fill, schema, required: false, metadata: None, fills_inside }
     }
 
     /// The value after the API server filled in defaults, here and below. `None` if no default applies.

@@ -3,6 +3,7 @@
 //! Both versions of a schemaless part may contain any field. With `rename: {from: spec.params.a, to: spec.params.b}`, an
 //! older object may also have a `b`, and a newer object an `a`. Each is a field of one version alone.
 
+use super::metadata_field::MetadataMap;
 use super::operation::{Operation, one_sided};
 use super::path::Path;
 use super::place::Place;
@@ -17,22 +18,25 @@ pub(super) fn with_schemaless_fields(
 ) -> Option<Sides<Schema>> {
     let missing = |side: Side| {
         let places = operations.iter().flat_map(move |operation| operation.places.of(side));
-        let paths = places.map(|place| &place.path).filter(|path| schemas.of(side).at(path).is_none());
-        paths.cloned().collect::<Vec<Path>>()
+        let places = places.filter(|place| schemas.of(side).at(&place.path).is_none());
+        places.map(|place| (place.path.clone(), place.metadata)).collect::<Vec<_>>()
     };
     let paths = Sides { older: missing(Side::Older), newer: missing(Side::Newer) };
     let mut completed: Option<Sides<Schema>> = None;
-    for path in paths.older.iter().chain(&paths.newer) {
+    for (path, _) in paths.older.iter().chain(&paths.newer) {
         let completed = completed.get_or_insert_with(|| schemas.as_ref().map(|schema| Schema::clone(schema)));
         completed.older.add_schemaless(path.names());
         completed.newer.add_schemaless(path.names());
     }
     for (side, name) in [(Side::Older, "add"), (Side::Newer, "drop")] {
         let others = paths.of(side.other());
-        let is_free = |path: &&Path| !others.iter().any(|other| other.starts_with(path) || path.starts_with(other));
-        let places = paths.of(side).iter().filter(is_free);
-        operations
-            .extend(places.map(|path| one_sided(name, side.other(), Place::new(path.clone(), Schema::anything()))));
+        let overlaps = |path: &Path| others.iter().any(|(other, _)| other.starts_with(path) || path.starts_with(other));
+        let places = paths.of(side).iter().filter(|(path, _)| !overlaps(path));
+        let place = |(path, metadata): &(Path, Option<MetadataMap>)| Place {
+            metadata: *metadata,
+            ..Place::new(path.clone(), Schema::anything())
+        };
+        operations.extend(places.map(|at| one_sided(name, side.other(), place(at))));
     }
     completed
 }

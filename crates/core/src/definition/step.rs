@@ -9,7 +9,8 @@ use serde_saphyr::Spanned;
 use super::compare::{AcceptSpec, ComparedSchemas, compare};
 use super::completeness::Completeness;
 use super::frontier::Root;
-use super::operation::{Compiler, Level, OperationSpec, filled, lists_to_fill};
+use super::metadata_field::MetadataField;
+use super::operation::{Compiler, Level, Operation, OperationSpec, filled, lists_to_fill};
 use super::path::Path;
 use super::problems::{Problems, line};
 use super::rollout_hash::{StatusMapping, StatusMappingSpec};
@@ -62,6 +63,8 @@ pub(crate) struct Step {
     pub(crate) status: Option<StatusMapping>,
     /// Whether the namespace of an object is the value of a field.
     pub(crate) reads_namespace: bool,
+    /// The annotations and labels that operations convert.
+    pub(crate) metadata_fields: Vec<MetadataField>,
     /// Whether the definition accepts differences between the schemas.
     #[cfg_attr(not(feature = "laws"), expect(dead_code, reason = "asked by the laws"))]
     pub(crate) accepts: bool,
@@ -123,6 +126,8 @@ impl Step {
         let mut compiler = Compiler::new(problems, schemas.older, schemas.newer, changes.line);
         if let Some(facts) = changes.facts {
             compiler = compiler.knowing(facts);
+        } else {
+            compiler = compiler.with_metadata();
         }
         let mut operations = compiler.operations(&written, &handled);
         let completed = with_schemaless_fields(&schemas, &mut operations);
@@ -144,6 +149,7 @@ impl Step {
             complete: schemas.map(|schema| Completeness::of(schema, &handled)),
             objects: objects(&schemas),
             reads_namespace: level.reads_namespace(),
+            metadata_fields: metadata_fields(&level),
             accepts: !changes.accept.is_empty(),
             level,
             status,
@@ -166,6 +172,19 @@ impl Step {
         let Sides { older, newer } = &self.versions;
         StepSummary { from: older.to_string(), to: newer.to_string(), operations, lines }
     }
+}
+
+/// The annotations and labels at the places of operations.
+fn metadata_fields(level: &Level) -> Vec<MetadataField> {
+    let mut found: Vec<MetadataField> = Vec::new();
+    let places = level.operations.iter().flat_map(Operation::all_places);
+    for field in places.filter(|place| place.metadata.is_some()).filter_map(|place| MetadataField::at(&place.path).ok())
+    {
+        if !found.contains(&field) {
+            found.push(field);
+        }
+    }
+    found
 }
 
 /// Top-level fields that are objects in both versions.

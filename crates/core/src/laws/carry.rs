@@ -3,6 +3,7 @@
 
 use serde_json::Value as Schema;
 
+use super::apiserver::bad_metadata;
 use super::conversion_path::{Breach, Trip, identical, ours, without_ours};
 use super::coverage::Coverage;
 use super::schema::{preserves, property};
@@ -80,6 +81,7 @@ pub(super) fn identity_is_carried(trip: &Trip<'_>, object: &Value, _: u64, _: &m
     let Ok(there) = trip.there(object) else { return Ok(false) };
     let head = |object: &Value| {
         let mut object = without_ours(object);
+        without_converted(trip, &mut object);
         let annotations = object.field("metadata.annotations");
         if annotations.is_some_and(|all| all.is_empty() || *all == Value::Null) {
             object.take("metadata.annotations");
@@ -88,11 +90,29 @@ pub(super) fn identity_is_carried(trip: &Trip<'_>, object: &Value, _: u64, _: &m
         Value::Object(members.into_iter().collect())
     };
     identical("its identity", &head(object), &head(&there))?;
+    if bad_metadata(trip.from.kind, object).is_none()
+        && let Some(bad) = bad_metadata(trip.from.kind, &without_ours(&there))
+    {
+        return Err(Breach::new(format!("{}: {}", bad.field, bad.message)).after("there", &there));
+    }
     let member_text = |name: &str| there.get(name).and_then(Value::as_str);
     let (version, kind) = trip.to.identity();
     match member_text("apiVersion") == Some(version) && member_text("kind") == Some(kind) {
         true => Ok(true),
         false => Err(Breach::new(format!("is not labelled as {version} {kind}"))),
+    }
+}
+
+/// Removes the annotations and labels that operations convert, and a map without others.
+fn without_converted(trip: &Trip<'_>, object: &mut Value) {
+    for field in trip.from.kind.steps.iter().flat_map(|step| &step.metadata_fields) {
+        let at = ["metadata", field.map.name()].map(|name| Segment::Name(name.to_owned()));
+        if let Some(Value::Object(all)) = object.at_mut(&at)
+            && all.remove(&field.key).is_some()
+            && all.is_empty()
+        {
+            object.remove(&at);
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use super::random::Random;
 use super::rollouts::rollouts;
 use super::schema::{flag, property, relaxed, required, schema_at};
 use super::value::{Segment, Value};
-use crate::definition::{Kind, version_schema};
+use crate::definition::{Kind, MetadataField, MetadataMap, version_schema};
 use crate::webhook::Webhook;
 
 /// The namespace of all generated objects.
@@ -151,7 +151,27 @@ impl<'k> ObjectSource<'k> {
             }
             _ => {}
         }
+        self.metadata_fields(random, &mut metadata);
         object.set("metadata", metadata);
+    }
+
+    /// Adds annotations and labels that operations convert.
+    fn metadata_fields(&self, random: &mut Random, metadata: &mut Value) {
+        for MetadataField { map, key } in self.kind.steps.iter().flat_map(|step| &step.metadata_fields) {
+            if random.percent(40) {
+                continue;
+            }
+            if metadata.get(map.name()).is_none() {
+                metadata.set(map.name(), Value::object());
+            }
+            let value = match map {
+                MetadataMap::Annotations => random.word(&["", "a", "-", "5m", "7", "true", "a:b", "é\n"]),
+                MetadataMap::Labels => random.word(&["", "a", "5m", "7", "true", "a.b"]),
+            };
+            if let Some(Value::Object(all)) = metadata.at_mut(&[Segment::Name(map.name().to_owned())]) {
+                all.insert(key.clone(), Value::text(value));
+            }
+        }
     }
 
     /// `apiVersion` and `kind` of the objects.

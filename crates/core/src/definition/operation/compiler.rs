@@ -9,7 +9,7 @@ use super::mapping::{Mapping, Operation};
 use crate::apimachinery::did_you_mean;
 use crate::definition::problems::{Problems, line};
 use crate::definition::side::{Side, Sides};
-use crate::definition::{path::Path, place::Place, schema::Schema};
+use crate::definition::{metadata_field::MetadataField, path::Path, place::Place, schema::Schema};
 use crate::json::Json;
 
 /// An operation as written.
@@ -83,19 +83,26 @@ pub(crate) struct Compiler<'a> {
     base: Sides<Path>,
     /// Whether the schemas are those of whole objects, with a head that the API server converts.
     whole: bool,
+    /// Whether places may be annotations and labels.
+    has_metadata: bool,
     /// The names of the facts that conditions may use. `None` if facts are not available.
     facts: Option<&'a [String]>,
 }
 
 impl<'a> Compiler<'a> {
     pub(crate) fn new(problems: &'a mut Problems, older: &'a Schema, newer: &'a Schema, line: u64) -> Self {
-        Self { problems, older, newer, line, base: Sides::default(), whole: true, facts: None }
+        Self { problems, older, newer, line, base: Sides::default(), whole: true, has_metadata: false, facts: None }
     }
 
     /// A compiler for the contents of a list or map. Facts are not available there, because on conversion back only the
     /// form of the whole object represents a fact.
     pub(super) fn inside<'i>(&'i mut self, older: &'i Schema, newer: &'i Schema) -> Compiler<'i> {
         Compiler { whole: false, ..Compiler::new(self.problems, older, newer, self.line) }
+    }
+
+    /// Allows annotations and labels as places.
+    pub(crate) fn with_metadata(self) -> Self {
+        Self { has_metadata: true, ..self }
     }
 
     /// Makes these facts available to conditions.
@@ -321,6 +328,9 @@ impl<'a> Compiler<'a> {
         }
         let path = &path.below(self.base.of(side));
         let first = path.names().first().map(AsRef::as_ref);
+        if self.whole && self.has_metadata && first == Some("metadata") {
+            return self.metadata_field(path);
+        }
         if self.whole && matches!(first, Some("apiVersion" | "kind" | "metadata")) {
             self.problem(format!("{path}: the API server itself handles metadata, apiVersion and kind"));
             return None;
@@ -352,6 +362,20 @@ impl<'a> Compiler<'a> {
             Err(missing) => {
                 let (name, hint) = (missing.name, missing.hint(path));
                 self.problem(format!("{path}: the {version} version has no {name:?} there{hint}"));
+                None
+            }
+        }
+    }
+
+    /// An annotation or a label.
+    fn metadata_field(&mut self, path: &Path) -> Option<Place> {
+        match MetadataField::at(path) {
+            Ok(field) => {
+                let schema = Schema { kind: Some("string".to_owned()), ..Schema::default() };
+                Some(Place { metadata: Some(field.map), ..Place::new(path.clone(), schema) })
+            }
+            Err(error) => {
+                self.problem(error);
                 None
             }
         }

@@ -2,6 +2,7 @@
 
 use serde_json::{Value as Schema, json};
 
+use super::annotated::annotated;
 use super::draft_step::{DraftStep, Manner};
 use super::forms::{computed, computed_pair, namespaced};
 use super::operations::{
@@ -85,7 +86,7 @@ fn fill(step: &mut DraftStep, random: &mut Random, older: &Schema, count: usize)
 
 /// Tries to add one operation. `None` if there is no suitable field.
 fn attempt(step: &mut DraftStep, random: &mut Random, older: &Schema) -> Option<()> {
-    match random.below(30) {
+    match random.below(31) {
         0 => drop(step, random, older),
         1 => add(step, random, older),
         2 => rename(step, random, older),
@@ -108,6 +109,7 @@ fn attempt(step: &mut DraftStep, random: &mut Random, older: &Schema) -> Option<
         23 => computed_pair(step, random, older),
         24 => namespaced(step, random, older),
         25 | 26 => schemaless(step, random, older),
+        27 => annotated(step, random, older),
         _ => each(step, random, older),
     }
 }

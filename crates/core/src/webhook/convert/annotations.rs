@@ -107,6 +107,27 @@ impl<'a> Annotations<'a> {
         self.members.get(name)?.as_str()
     }
 
+    /// The JSON of an annotation.
+    pub(super) fn value(&self, name: &str) -> Option<Json<'a>> {
+        self.members.get(name).cloned()
+    }
+
+    /// Sets or removes an annotation that an operation converted. A new value counts against the budget.
+    pub(super) fn set_converted(&mut self, name: &'a str, value: Option<Json<'a>>) {
+        match value {
+            None if self.members.remove(name).is_some() && self.members.is_empty() => self.shape = Shape::Absent,
+            None => {}
+            Some(value) => {
+                if self.members.get(name).is_none_or(|before| !before.same(&value)) {
+                    self.shape = Shape::Present;
+                    self.added.retain(|added| *added != name);
+                    self.added.push(name);
+                    self.members.set(name, value);
+                }
+            }
+        }
+    }
+
     /// Sets an annotation.
     pub(crate) fn set(&mut self, name: &str, value: &str) {
         self.members.set(name, Json::string(value));

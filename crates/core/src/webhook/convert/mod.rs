@@ -21,6 +21,7 @@ mod join;
 mod kept;
 mod kept_values;
 mod level;
+mod metadata_fields;
 mod object;
 mod paths;
 mod pending;

@@ -9,7 +9,7 @@ use super::change::Trace;
 use super::error::ConvertError;
 use super::facts::Facts;
 use super::string_arena::StringArena;
-use super::{pending, step};
+use super::{metadata_fields, pending, step};
 use crate::definition::{HashedFields, Kind, Path, VersionIndex};
 use crate::json::{Json, Members, unescape};
 use crate::webhook::caller::{Caller, ClientDisconnected};
@@ -195,6 +195,10 @@ impl<'a> Object<'a> {
         let mut between =
             BetweenSteps { is_named, facts, needs_preimage, caller, namespace, ..BetweenSteps::default() };
         let mut needed_on_return = needed_on_return.into_iter();
+        let has_metadata_fields = metadata_fields::has_any(kind);
+        if has_metadata_fields {
+            metadata_fields::show(kind, &self.metadata, &self.annotations, &mut self.root);
+        }
         for (side, step) in kind.steps_between(from, to) {
             self.is_awaited()?;
             between.needed_on_return = needed_on_return.next();
@@ -202,6 +206,9 @@ impl<'a> Object<'a> {
             let parts = (&mut self.root, &mut self.annotations, self.texts);
             step::convert(kind, step, (side, &mut between), parts, trace)?;
             self.hash = between.hash.take();
+        }
+        if has_metadata_fields {
+            metadata_fields::write(kind, &mut self.metadata, &mut self.annotations, &mut self.root)?;
         }
         let version = kind.version_at(to);
         self.api_version = Cow::Borrowed(&version.api_version);

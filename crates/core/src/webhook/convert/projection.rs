@@ -128,6 +128,7 @@ impl<'a> Projection<'_, 'a> {
                 && from.is_held(cut.and_then(|cut| cut.holder))
                 && !cut.is_some_and(|cut| self.was_removed(cut, from, kept))
                 && place.schema.has_types_of(value)
+                && takes(place, value)
                 // The API server does not remove null items.
                 && (!value.is_null() || !place.path.is_empty() || place.schema.can_be_null())
         };
@@ -465,6 +466,11 @@ pub(super) fn kinds<'v>(values: &'v [Option<Json<'_>>]) -> impl Iterator<Item = 
     values.iter().map(|value| value.as_ref().map(Json::is_null))
 }
 
+/// Returns whether the API server accepts a value in its place, if that is an annotation or a label.
+fn takes(place: &Place, value: &Json<'_>) -> bool {
+    place.metadata.is_none_or(|map| map.takes(value))
+}
+
 /// The mapped values of an operation, as the API server stores them: without nulls that the schema does not allow.
 pub(super) fn mapped<'a>(operation: &Operation, to: Side, read: &[Option<Json<'a>>]) -> Fragment<'a> {
     let places = operation.places.of(to);
@@ -475,7 +481,9 @@ pub(super) fn mapped<'a>(operation: &Operation, to: Side, read: &[Option<Json<'a
     let mut values = operation.map(to, read);
     values.resize(places.len(), None);
     for (value, place) in values.iter_mut().zip(places) {
-        if !place.schema.nullable && value.as_ref().is_some_and(Json::is_null) {
+        if !place.schema.nullable && value.as_ref().is_some_and(Json::is_null)
+            || value.as_ref().is_some_and(|value| !takes(place, value))
+        {
             *value = None;
         }
     }

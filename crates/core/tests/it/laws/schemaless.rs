@@ -1,4 +1,4 @@
-//! Operations on fields without a schema.
+//! Operations on fields without a schema, and on annotations and labels.
 
 use pointsman_core::definition::Kind;
 use pointsman_core::laws::{CheckOptions, Dictionary, LAWS, Law, check};
@@ -59,6 +59,58 @@ fn value_without_place_is_kept() {
     let task = json!({"timeout": "1h", "timeouts": "all"});
     let spec = json!({"taskSpec": {"timeouts": "all"}, "workspaces": []});
     converts(&run("v1", &task, &json!([])), &spec);
+}
+
+/// An older object with annotations and a tier.
+fn annotated(annotations: &Value, tier: &str) -> Value {
+    let mut older = run("v1", &json!({}), &json!([]));
+    older["metadata"]["annotations"] = annotations.clone();
+    older["spec"]["tier"] = json!(tier);
+    older
+}
+
+/// Converts an object to v2, and checks that the conversion back restores it.
+fn to_v2(older: &Value) -> Value {
+    let webhook = Webhook::new(vec![kinds::load("runs.yaml")], Metadata::Identity).unwrap();
+    let newer = webhook.convert(&older.to_string(), "example.com/v2").unwrap().text;
+    let home = webhook.convert(&newer, "example.com/v1").unwrap().text;
+    assert_eq!(serde_json::from_str::<Value>(&home).unwrap(), *older);
+    serde_json::from_str(&newer).unwrap()
+}
+
+#[test]
+fn annotations_and_labels_become_fields() {
+    let older = annotated(&json!({"example.com/queue": "q", "example.com/retries": "7", "other": "x"}), "gold");
+    let newer = to_v2(&older);
+    assert_eq!(newer["spec"], json!({"taskSpec": {}, "workspaces": [], "queue": "q", "retries": 7}));
+    assert_eq!(newer["metadata"]["labels"], json!({"example.com/tier": "gold"}));
+    assert_eq!(newer["metadata"]["annotations"], json!({"other": "x"}));
+}
+
+#[test]
+fn value_that_is_no_label_is_kept() {
+    let newer = to_v2(&annotated(&json!({"other": "x"}), "not a label!"));
+    assert_eq!(newer["metadata"]["labels"], Value::Null);
+    assert_eq!(newer["spec"], json!({"taskSpec": {}, "workspaces": []}));
+    let kept = json!({"fields": {"spec.tier": {"value": "not a label!"}}}).to_string();
+    assert_eq!(newer["metadata"]["annotations"]["pointsman.dev/kept-v1"], kept);
+}
+
+#[test]
+fn other_metadata_is_refused() {
+    for (place, message) in [
+        ("metadata.name", "of the metadata, a conversion can change annotations and labels alone"),
+        ("metadata.labels[\"a b\"]", "the API server does not accept the key \"a b\""),
+        (
+            "metadata.annotations[\"pointsman.dev/hold\"]",
+            "the names that begin with pointsman.dev/ belong to pointsman",
+        ),
+    ] {
+        let definition = data("kinds/runs.yaml").replace("metadata.labels[\"example.com/tier\"]", place);
+        let mut read = |name: &str| Ok(data(&format!("kinds/{name}")));
+        let error = Kind::load("runs.yaml", &definition, &mut read).unwrap_err().to_string();
+        assert!(error.contains(message), "{error}");
+    }
 }
 
 #[test]
