@@ -57,14 +57,14 @@ impl DraftScore {
 fn draft(name: &str) -> DraftScore {
     let dir = super::root().join(name);
     let crd = fs::read_to_string(dir.join("crd.yaml")).unwrap();
-    let definition = fs::read_to_string(dir.join("definition.yaml")).unwrap();
-    let expected = operations(&definition);
-    let written = load(&dir).ok().map(|kind| scored(kind, &dir));
+    let written = load(&dir).ok();
+    let expected = written.as_ref().map(operations).unwrap_or_default();
+    let written = written.map(|kind| scored(kind, &dir));
     let Ok(draft) = Draft::of_crd(&crd, "crd.yaml") else {
         return DraftScore { expected: expected.len(), ..DraftScore::default() };
     };
-    let found = operations(&draft.text);
     let kind = Kind::load("draft.yaml", &draft.text, &mut |_| Ok(crd.clone())).unwrap();
+    let found = operations(&kind);
     let score = scored(kind, &dir);
     let equal = found.intersection(&expected).count();
     DraftScore {

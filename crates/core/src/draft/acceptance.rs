@@ -41,14 +41,25 @@ impl Acceptance {
         format!("{}; not reviewed", distinct.join(", "))
     }
 
-    /// Puts the differences of one path into one entry.
+    /// Puts the differences of one path into one entry. Many bounds are one entry for the whole step.
     pub(super) fn grouped(acceptances: &[Self]) -> Vec<Self> {
         let mut grouped: Vec<Self> = Vec::new();
+        let is_bound = |difference: &String| effect(difference) == BOUNDS;
+        let bounds = acceptances.iter().filter(|accept| accept.differences.iter().any(is_bound));
+        let is_policy = bounds.count() >= MANY;
         for Self { path, differences } in acceptances {
-            match grouped.iter_mut().find(|other| other.path == *path) {
-                Some(other) => other.differences.extend(differences.iter().cloned()),
-                None => grouped.push(Self { path: path.clone(), differences: differences.clone() }),
+            let differences: Vec<String> =
+                differences.iter().filter(|difference| !is_policy || !is_bound(difference)).cloned().collect();
+            if differences.is_empty() {
+                continue;
             }
+            match grouped.iter_mut().find(|other| other.path == *path) {
+                Some(other) => other.differences.extend(differences),
+                None => grouped.push(Self { path: path.clone(), differences }),
+            }
+        }
+        if is_policy {
+            grouped.push(Self { path: "**".to_owned(), differences: vec!["bounds".to_owned()] });
         }
         grouped
     }
@@ -67,6 +78,12 @@ fn effect(difference: &str) -> &'static str {
         "x-kubernetes-list-type" | "x-kubernetes-list-map-keys" => {
             "server-side apply merges the lists of each version by its own keys"
         }
-        _ => "the bounds of each version apply to its own writes",
+        _ => BOUNDS,
     }
 }
+
+/// The effect of a bound, such as `minLength`.
+const BOUNDS: &str = "the bounds of each version apply to its own writes";
+
+/// The number of fields with other bounds from which one entry covers the whole step.
+const MANY: usize = 4;

@@ -145,7 +145,9 @@ impl Operation {
             return Vec::new();
         }
         let texts = [Some(argument), argument.get("field"), argument.get(key)];
-        texts.into_iter().flatten().filter_map(Value::as_str).filter_map(|text| Path::parse(text).ok()).collect()
+        let parts = argument.get("into").filter(|_| side == Side::Newer).and_then(Value::as_array);
+        let texts = texts.into_iter().flatten().chain(parts.into_iter().flatten());
+        texts.filter_map(Value::as_str).filter_map(|text| Path::parse(text).ok()).collect()
     }
 
     /// The field that a proposal takes out of the conversion, and its version.

@@ -12,7 +12,7 @@ pub(super) fn flow(value: &Value) -> String {
         Value::Object(members) => {
             let mut members: Vec<_> = members.iter().collect();
             // The place comes first, as in the documentation.
-            members.sort_by_key(|(name, _)| !matches!(name.as_str(), "field" | "from" | "path" | "to"));
+            members.sort_by_key(|(name, _)| FIRST.iter().position(|first| first == name).unwrap_or(FIRST.len()));
             let members = members.into_iter().map(|(name, value)| format!("{}: {}", scalar(name), flow(value)));
             format!("{{{}}}", members.collect::<Vec<_>>().join(", "))
         }
@@ -20,10 +20,14 @@ pub(super) fn flow(value: &Value) -> String {
     }
 }
 
+/// The keys that come first, in this order.
+const FIRST: [&str; 7] = ["field", "path", "from", "to", "into", "up", "down"];
+
 /// Writes a text as YAML.
 fn scalar(text: &str) -> String {
     match is_plain(text) {
         true => text.to_owned(),
+        false if text.contains('"') && !text.chars().any(char::is_control) => format!("'{}'", text.replace('\'', "''")),
         // A JSON string is a YAML string.
         false => Value::from(text).to_string(),
     }
@@ -37,9 +41,12 @@ mod tests {
 
     #[test]
     fn flow_value_is_read_back() {
-        let value = json!({"from": "spec.y", "to": "y", "map": {"on": ["1", "a b", ".", "it's", "{}", 1, null, true]}});
+        let value = json!({"from": "spec.y", "to": "y", "map": {"on": ["1", "a b", ".", "it's", "it's \"", "{}", 1, null, true]}});
         let text = flow(&value);
-        assert_eq!(text, r#"{from: spec.y, to: "y", map: {"on": ["1", "a b", ., "it's", "{}", 1, null, true]}}"#);
+        assert_eq!(
+            text,
+            r#"{from: spec.y, to: "y", map: {"on": ["1", "a b", ., "it's", 'it''s "', "{}", 1, null, true]}}"#
+        );
         assert_eq!(serde_saphyr::from_str::<Value>(&text).unwrap(), value);
     }
 }

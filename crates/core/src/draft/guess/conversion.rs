@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use super::keyed_items::KeyedItems;
 use super::shape::{has_fields, is_same, only_scalar};
 use super::words::{similarity, words};
 use crate::definition::{Schema, Sides};
@@ -25,6 +26,8 @@ pub(super) enum Conversion {
     Values(Vec<(Value, Value)>),
     /// A single value becomes a list.
     Wrap,
+    /// A map by name in one version is a list with names in the other one.
+    Keyed(KeyedItems),
 }
 
 /// Finds the conversion between two fields. `names` are the names of the fields. `None` if the types have no
@@ -38,6 +41,9 @@ pub(super) fn conversion(older: &Schema, newer: &Schema, names: &Sides<&str>) ->
         (_, Some("array")) if older.is_scalar() => {
             let fits = newer.each.as_ref().is_some_and(|item| item.kind == older.kind);
             fits.then_some(Conversion::Wrap)
+        }
+        (Some("object"), Some("array")) | (Some("array"), Some("object")) => {
+            KeyedItems::find(older, newer).map(Conversion::Keyed)
         }
         (one, two) if one != two => None,
         _ if has_fields(older) && has_fields(newer) => {

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::conversion::{Conversion, conversion};
 use super::pool::{Pairing, Pairings, Weights, candidates};
+use super::reference::{namespace, reference};
 use super::score::{LIKELY, NEARLY, POSSIBLE, Pair, SURE, pair};
 use super::shape::{has_fields, only_scalar};
 use super::version_names::versioned_pairs;
@@ -59,6 +60,7 @@ impl<'s> Level<'s> {
         }
         level.relate(&Sides::default(), schemas, None);
         level.match_rest();
+        level.namespaces();
         level.doubt_rest();
         Guesses { entries: level.entries, questions: level.questions }
     }
@@ -88,11 +90,39 @@ impl<'s> Level<'s> {
             self.mark(paths, Pairing::Fields);
         }
         self.related.push(paths.clone());
+        self.reference(paths, &schemas);
         for (name, older) in &schemas.older.properties {
             let Some(newer) = schemas.newer.properties.get(name) else { continue };
             let inner = Sides { older: paths.older.join(name), newer: paths.newer.join(name) };
             if self.is_free(&inner) {
                 self.field(&inner, Sides { older, newer }, reason);
+            }
+        }
+    }
+
+    /// Converts the fields of a reference to another object.
+    fn reference(&mut self, paths: &Sides<Path>, schemas: &Sides<&'s Schema>) {
+        let Some(found) = reference(schemas, paths, self.around.versions.older) else { return };
+        let fields = Sides { older: found.older, newer: found.newer };
+        if self.is_free(&fields) {
+            self.mark(&fields, Pairing::Whole);
+            self.entries.push(found.split);
+        }
+    }
+
+    /// Fills in the namespaces of references, which only the older version has.
+    fn namespaces(&mut self) {
+        let free: Vec<Path> = candidates(self.schemas.older, &self.pairings.older)
+            .into_iter()
+            .filter(|field| field.name() == "namespace" && field.schema.is("string"))
+            .map(|field| field.path)
+            .collect();
+        for field in free {
+            let Some(parent) = field.parent() else { continue };
+            let is_paired = |name: &str| self.pairings.older.contains_key(&parent.join(name));
+            if ["apiVersion", "kind", "name"].into_iter().all(is_paired) {
+                self.entries.push(namespace(&field));
+                self.pairings.older.insert(field, Pairing::Whole);
             }
         }
     }
@@ -137,6 +167,12 @@ impl<'s> Level<'s> {
                 Operation::with("values", paths, "map", serde_json::Value::Object(rows.collect()))
             }
             Conversion::Wrap => Operation::between("wrap", paths),
+            Conversion::Keyed(items) => {
+                let [up, down] = items.expressions();
+                let [from, to] = [&paths.older, &paths.newer].map(ToString::to_string);
+                let argument = serde_json::json!({"from": from, "to": to, "up": up, "down": down});
+                Operation::Line("compute".to_owned(), argument)
+            }
         };
         self.entries.push(Entry::guess(operation, reason.unwrap_or(IN_PLACE)));
     }

@@ -6,11 +6,15 @@
 //!   pool, score  fields without a counterpart, and how likely two of them are one
 //!     words, shape   likeness of names and of types
 //!   conversion   the operation between two fields
+//!     keyed_items    a map and a list of named items
+//!   reference    references to other objects
 //! ```
 
 mod conversion;
+mod keyed_items;
 mod level;
 mod pool;
+mod reference;
 mod score;
 mod shape;
 mod step;

@@ -133,3 +133,33 @@ fn two_equal_candidates_stay_apart() {
         json!({"left": object(json!({"labels": list(text())})), "right": object(json!({"labels": list(text())}))});
     check(json!({"top": object(json!({"labels": list(text())}))}), newer, &[]);
 }
+
+#[test]
+fn reference_keeps_group_of_api_version() {
+    let reference = |fields: &[&str]| object(fields.iter().map(|field| ((*field).to_owned(), text())).collect());
+    let older = json!({"machineRef": reference(&["apiVersion", "kind", "name", "namespace"])});
+    let newer = json!({"machineRef": reference(&["apiGroup", "kind", "name"])});
+    let expected = [
+        r#"split: {field: spec.machineRef.apiVersion, into: [spec.machineRef.apiGroup, "_"], rest: v1beta1, separator: "/"}"#,
+        "drop: {field: spec.machineRef.namespace, valueFrom: metadata.namespace}",
+    ];
+    check(older, newer, &expected);
+}
+
+#[test]
+fn map_becomes_list_of_named_items() {
+    let map = |value: Value| json!({"args": {"type": "object", "additionalProperties": value}});
+    let items = list(object(json!({"name": text(), "value": text()})));
+    let to_list = r#"value.map(k, {"name": k, "value": value[k]})"#;
+    let to_map = "value.transformMapEntry(i, e, {e.name: e.value})";
+    let expected = format!("compute: {{from: spec.args, to: spec.args, up: '{to_list}', down: \"{to_map}\"}}");
+    check(map(text()), json!({"args": items}), &[&expected]);
+    let expected = format!("compute: {{from: spec.args, to: spec.args, up: \"{to_map}\", down: '{to_list}'}}");
+    check(json!({"args": items}), map(text()), &[&expected]);
+    let copy = |from: &str| format!(r#""a": has({from}.a) ? {from}.a : null"#);
+    let up = format!(r#"value.map(k, {{"name": k, {}}})"#, copy("value[k]"));
+    let down = format!("value.transformMapEntry(i, e, {{e.name: {{{}}}}})", copy("e"));
+    let expected = format!("compute: {{from: spec.args, to: spec.args, up: '{up}', down: '{down}'}}");
+    let items = list(object(json!({"name": text(), "a": number()})));
+    check(map(object(json!({"a": number()}))), json!({"args": items}), &[&expected]);
+}

@@ -52,6 +52,7 @@ fn expressions_have_the_values_of_cel() {
         (r#"text.split("/")[0]"#, json!("group")),
         (r#"text.contains("/") ? text.split("/", 2) : ["", text]"#, json!(["group", "v1"])),
         (r#"nothing == null ? "none" : nothing"#, json!("none")),
+        (r#"{"a": text, "b": nothing, "c": [nothing]}"#, json!({"a": "group/v1", "c": [null]})),
         (r#"string(number) + "s""#, json!("300s")),
         ("number / 7 + number % 7", json!(48)),
         ("-number * 2", json!(-600)),

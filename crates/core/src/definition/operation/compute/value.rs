@@ -66,7 +66,7 @@ impl Value {
         }
     }
 
-    /// Writes the value as JSON. `None` for a number that JSON cannot represent.
+    /// Writes the value as JSON. A null member of an object is absent. `None` for a number that JSON cannot represent.
     pub(super) fn to_json(&self) -> Option<serde_json::Value> {
         Some(match self {
             Self::Null => serde_json::Value::Null,
@@ -76,7 +76,8 @@ impl Value {
             Self::Text(text) => text.as_ref().into(),
             Self::List(items) => items.iter().map(Self::to_json).collect::<Option<Vec<_>>>()?.into(),
             Self::Map(members) => {
-                let members = members.iter().map(|(name, value)| Some((name.to_string(), value.to_json()?)));
+                let members = members.iter().filter(|(_, value)| *value != Self::Null);
+                let members = members.map(|(name, value)| Some((name.to_string(), value.to_json()?)));
                 serde_json::Value::Object(members.collect::<Option<_>>()?)
             }
         })

@@ -1,0 +1,42 @@
+//! References to other objects: the group without its version, in the namespace of the object.
+
+use serde_json::{Map, Value, json};
+
+use crate::definition::{Path, Schema, Sides};
+use crate::draft::entry::{Entry, Operation};
+
+/// The operation on the `apiVersion` of a reference, with its fields.
+pub(super) struct Reference {
+    pub(super) split: Entry,
+    pub(super) older: Path,
+    pub(super) newer: Path,
+}
+
+/// Finds a reference to an object: `apiVersion` in the older version, and the group alone in the newer version. `at` are
+/// the places of the reference, `version` is the older version.
+pub(super) fn reference(schemas: &Sides<&Schema>, at: &Sides<Path>, version: &str) -> Option<Reference> {
+    let Sides { older, newer } = schemas;
+    let only = |schema: &Schema, other: &Schema, name: &str| {
+        schema.properties.get(name).is_some_and(|field| field.is("string")) && !other.properties.contains_key(name)
+    };
+    let group = ["apiGroup", "group"].into_iter().find(|name| only(newer, older, name))?;
+    if !only(older, newer, "apiVersion") || !older.properties.contains_key("kind") {
+        return None;
+    }
+    let [from, to] = [at.older.join("apiVersion"), at.newer.join(group)];
+    let split = json!({"field": from.to_string(), "into": [to.to_string(), "_"], "separator": "/", "rest": version});
+    let mut split = Entry::guess(line("split", split), "the group is a part of the apiVersion");
+    split.question = Some(format!("which version has a new {from}? Here {version}"));
+    Some(Reference { split, older: from, newer: to })
+}
+
+/// The operation on the namespace of a reference, which only the older version has.
+pub(super) fn namespace(field: &Path) -> Entry {
+    let drop = json!({"field": field.to_string(), "valueFrom": "metadata.namespace"});
+    Entry::guess(line("drop", drop), "a reference without a namespace is in the namespace of its object")
+}
+
+fn line(name: &str, argument: Value) -> Operation {
+    let members: Map<String, Value> = argument.as_object().cloned().unwrap_or_default();
+    Operation::Line(name.to_owned(), Value::Object(members))
+}
