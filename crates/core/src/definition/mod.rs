@@ -39,7 +39,6 @@ mod replaces;
 mod rollout_hash;
 mod schema;
 mod schema_check;
-mod schemaless;
 mod side;
 mod step;
 #[cfg(test)]

@@ -10,12 +10,11 @@ use super::compare::{AcceptSpec, ComparedSchemas, compare};
 use super::completeness::Completeness;
 use super::frontier::Root;
 use super::metadata_field::MetadataField;
-use super::operation::{Compiler, Level, Operation, OperationSpec, filled, lists_to_fill};
+use super::operation::{Compiler, Level, Operation, OperationSpec, filled, lists_to_fill, with_schemaless_fields};
 use super::path::Path;
 use super::problems::{Problems, line};
 use super::rollout_hash::{StatusMapping, StatusMappingSpec};
 use super::schema::{Schema, properties};
-use super::schemaless::with_schemaless_fields;
 use super::side::Sides;
 use super::version::Version;
 

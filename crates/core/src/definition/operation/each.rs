@@ -9,10 +9,10 @@ use super::each_item::{each, key_names};
 use super::implications::filled;
 use super::implied_lists::lists_to_fill;
 use super::mapping::{Items, Level, Operation};
+use super::schemaless::with_schemaless_fields;
 use crate::definition::frontier::Root;
 use crate::definition::place::Place;
 use crate::definition::schema::Schema;
-use crate::definition::schemaless::with_schemaless_fields;
 use crate::definition::side::{Side, Sides};
 
 /// Operations on the contents of a list or map. Their paths start at the item. `.` is the item itself.

@@ -101,7 +101,7 @@ impl FilledSpec {
 }
 
 /// An operation on a field that only `side` has.
-pub(in crate::definition) fn one_sided(name: &'static str, side: Side, place: Place) -> Operation {
+pub(super) fn one_sided(name: &'static str, side: Side, place: Place) -> Operation {
     let mut places = Sides::default();
     *places.of_mut(side) = vec![place];
     Operation::new(name, places, OneSided)

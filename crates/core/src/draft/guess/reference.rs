@@ -12,8 +12,8 @@ pub(super) struct Reference {
     pub(super) newer: Path,
 }
 
-/// Finds a reference to an object: `apiVersion` in the older version, and the group alone in the newer version. `at` are
-/// the places of the reference, `version` is the older version.
+/// Finds a reference to an object: `apiVersion` in the older version, and the group alone in the newer version. `at`
+/// are the places of the reference, `version` is the older version.
 pub(super) fn reference(schemas: &Sides<&Schema>, at: &Sides<Path>, version: &str) -> Option<Reference> {
     let Sides { older, newer } = schemas;
     let only = |schema: &Schema, other: &Schema, name: &str| {

@@ -1,18 +1,19 @@
 //! Fields inside of parts without a schema, such as an object that preserves unknown fields.
 //!
-//! Both versions of a schemaless part may contain any field. With `rename: {from: spec.params.a, to: spec.params.b}`, an
-//! older object may also have a `b`, and a newer object an `a`. Each is a field of one version alone.
+//! Both versions of a schemaless part may contain any field. With `rename: {from: spec.params.a, to: spec.params.b}`,
+//! an older object may also have a `b`, and a newer object an `a`. Each is a field of one version alone.
 
-use super::metadata_field::MetadataMap;
-use super::operation::{Operation, one_sided};
-use super::path::Path;
-use super::place::Place;
-use super::schema::Schema;
-use super::side::{Side, Sides};
+use super::mapping::Operation;
+use super::single_version::one_sided;
+use crate::definition::metadata_field::MetadataMap;
+use crate::definition::path::Path;
+use crate::definition::place::Place;
+use crate::definition::schema::Schema;
+use crate::definition::side::{Side, Sides};
 
-/// Completes operations on fields without a schema. Adds operations for the fields of the other version at their places.
-/// Returns the schemas with all of these fields, or `None` if every place has a schema.
-pub(super) fn with_schemaless_fields(
+/// Completes operations on fields without a schema. Adds operations for the fields of the other version at their
+/// places. Returns the schemas with all of these fields, or `None` if every place has a schema.
+pub(in crate::definition) fn with_schemaless_fields(
     schemas: &Sides<&Schema>,
     operations: &mut Vec<Operation>,
 ) -> Option<Sides<Schema>> {
