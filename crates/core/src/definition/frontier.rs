@@ -29,6 +29,8 @@ pub(crate) struct Frontier {
     /// All objects that both versions have and that contain a field of an operation. Each object is listed after its
     /// parent.
     pub(crate) holders: Vec<SharedObjectInfo>,
+    /// Whether the value of a shared object may be no object.
+    pub(crate) has_schemaless: bool,
     /// For each operation, the first slot and one past the last slot. The slots are the places of a side in order.
     pub(crate) slots: Sides<Vec<usize>>,
     /// The split point of each slot.
@@ -384,6 +386,7 @@ impl Frontier {
             held.fills = defaults.map(|default| default.map(|default| FilledObject::new(&branches, &default)));
         }
         let is_schemaless = [schemas.older, schemas.newer].iter().flatten().all(|schema| schema.is_schemaless());
+        self.has_schemaless |= is_schemaless;
         Branch::Holder(SharedObject { index, path, is_schemaless, branches })
     }
 }

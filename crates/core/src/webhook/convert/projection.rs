@@ -228,10 +228,10 @@ impl<'a> Projection<'_, 'a> {
 
     /// Removes values whose parent is no object, in a part without a schema.
     fn clear_blocked(self, from: &Pieces<'_>, pieces: &mut Pieces<'_>) {
-        if !from.holders.contains(&Presence::Other) {
+        let frontier = &self.level.frontier;
+        if !frontier.has_schemaless || !from.holders.contains(&Presence::Other) {
             return;
         }
-        let frontier = &self.level.frontier;
         for (index, cut) in frontier.cuts.iter().enumerate().filter(|(_, cut)| from.is_blocked(frontier, cut.holder)) {
             pieces.rests.remove(&index);
             cut.parts.of(self.to).any(&mut |slot| {

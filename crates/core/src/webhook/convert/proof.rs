@@ -41,9 +41,12 @@ impl<'a> EntryProof<'_, 'a> {
         unproven
     }
 
-    /// Returns whether each place of an operation can have a value, on the side that is read.
+    /// Returns whether each place of an operation can have a value, on the side that is read. Empty if all places can.
     fn not_blocked(&self, index: usize, from: &Pieces<'a>) -> SmallVec<[bool; 2]> {
         let (frontier, side) = (&self.0.level.frontier, self.0.to.other());
+        if !frontier.has_schemaless {
+            return SmallVec::new();
+        }
         let slots = match frontier.slots.of(side).get(index..index + 2) {
             Some([first, end]) => *first..*end,
             _ => 0..0,
@@ -53,7 +56,7 @@ impl<'a> EntryProof<'_, 'a> {
     }
 
     /// Returns whether kept values of an operation are valid, given the current values `now`. `open`: whether a place
-    /// can have a value.
+    /// can have a value. Empty if all can.
     fn is_proven(
         &self,
         (index, operation): (usize, &Operation),
@@ -67,6 +70,13 @@ impl<'a> EntryProof<'_, 'a> {
             let mut replaces = self.0.mapped((index, operation), source_side, values);
             for (value, _) in replaces.iter_mut().zip(open).filter(|(_, open)| !**open) {
                 *value = None;
+            }
+            // A field of several without a result has the value of the definition.
+            for ((value, place), now) in replaces.iter_mut().zip(there).zip(now).filter(|_| there.len() > 1) {
+                let fill = place.fill.as_ref().and_then(|fill| fill.value(self.0.namespace));
+                if value.is_none() && fill.is_some_and(|fill| now.as_ref().is_some_and(|now| now.same(&fill))) {
+                    value.clone_from(now);
+                }
             }
             match operation.items() {
                 // Each item validates its own entries. An absent list maps to one without items.
