@@ -4,7 +4,7 @@
 //! reserves memory before it parses a request, so it needs an upper bound of this growth.
 
 use super::frontier::{Branch, Part};
-use super::operation::{Level, Operation};
+use super::operation::{LEAST_MEMORY, Level, MEMORY, Operation};
 use super::place::Place;
 use super::side::Side;
 use super::step::Step;
@@ -22,6 +22,8 @@ pub(crate) struct Growth {
     pub(crate) written: u64,
     /// The maximum nesting depth of the lists that are converted.
     pub(crate) deep: u64,
+    /// The bytes that expressions add to each byte of an object.
+    pub(crate) expanded: u64,
 }
 
 /// The bytes that are added to one object or item.
@@ -54,6 +56,8 @@ impl Growth {
                 value: all.value.and(up.value.or(down.value)),
                 written: all.written + up.written.max(down.written),
                 deep: all.deep.max(up.deep).max(down.deep),
+                // Each step may expand the results of the step before.
+                expanded: (1 + all.expanded) * (1 + up.expanded.max(down.expanded)) - 1,
             }
         })
     }
@@ -66,6 +70,7 @@ impl Growth {
             value: self.value.or(other.value),
             written: self.written.max(other.written),
             deep: self.deep.max(other.deep),
+            expanded: self.expanded.max(other.expanded),
         }
     }
 
@@ -80,8 +85,18 @@ impl Growth {
         }
     }
 
+    /// The memory of the expressions for the longest object, in bytes: the values during an evaluation, and the
+    /// results.
+    pub(crate) fn evaluated(&self, longest: u64) -> u64 {
+        match self.expanded {
+            0 => 0,
+            // Each result is parsed, converted back, and kept.
+            expanded => LEAST_MEMORY + longest * (MEMORY + RESULTS * expanded),
+        }
+    }
+
     fn of_step(step: &Step, to: Side) -> Self {
-        let mut growth = Self::default();
+        let mut growth = Self { expanded: expanded(&step.level), ..Self::default() };
         growth.add_items(&step.level, to, 1);
         let status = if step.status.is_some() { STATUS } else { 0 };
         let own = added(&step.level, to);
@@ -104,6 +119,13 @@ impl Growth {
             self.add_items(&items.level, to, depth + 1);
         }
     }
+}
+
+/// Returns the bytes that each byte of an object gains in the expressions of a level, or of the items inside.
+fn expanded(level: &Level) -> u64 {
+    let of =
+        |operation: &Operation| operation.expands().max(operation.items().map_or(0, |items| expanded(&items.level)));
+    level.operations.iter().map(of).max().unwrap_or_default()
 }
 
 /// Returns the bytes that one object or item gains at a level, for one direction.
@@ -141,6 +163,9 @@ fn of_place(place: &Place) -> u64 {
 fn names(names: &[Box<str>]) -> u64 {
     names.iter().map(|name| name.len() as u64 + NAME).sum()
 }
+
+/// The number of copies of a result: computed, in the object, during the check conversion, and in the kept values.
+const RESULTS: u64 = 6;
 
 /// Size of the punctuation of a name and its object: `{"":},`.
 const NAME: u64 = 6;

@@ -64,13 +64,15 @@ impl Measures {
                 let BodyCounts { objects, longest, most, .. } = counts;
                 let answered = (BYTE * length).max(MOVED * (length + objects * added) + (BYTE - MOVED) * longest);
                 let given = given(growth, *objects, counts.all, items(growth, *most, 1));
-                text + answered + VALUE * read + given
+                let expanded = MOVED * growth.expanded * length + growth.evaluated(*longest);
+                text + answered + VALUE * read + given + expanded
             }
             // Admission parses the whole object, and converts it to each version.
             Endpoint::Mutate | Endpoint::Validate => {
                 let twice = items(growth, counts.all.and(counts.all), ADMITTED);
                 let given = given(growth, ADMITTED, counts.all, twice);
-                text + BYTE * length + VALUE * values + given + ADMITTED * ANSWER * added
+                let expanded = ANSWER * growth.expanded * length + growth.evaluated(*length);
+                text + BYTE * length + VALUE * values + given + ADMITTED * ANSWER * added + expanded
             }
         }
     }

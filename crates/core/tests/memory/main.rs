@@ -32,7 +32,7 @@ fn size(default: usize) -> usize {
 /// the built-in ones, too.
 fn servers() -> Vec<Webhook> {
     let mut kinds = vec![giving::kind()];
-    kinds.extend(["mailboxes", "proxies", "engines", "gadgets", "widgets"].map(load));
+    kinds.extend(["mailboxes", "proxies", "engines", "gadgets", "widgets", "parcels", "runs"].map(load));
     if std::env::var("POINTSMAN_KINDS").is_ok_and(|kinds| kinds == "all") {
         kinds.extend(Kind::embedded().unwrap());
     }

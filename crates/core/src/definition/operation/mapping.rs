@@ -73,6 +73,11 @@ pub(super) trait Mapping: fmt::Debug + Send + Sync {
     fn adds(&self, _to: Side) -> u64 {
         0
     }
+
+    /// The maximum number of bytes that each byte of the values gains in addition.
+    fn expands(&self) -> u64 {
+        0
+    }
 }
 
 /// The parts of a place that an operation leaves to the comparison of schemas.
@@ -157,6 +162,11 @@ impl Operation {
     /// The maximum number of bytes that a value at a place of the side `to` gains.
     pub(in crate::definition) fn adds(&self, to: Side) -> u64 {
         self.mapping.adds(to)
+    }
+
+    /// The maximum number of bytes that each byte of the values gains in addition.
+    pub(in crate::definition) fn expands(&self) -> u64 {
+        self.mapping.expands()
     }
 
     /// Returns why the place `at` of the side `to` may be absent although the first place of the other side is present.

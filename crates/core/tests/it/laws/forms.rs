@@ -163,8 +163,19 @@ fn forged_entry_runs_no_idle_expression() {
 fn result_has_limited_size() {
     let text = json!({"type": "string"});
     let longer = |bytes: usize| computed(&text, &format!("value + {:?}", "x".repeat(bytes)));
-    assert_eq!(longer(256), json!({"b": format!("b{}", "x".repeat(256))}));
-    assert_eq!(longer(257), json!({}));
+    // Four times `"b"`, with its quotes, and 256, without the quotes and the letter.
+    assert_eq!(longer(265), json!({"b": format!("b{}", "x".repeat(265))}));
+    assert_eq!(longer(266), json!({}));
+}
+
+#[test]
+fn map_of_many_entries_is_shown() {
+    let labels: Value = (0..200).map(|number| (format!("k{number:03}"), json!("1"))).collect();
+    let tags: Vec<Value> = (0..200).map(|number| json!({"name": format!("k{number:03}"), "value": "1"})).collect();
+    let spec = json!({"slot": "* * *", "labels": labels});
+    let older = parcel("v1", spec.clone(), json!({}));
+    let newer = converts(&older, "v2", &json!({"slot": {}, "tags": tags}), &json!({}));
+    converts(&newer, "v1", &spec, &json!({}));
 }
 
 #[test]

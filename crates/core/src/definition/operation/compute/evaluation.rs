@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use super::expression::{Binary, Each, EachForm, Expression};
-use super::meter::{Meter, NoValue};
+use super::meter::{Meter, NoValue, VALUE};
 use super::value::Value;
 
 type Evaluated = Result<Value, NoValue>;
@@ -29,6 +29,7 @@ impl Evaluation<'_> {
             Expression::Literal(value) => Ok(value.clone()),
             Expression::Variable(index) => self.variables.get(*index).cloned().ok_or(NoValue::Error),
             Expression::List(items) => {
+                self.meter.allocate(items.len().saturating_mul(VALUE))?;
                 let items: Vec<Value> = items.iter().map(|item| self.value(item)).collect::<Result<_, _>>()?;
                 Ok(Value::List(items.into()))
             }
@@ -89,6 +90,7 @@ impl Evaluation<'_> {
     }
 
     fn map(&mut self, entries: &[(Expression, Expression)]) -> Evaluated {
+        self.meter.allocate(entries.len().saturating_mul(VALUE))?;
         let mut members = Vec::with_capacity(entries.len());
         for (key, value) in entries {
             let Value::Text(key) = self.value(key)? else { return Err(NoValue::Error) };
@@ -127,10 +129,12 @@ impl Evaluation<'_> {
         match (one, two) {
             (Value::Text(one), Value::Text(two)) => {
                 self.meter.spend(one.len() + two.len())?;
+                self.meter.allocate(one.len() + two.len())?;
                 Ok(Value::Text(format!("{one}{two}").into()))
             }
             (Value::List(one), Value::List(two)) => {
                 self.meter.spend((one.len() + two.len()).saturating_mul(8))?;
+                self.meter.allocate((one.len() + two.len()).saturating_mul(VALUE))?;
                 Ok(Value::List(one.iter().chain(two.iter()).cloned().collect()))
             }
             _ => arithmetic(Binary::Add, one, two),
@@ -139,6 +143,13 @@ impl Evaluation<'_> {
 
     fn each(&mut self, each: &Each) -> Evaluated {
         let range = self.value(&each.range)?;
+        let count = match &range {
+            Value::List(items) => items.len(),
+            Value::Map(members) => members.len(),
+            _ => 0,
+        };
+        // The entries of the range and the results.
+        self.meter.allocate(count.saturating_mul(2 * VALUE))?;
         let entries: Vec<(Value, Value)> = match &range {
             Value::List(items) => (0..).map(Value::Int).zip(items.iter().cloned()).collect(),
             Value::Map(members) => {

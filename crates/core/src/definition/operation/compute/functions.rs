@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use super::meter::{Meter, NoValue};
+use super::meter::{Meter, NoValue, VALUE};
 use super::types::Type;
 use super::value::Value;
 
@@ -109,7 +109,9 @@ impl Function {
             Some(Value::Int(number)) => Some(*number),
             _ => None,
         };
-        meter.spend(texts.iter().map(|text| text.len()).sum())?;
+        let length = texts.iter().map(|text| text.len()).sum();
+        meter.spend(length)?;
+        meter.allocate(length)?;
         let first = arguments.first().ok_or(NoValue::Error)?;
         match (self, texts.as_slice()) {
             (Self::Size, _) => size(first),
@@ -210,6 +212,7 @@ fn split(text: &str, separator: &str, limit: Option<i64>, meter: &mut Meter) -> 
         _ => text.split(separator).collect(),
     };
     meter.spend(parts.len().saturating_mul(8))?;
+    meter.allocate(parts.len().saturating_mul(VALUE))?;
     let parts: Vec<Value> = parts.into_iter().map(text_of).collect();
     Ok(Value::List(parts.into()))
 }
@@ -220,6 +223,7 @@ fn joined(list: &Value, separator: &str, meter: &mut Meter) -> Result<Value, NoV
     let texts = texts.ok_or(NoValue::Error)?;
     let length = texts.iter().map(|text| text.len() + separator.len()).sum();
     meter.spend(length)?;
+    meter.allocate(length)?;
     Ok(text_of(&texts.join(separator)))
 }
 
@@ -227,6 +231,7 @@ fn joined(list: &Value, separator: &str, meter: &mut Meter) -> Result<Value, NoV
 fn replaced(text: &str, (old, new): (&str, &str), limit: Option<i64>, meter: &mut Meter) -> Result<Value, NoValue> {
     let count = text.matches(old).count().saturating_mul(new.len());
     meter.spend(text.len().saturating_add(count))?;
+    meter.allocate(text.len().saturating_add(count))?;
     match limit.and_then(|limit| usize::try_from(limit).ok()) {
         Some(limit) => Ok(text_of(&text.replacen(old, new, limit))),
         None => Ok(text_of(&text.replace(old, new))),

@@ -1,9 +1,10 @@
 //! The limits of one evaluation. Without them, a short expression could take hours or build a text of gigabytes.
 
-/// Counts the work of an expression.
+/// Counts the work and the memory of an expression.
 #[derive(Debug)]
 pub(super) struct Meter {
     left: usize,
+    memory: usize,
 }
 
 /// Why an expression returns no value. Its target then is absent, and the source is kept.
@@ -11,19 +12,45 @@ pub(super) struct Meter {
 pub(super) enum NoValue {
     /// An operation that has no result for its operands, such as `int("a")`.
     Error,
-    /// More work than the meter allows.
+    /// More work or memory than the meter allows.
     Limit,
 }
 
-/// The maximum number of bytes that all results of an operation have more than its sources.
-pub(super) const MOST_GAIN: usize = 256;
+/// The maximum number of bytes of all results of an operation, for sources of this size.
+pub(super) fn most_output(input: usize) -> usize {
+    input.saturating_mul(FACTOR).saturating_add(GAIN)
+}
+
+/// The bytes of results that one byte of the sources may become. A map entry `"a":"1",` becomes an item
+/// `{"name":"a","value":"1"},` of three times its size.
+pub(super) const FACTOR: usize = 4;
+
+/// The bytes of results beyond that, for short sources.
+pub(super) const GAIN: usize = 256;
+
+/// The memory of an evaluation for each byte of its sources. An item of five bytes, such as `"ab",`, needs a value and
+/// a text of about 80 bytes, in the sources and in the result.
+pub(in crate::definition) const MEMORY: u64 = 32;
+
+/// The memory of an evaluation beyond that, in bytes.
+pub(in crate::definition) const LEAST_MEMORY: u64 = 16 << 10;
+
+/// The memory of a value in a list or map: the value, its key, and the counters of a shared text.
+pub(super) const VALUE: usize = 64;
 
 impl Meter {
     /// The limit is linear in the size of the input, so that a large request costs no more per byte than a small one.
     /// An expression of `nodes` parts may pass over a list once, with two bytes or more for each item, and compare each
     /// of 30 items with each other.
     pub(super) fn new(nodes: usize, input: usize) -> Self {
-        Self { left: nodes.saturating_mul(input / 2 + 1024) }
+        let memory = input.saturating_mul(MEMORY as usize).saturating_add(LEAST_MEMORY as usize);
+        Self { left: nodes.saturating_mul(input / 2 + 1024), memory }
+    }
+
+    /// Counts allocated bytes. Freed bytes are not counted, so that no value needs a size of its own.
+    pub(super) fn allocate(&mut self, bytes: usize) -> Result<(), NoValue> {
+        self.memory = self.memory.checked_sub(bytes).ok_or(NoValue::Limit)?;
+        Ok(())
     }
 
     /// Counts one step and this number of written bytes.

@@ -21,7 +21,8 @@ use serde::Deserialize;
 
 use self::evaluation::Evaluation;
 use self::expression::Expression;
-use self::meter::{MOST_GAIN, Meter};
+use self::meter::{FACTOR, GAIN, Meter, most_output};
+pub(in crate::definition) use self::meter::{LEAST_MEMORY, MEMORY};
 use self::parser::Parser;
 use self::types::Type;
 use self::value::Value;
@@ -235,7 +236,11 @@ impl Mapping for Compute {
     }
 
     fn adds(&self, _: Side) -> u64 {
-        MOST_GAIN as u64
+        GAIN as u64
+    }
+
+    fn expands(&self) -> u64 {
+        FACTOR as u64 - 1
     }
 }
 
@@ -262,6 +267,6 @@ impl Compute {
             output += json.as_ref().map_or(0, Json::size);
             found.push(json);
         }
-        (output <= input + MOST_GAIN).then_some(found)
+        (output <= most_output(input)).then_some(found)
     }
 }
