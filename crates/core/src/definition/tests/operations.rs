@@ -60,7 +60,8 @@ fn paths_that_no_schema_has() {
         SAME,
         SAME,
         "  - drop: metadata.labels\n",
-        "thing.yaml:8: metadata.labels: the API server itself handles metadata, apiVersion and kind",
+        "thing.yaml:8: metadata.labels: of the metadata, a conversion can change annotations and labels alone: name one as \
+         `metadata.annotations[\"KEY\"]` or `metadata.labels[\"KEY\"]`",
     );
     step(
         SAME,

@@ -148,8 +148,9 @@ impl Evaluation<'_> {
             Value::Map(members) => members.len(),
             _ => 0,
         };
-        // The entries of the range and the results.
-        self.meter.allocate(count.saturating_mul(2 * VALUE))?;
+        // The entries of the range, and the results.
+        let size = count.saturating_mul(VALUE);
+        self.meter.allocate(size.saturating_mul(2))?;
         let entries: Vec<(Value, Value)> = match &range {
             Value::List(items) => (0..).map(Value::Int).zip(items.iter().cloned()).collect(),
             Value::Map(members) => {
@@ -181,6 +182,10 @@ impl Evaluation<'_> {
                 }
             }
         }
+        self.meter.release(match each.form {
+            EachForm::All | EachForm::Exists | EachForm::ExistsOne => size.saturating_mul(2),
+            EachForm::List | EachForm::Values | EachForm::Entries => size,
+        });
         collected(each.form, found)
     }
 

@@ -28,9 +28,9 @@ pub(super) const FACTOR: usize = 4;
 /// The bytes of results beyond that, for short sources.
 pub(super) const GAIN: usize = 256;
 
-/// The memory of an evaluation for each byte of its sources. An item of five bytes, such as `"ab",`, needs a value and
-/// a text of about 80 bytes, in the sources and in the result.
-pub(in crate::definition) const MEMORY: u64 = 32;
+/// The memory of an evaluation for each byte of its sources. An item of four bytes, such as `"a",`, needs 64 bytes in
+/// the sources, and as much in a result with a text of its own.
+pub(in crate::definition) const MEMORY: u64 = 48;
 
 /// The memory of an evaluation beyond that, in bytes.
 pub(in crate::definition) const LEAST_MEMORY: u64 = 16 << 10;
@@ -47,10 +47,15 @@ impl Meter {
         Self { left: nodes.saturating_mul(input / 2 + 1024), memory }
     }
 
-    /// Counts allocated bytes. Freed bytes are not counted, so that no value needs a size of its own.
+    /// Counts allocated bytes. They count until the end of the evaluation, unless they are released.
     pub(super) fn allocate(&mut self, bytes: usize) -> Result<(), NoValue> {
         self.memory = self.memory.checked_sub(bytes).ok_or(NoValue::Limit)?;
         Ok(())
+    }
+
+    /// Releases allocated bytes.
+    pub(super) fn release(&mut self, bytes: usize) {
+        self.memory = self.memory.saturating_add(bytes);
     }
 
     /// Counts one step and this number of written bytes.

@@ -115,6 +115,7 @@ fn work_is_limited() {
     assert_eq!(run(pairs, 20), Ok(()));
     assert_eq!(run(pairs, 4000), Err(NoValue::Limit));
     assert_eq!(run("list.map(a, a + text)", 4000), Ok(()));
+    assert_eq!(run("list.map(a, list.map(b, b))", 60), Err(NoValue::Limit));
     let nested = "list.all(a, list.all(b, list.all(c, c == text)))";
     assert_eq!(Parser::new(types()).parse(nested).unwrap_err(), "macros are nested in at most 2 levels");
 }
