@@ -15,7 +15,7 @@ use crate::support::process::{SOON, eventually};
 pub(crate) const SCENARIOS: &[Scenario] = &[Scenario::new("certificate_renewal_fails_no_request", renewed)
     .needs("cert-manager-controller")
     .materialize()
-    .may_fail()];
+    .failing()];
 
 fn renewed(ctx: &TestContext<'_>) {
     let _controllers = start(ctx);

@@ -230,6 +230,33 @@ impl Part {
     }
 }
 
+impl SplitPoint {
+    fn new(
+        path: &Path,
+        holder: Option<usize>,
+        schemas: &Sides<Option<&Schema>>,
+        paths: &Sides<Vec<PathToSlot<'_>>>,
+    ) -> Self {
+        let part = |paths: &[PathToSlot<'_>]| if paths.is_empty() { Part::Unknown } else { part(paths) };
+        let parts = Sides { older: part(&paths.older), newer: part(&paths.newer) };
+        let mut fills = Sides::<Vec<_>>::default();
+        for side in [Side::Older, Side::Newer] {
+            if let Some(schema) = schemas.of(side) {
+                parts.of(side).defaults(schema, &Path::default(), fills.of_mut(side));
+            }
+        }
+        Self {
+            id: path.to_string(),
+            depth: path.len(),
+            holder,
+            shown: Sides::default(),
+            fills,
+            parts,
+            schemas: Sides { older: schemas.older.cloned(), newer: schemas.newer.cloned() },
+        }
+    }
+}
+
 /// A place of an operation, used while the tree of branches is built.
 struct PathToSlot<'p> {
     /// The rest of the path.
@@ -331,23 +358,7 @@ impl Frontier {
         };
         let mut all = paths.older.iter().chain(&paths.newer);
         if all.any(|path| path.rest.is_empty()) || !is_object(&schemas.older) || !is_object(&schemas.newer) {
-            let part = |paths: &[PathToSlot<'_>]| if paths.is_empty() { Part::Unknown } else { part(paths) };
-            let parts = Sides { older: part(&paths.older), newer: part(&paths.newer) };
-            let mut fills = Sides::<Vec<_>>::default();
-            for side in [Side::Older, Side::Newer] {
-                if let Some(schema) = schemas.of(side) {
-                    parts.of(side).defaults(schema, &Path::default(), fills.of_mut(side));
-                }
-            }
-            self.cuts.push(SplitPoint {
-                id: path.to_string(),
-                depth: path.len(),
-                holder,
-                shown: Sides::default(),
-                fills,
-                parts,
-                schemas: Sides { older: schemas.older.cloned(), newer: schemas.newer.cloned() },
-            });
+            self.cuts.push(SplitPoint::new(&path, holder, schemas, paths));
             return Branch::Cut(self.cuts.len() - 1);
         }
         let index = self.holders.len();

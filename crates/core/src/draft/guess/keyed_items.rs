@@ -53,7 +53,7 @@ impl KeyedItems {
             return None;
         };
         let found = Self { is_map_older, key, content };
-        let is_valid = found.names().all(is_identifier);
+        let is_valid = found.names().all(|name| is_identifier(name));
         is_valid.then_some(found)
     }
 
@@ -87,9 +87,9 @@ impl KeyedItems {
     }
 }
 
-fn is_identifier(name: &String) -> bool {
+fn is_identifier(name: &str) -> bool {
     let mut chars = name.chars();
     chars.next().is_some_and(|first| first.is_ascii_alphabetic() || first == '_')
         && chars.all(|char| char.is_ascii_alphanumeric() || char == '_')
-        && !["in", "true", "false", "null"].contains(&name.as_str())
+        && !["in", "true", "false", "null"].contains(&name)
 }

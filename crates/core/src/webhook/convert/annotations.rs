@@ -116,15 +116,13 @@ impl<'a> Annotations<'a> {
     pub(super) fn set_converted(&mut self, name: &'a str, value: Option<Json<'a>>) {
         match value {
             None if self.members.remove(name).is_some() && self.members.is_empty() => self.shape = Shape::Absent,
-            None => {}
-            Some(value) => {
-                if self.members.get(name).is_none_or(|before| !before.same(&value)) {
-                    self.shape = Shape::Present;
-                    self.added.retain(|added| *added != name);
-                    self.added.push(name);
-                    self.members.set(name, value);
-                }
+            Some(value) if self.members.get(name).is_none_or(|before| !before.same(&value)) => {
+                self.shape = Shape::Present;
+                self.added.retain(|added| *added != name);
+                self.added.push(name);
+                self.members.set(name, value);
             }
+            None | Some(_) => {}
         }
     }
 
