@@ -1,6 +1,6 @@
 //! Annotations and labels as places of operations.
 //!
-//! The API server takes no other metadata from a conversion, and validates annotations and labels that changed
+//! The API server ignores other changes of the metadata, and validates annotations and labels that changed
 //! (`apiextensions-apiserver webhook_converter.go`, `restoreObjectMeta`).
 
 use super::path::Path;
@@ -37,17 +37,23 @@ impl MetadataMap {
 }
 
 impl MetadataField {
-    /// The annotation or label at a path. `Err` with the reason if no operation can have this place.
+    /// The annotation or label at a path. `Err` with the reason if operations cannot change it.
     pub(super) fn at(path: &Path) -> Result<Self, String> {
         let map =
             |name: &str| [MetadataMap::Annotations, MetadataMap::Labels].into_iter().find(|map| map.name() == name);
         let [_, name, key] = path.names() else { return Err(not_convertible(path)) };
         let Some(map) = map(name) else { return Err(not_convertible(path)) };
-        if key.starts_with(OURS) {
-            return Err(format!("{path}: the names that begin with {OURS} belong to pointsman"));
+        if key.starts_with(RESERVED) {
+            return Err(format!("{path}: keys with the prefix {RESERVED} are reserved for pointsman"));
         }
-        if !is_qualified_name(key) {
-            return Err(format!("{path}: the API server does not accept the key {key:?}"));
+        // The API server ignores the case of the keys of annotations (`apimachinery pkg/api/validation/objectmeta.go`,
+        // `ValidateAnnotations`).
+        let is_valid = match map {
+            MetadataMap::Annotations => is_qualified_name(&key.to_lowercase()),
+            MetadataMap::Labels => is_qualified_name(key),
+        };
+        if !is_valid {
+            return Err(format!("{path}: {key:?} is not a valid key of an annotation or a label"));
         }
         Ok(Self { map, key: key.to_string() })
     }
@@ -55,10 +61,10 @@ impl MetadataField {
 
 fn not_convertible(path: &Path) -> String {
     format!(
-        "{path}: of the metadata, a conversion can change annotations and labels alone: name one as \
+        "{path}: in the metadata, an operation can change only an annotation or a label: write \
          `metadata.annotations[\"KEY\"]` or `metadata.labels[\"KEY\"]`"
     )
 }
 
 /// The prefix of pointsman's annotations and labels.
-const OURS: &str = "pointsman.dev/";
+const RESERVED: &str = "pointsman.dev/";

@@ -46,10 +46,10 @@ impl Acceptance {
         let mut grouped: Vec<Self> = Vec::new();
         let is_bound = |difference: &String| effect(difference) == BOUNDS;
         let bounds = acceptances.iter().filter(|accept| accept.differences.iter().any(is_bound));
-        let is_policy = bounds.count() >= MANY;
+        let merges_bounds = bounds.count() >= MANY_BOUNDS;
         for Self { path, differences } in acceptances {
             let differences: Vec<String> =
-                differences.iter().filter(|difference| !is_policy || !is_bound(difference)).cloned().collect();
+                differences.iter().filter(|difference| !merges_bounds || !is_bound(difference)).cloned().collect();
             if differences.is_empty() {
                 continue;
             }
@@ -58,7 +58,7 @@ impl Acceptance {
                 None => grouped.push(Self { path: path.clone(), differences }),
             }
         }
-        if is_policy {
+        if merges_bounds {
             grouped.push(Self { path: "**".to_owned(), differences: vec!["bounds".to_owned()] });
         }
         grouped
@@ -68,13 +68,13 @@ impl Acceptance {
 fn effect(difference: &str) -> &'static str {
     match difference {
         "default" => "each version sets its own default",
-        "enum" => "values of one version are copied to the other version",
-        "format" => "values with another format are copied",
+        "enum" => "values are copied unchanged",
+        "format" => "values are copied unchanged",
         "items" => "one version preserves unknown fields",
-        "nullable" => "a null of one version is kept for this version",
-        "required" => "objects without the field stay readable in both versions",
+        "nullable" => "a null value becomes a kept field",
+        "required" => "objects without the field can be read, but a change needs a value",
         "type" => "values that one type cannot represent are kept",
-        "x-kubernetes-validations" => "the rules of each version apply to its own writes",
+        "x-kubernetes-validations" => "writes are validated with the rules of their version",
         "x-kubernetes-list-type" | "x-kubernetes-list-map-keys" => {
             "server-side apply merges the lists of each version by its own keys"
         }
@@ -83,7 +83,7 @@ fn effect(difference: &str) -> &'static str {
 }
 
 /// The effect of a bound, such as `minLength`.
-const BOUNDS: &str = "the bounds of each version apply to its own writes";
+const BOUNDS: &str = "writes are validated with the bounds of their version";
 
-/// The number of fields with other bounds from which one entry covers the whole step.
-const MANY: usize = 4;
+/// With at least this many different bounds, one entry covers the whole step.
+const MANY_BOUNDS: usize = 4;

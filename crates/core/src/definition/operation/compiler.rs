@@ -352,8 +352,8 @@ impl<'a> Compiler<'a> {
                 };
                 if !other.at(&holder).is_some_and(|other| other.preserve) {
                     self.problem(format!(
-                        "{path}: only the {version} version has no schema for the fields of {holder}: use `compute` on \
-                         the whole value of {holder}"
+                        "{path}: {holder} preserves unknown fields only in the {version} version: use `compute` on {holder} \
+                         as a whole"
                     ));
                     return None;
                 }

@@ -1,7 +1,7 @@
 //! Fields inside of parts without a schema, such as an object that preserves unknown fields.
 //!
-//! Both versions of a schemaless part may contain any field. With `rename: {from: spec.params.a, to: spec.params.b}`,
-//! an older object may also have a `b`, and a newer object an `a`. Each is a field of one version alone.
+//! A part without a schema can contain any field, in both versions. With `rename: {from: spec.params.a, to: spec.params.b}`,
+//! an older object may also have a `b`, and a newer object an `a`. These two are fields of one version: they are kept.
 
 use super::mapping::Operation;
 use super::single_version::one_sided;
@@ -11,8 +11,8 @@ use crate::definition::place::Place;
 use crate::definition::schema::Schema;
 use crate::definition::side::{Side, Sides};
 
-/// Completes operations on fields without a schema. Adds operations for the fields of the other version at their
-/// places. Returns the schemas with all of these fields, or `None` if every place has a schema.
+/// For each path without a schema: adds the path to both schemas. If no operation uses the path in the other version,
+/// adds a `drop` or `add` there. Returns the new schemas, or `None` if every path has a schema.
 pub(in crate::definition) fn with_schemaless_fields(
     schemas: &Sides<&Schema>,
     operations: &mut Vec<Operation>,
@@ -31,6 +31,7 @@ pub(in crate::definition) fn with_schemaless_fields(
     }
     for (side, name) in [(Side::Older, "add"), (Side::Newer, "drop")] {
         let others = paths.of(side.other());
+        // A field inside of a place, or around it, belongs to the operation of this place.
         let overlaps = |path: &Path| others.iter().any(|(other, _)| other.starts_with(path) || path.starts_with(other));
         let places = paths.of(side).iter().filter(|(path, _)| !overlaps(path));
         let place = |(path, metadata): &(Path, Option<MetadataMap>)| Place {

@@ -60,7 +60,7 @@ fn paths_that_no_schema_has() {
         SAME,
         SAME,
         "  - drop: metadata.labels\n",
-        "thing.yaml:8: metadata.labels: of the metadata, a conversion can change annotations and labels alone: name one as \
+        "thing.yaml:8: metadata.labels: in the metadata, an operation can change only an annotation or a label: write \
          `metadata.annotations[\"KEY\"]` or `metadata.labels[\"KEY\"]`",
     );
     step(

@@ -1,4 +1,4 @@
-//! A map by name and a list whose items have this name.
+//! A map in one version is a list in the other version. A field of each item has the key of the map.
 
 use crate::definition::Schema;
 
@@ -14,7 +14,7 @@ pub(super) struct KeyedItems {
     content: Content,
 }
 
-/// The value of the map, in an item.
+/// Where an item stores the value of an entry.
 #[derive(Clone, Debug, PartialEq)]
 enum Content {
     /// A field of the item has the whole value.
@@ -24,8 +24,7 @@ enum Content {
 }
 
 impl KeyedItems {
-    /// Finds the form of two fields of which one is a map and the other one a list. `None` if the items do not contain
-    /// a key and the value.
+    /// Compares a map with a list. `None` if the items do not contain the key and the value. They may have more fields.
     pub(super) fn find(older: &Schema, newer: &Schema) -> Option<Self> {
         let is_map_older = newer.is("array");
         let (map, list) = if is_map_older { (older, newer) } else { (newer, older) };
@@ -65,7 +64,7 @@ impl KeyedItems {
         fields.iter().chain([&self.key])
     }
 
-    /// The expressions up and down.
+    /// The expressions `up` and `down`, in this order.
     pub(super) fn expressions(&self) -> [String; 2] {
         let key = &self.key;
         let copy = |from: &str| {

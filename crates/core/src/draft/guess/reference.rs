@@ -1,4 +1,4 @@
-//! References to other objects: the group without its version, in the namespace of the object.
+//! Object references of which the newer version has only the API group, and no namespace.
 
 use serde_json::{Map, Value, json};
 
@@ -13,7 +13,7 @@ pub(super) struct Reference {
 }
 
 /// Finds a reference to an object: `apiVersion` in the older version, and the group alone in the newer version. `at`
-/// are the places of the reference, `version` is the older version.
+/// are the places of the reference. `version` is the name of the older version, which new references get.
 pub(super) fn reference(schemas: &Sides<&Schema>, at: &Sides<Path>, version: &str) -> Option<Reference> {
     let Sides { older, newer } = schemas;
     let only = |schema: &Schema, other: &Schema, name: &str| {
@@ -25,18 +25,21 @@ pub(super) fn reference(schemas: &Sides<&Schema>, at: &Sides<Path>, version: &st
     }
     let [from, to] = [at.older.join("apiVersion"), at.newer.join(group)];
     let split = json!({"field": from.to_string(), "into": [to.to_string(), "_"], "separator": "/", "rest": version});
-    let mut split = Entry::guess(line("split", split), "the group is a part of the apiVersion");
-    split.question = Some(format!("which version has a new {from}? Here {version}"));
+    let mut split = Entry::guess(operation("split", split), "the newer version has only the group of the apiVersion");
+    split.question = Some(format!("which API version belongs in {from} of a new reference? This draft uses {version}"));
     Some(Reference { split, older: from, newer: to })
 }
 
-/// The operation on the namespace of a reference, which only the older version has.
+/// Drops the namespace of a reference. Only the older version has this field.
 pub(super) fn namespace(field: &Path) -> Entry {
     let drop = json!({"field": field.to_string(), "valueFrom": "metadata.namespace"});
-    Entry::guess(line("drop", drop), "a reference without a namespace is in the namespace of its object")
+    Entry::guess(
+        operation("drop", drop),
+        "a reference without a namespace points to the namespace of the object that contains it",
+    )
 }
 
-fn line(name: &str, argument: Value) -> Operation {
+fn operation(name: &str, argument: Value) -> Operation {
     let members: Map<String, Value> = argument.as_object().cloned().unwrap_or_default();
     Operation::Line(name.to_owned(), Value::Object(members))
 }

@@ -1,4 +1,5 @@
-//! Annotations and labels that operations convert. During a conversion, they are also fields of the object.
+//! Annotations and labels that operations convert. During a conversion, they are in `metadata` of the converted object,
+//! so that operations find them like other fields.
 
 use super::annotations::Annotations;
 use super::error::ConvertError;
@@ -15,7 +16,7 @@ fn of(kind: &Kind) -> impl Iterator<Item = &MetadataField> {
 }
 
 /// Copies the annotations and labels into the object.
-pub(super) fn show<'a>(kind: &Kind, metadata: &Members<'a>, annotations: &Annotations<'a>, root: &mut Json<'a>) {
+pub(super) fn copy_in<'a>(kind: &Kind, metadata: &Members<'a>, annotations: &Annotations<'a>, root: &mut Json<'a>) {
     let mut shown = [MetadataMap::Annotations, MetadataMap::Labels].map(|map| (map, Members::default()));
     let labels = metadata.get(MetadataMap::Labels.name());
     for MetadataField { map, key } in of(kind) {
@@ -36,7 +37,7 @@ pub(super) fn show<'a>(kind: &Kind, metadata: &Members<'a>, annotations: &Annota
 }
 
 /// Takes the annotations and labels out of the object, and writes them to its metadata.
-pub(super) fn write<'a>(
+pub(super) fn write_back<'a>(
     kind: &'a Kind,
     metadata: &mut Members<'a>,
     annotations: &mut Annotations<'a>,
@@ -58,7 +59,7 @@ pub(super) fn write<'a>(
     Ok(())
 }
 
-/// Sets or removes a label. Without labels, the map is absent.
+/// Sets or removes a label. With the last label, the map is removed.
 fn set<'a>(labels: &mut Option<Json<'a>>, key: &str, value: Option<Json<'a>>) -> Result<(), ConvertError> {
     let twice = |duplicate| ConvertError::named_twice("metadata.labels", duplicate);
     match (labels.as_mut().filter(|labels| !labels.is_null()), value) {

@@ -197,7 +197,7 @@ impl<'a> Object<'a> {
         let mut needed_on_return = needed_on_return.into_iter();
         let has_metadata_fields = metadata_fields::has_any(kind);
         if has_metadata_fields {
-            metadata_fields::show(kind, &self.metadata, &self.annotations, &mut self.root);
+            metadata_fields::copy_in(kind, &self.metadata, &self.annotations, &mut self.root);
         }
         for (side, step) in kind.steps_between(from, to) {
             self.is_awaited()?;
@@ -208,7 +208,7 @@ impl<'a> Object<'a> {
             self.hash = between.hash.take();
         }
         if has_metadata_fields {
-            metadata_fields::write(kind, &mut self.metadata, &mut self.annotations, &mut self.root)?;
+            metadata_fields::write_back(kind, &mut self.metadata, &mut self.annotations, &mut self.root)?;
         }
         let version = kind.version_at(to);
         self.api_version = Cow::Borrowed(&version.api_version);

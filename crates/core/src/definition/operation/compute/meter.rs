@@ -21,15 +21,15 @@ pub(super) fn most_output(input: usize) -> usize {
     input.saturating_mul(FACTOR).saturating_add(GAIN)
 }
 
-/// The bytes of results that one byte of the sources may become. A map entry `"a":"1",` becomes an item
+/// Result bytes that are allowed for each source byte. A map entry `"a":"1",` becomes an item
 /// `{"name":"a","value":"1"},` of three times its size.
 pub(super) const FACTOR: usize = 4;
 
-/// The bytes of results beyond that, for short sources.
+/// Result bytes that are allowed in addition.
 pub(super) const GAIN: usize = 256;
 
-/// The memory of an evaluation for each byte of its sources. An item of four bytes, such as `"a",`, needs 64 bytes in
-/// the sources, and as much in a result with a text of its own.
+/// The memory of an evaluation for each byte of its sources. An item of four bytes, such as `"a",`, needs 64 bytes for
+/// the entry of a macro, 64 bytes for the result, and a text of some bytes: less than 4 times 48.
 pub(in crate::definition) const MEMORY: u64 = 48;
 
 /// The memory of an evaluation beyond that, in bytes.
