@@ -260,3 +260,17 @@ fn lost_crd_paths_are_warned_of() {
     assert_eq!(found.stdout.matches("has no such field").count(), 4, "{}{}", found.stdout, found.stderr);
     assert_eq!(found.code, 1);
 }
+
+#[test]
+fn page_for_users_names_every_change() {
+    let page = pointsman(&["kinds", "docs", "run", "--kinds", "tests/data/kinds"]).data();
+    assert!(page.starts_with("# Versions of Run\n\n`Run.example.com` has the versions `v1`, `v2`."), "{page}");
+    for row in [
+        "| v1 | v2 | change |",
+        "| `spec.taskSpec.steps[*].resources` | `spec.taskSpec.steps[*].computeResources` | renamed |",
+        "| `spec.taskSpec.steps[*].comment` | – | removed |",
+        "| `spec.tier` | `metadata.labels[\"example.com/tier\"]` | moved |",
+    ] {
+        assert!(page.lines().any(|line| line == row), "{row}\n{page}");
+    }
+}

@@ -8,6 +8,7 @@ use serde_saphyr::Spanned;
 
 use super::compare::{AcceptSpec, ComparedSchemas, compare};
 use super::completeness::Completeness;
+use super::field_change::FieldChange;
 use super::frontier::Root;
 use super::metadata_field::MetadataField;
 use super::operation::{Compiler, Level, Operation, OperationSpec, filled, lists_to_fill, with_schemaless_fields};
@@ -83,6 +84,8 @@ pub struct StepSummary {
     pub operations: Vec<String>,
     /// The line of each operation in the definition, from 1.
     pub lines: Vec<u64>,
+    /// The changed fields.
+    pub changes: Vec<FieldChange>,
 }
 
 /// The prefix of the annotations that hold kept fields.
@@ -169,7 +172,8 @@ impl Step {
         described.extend(status.map(|text| (self.status_line, text)));
         let (lines, operations) = described.into_iter().unzip();
         let Sides { older, newer } = &self.versions;
-        StepSummary { from: older.to_string(), to: newer.to_string(), operations, lines }
+        let changes = self.level.changes(&Sides::default());
+        StepSummary { from: older.to_string(), to: newer.to_string(), operations, lines, changes }
     }
 }
 

@@ -6,6 +6,7 @@ use clap::{Args, Subcommand};
 use pointsman_core::definition::{self, Kind, MutatedKind};
 
 use super::check::{CheckArgs, check};
+use super::docs::{DocsArgs, docs};
 use super::draft::{DraftArgs, draft};
 use super::golden::{TestArgs, test};
 use super::summary;
@@ -26,6 +27,8 @@ pub(crate) struct KindsCommandArgs {
 enum KindsCommand {
     /// Check definitions: paths, unexplained differences between versions, and data loss in trial conversions.
     Check(CheckArgs),
+    /// Print a page for the users of a kind: what changed between its versions.
+    Docs(DocsArgs),
     /// Write a definition for a CRD, guessed from the schemas of its versions.
     Draft(DraftArgs),
     /// List known kinds.
@@ -63,6 +66,7 @@ pub(crate) fn run(args: &KindsCommandArgs) -> anyhow::Result<ExitCode> {
     match &args.command {
         None => list(&args.list),
         Some(KindsCommand::Check(args)) => check(args),
+        Some(KindsCommand::Docs(args)) => docs(args),
         Some(KindsCommand::Draft(args)) => draft(args),
         Some(KindsCommand::List(args)) => list(args),
         Some(KindsCommand::Schema) => {

@@ -3,6 +3,7 @@
 mod check;
 mod check_result;
 mod command;
+mod docs;
 mod draft;
 mod golden;
 mod hidden_values;

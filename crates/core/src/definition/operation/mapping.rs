@@ -11,6 +11,7 @@ use std::fmt;
 use smallvec::SmallVec;
 
 use super::condition::Condition;
+use crate::definition::field_change::FieldChange;
 use crate::definition::frontier::{Frontier, Part, Root, SharedObjectInfo};
 use crate::definition::path::Path;
 use crate::definition::place::{Fill, Place};
@@ -195,6 +196,11 @@ impl Operation {
         Some((at, unexplained))
     }
 
+    fn change(&self, older: Vec<String>, newer: Vec<String>) -> FieldChange {
+        let conditions = self.conditions.iter().map(ToString::to_string).collect();
+        FieldChange { operation: self.name.to_owned(), older, newer, conditions }
+    }
+
     fn describe(&self, prefix: &str) -> Vec<(u64, String)> {
         let ids = |side| {
             let places = self.mapping.described(self.places.of(side)).iter();
@@ -269,6 +275,29 @@ impl Level {
     /// The index of the operation of a slot.
     pub(crate) fn index_of(&self, side: Side, slot: usize) -> Option<usize> {
         self.frontier.slots.of(side).partition_point(|first| *first <= slot).checked_sub(1)
+    }
+
+    /// The written operations with their fields. `lists` are the lists around the level.
+    pub(in crate::definition) fn changes(&self, lists: &Sides<String>) -> Vec<FieldChange> {
+        let mut found = Vec::new();
+        for operation in self.operations.iter().filter(|operation| operation.line > 0) {
+            let paths = |side: Side| {
+                let places = operation.places.of(side).iter();
+                places.map(|place| place.path.after(lists.of(side))).collect::<Vec<_>>()
+            };
+            let (older, newer) = (paths(Side::Older), paths(Side::Newer));
+            if let Some(items) = operation.items() {
+                let list = |paths: &[String]| format!("{}[*]", paths.first().map_or("", String::as_str));
+                let inside = items.level.changes(&Sides { older: list(&older), newer: list(&newer) });
+                if older != newer {
+                    found.push(operation.change(older, newer));
+                }
+                found.extend(inside);
+                continue;
+            }
+            found.push(operation.change(older, newer));
+        }
+        found
     }
 
     /// One line for each operation, with its line in the definition. Omits implied operations.
