@@ -55,7 +55,7 @@ const STEP: &str = "steps:\n- from: v1\n  to: v2\n";
 
 fn examples() -> Vec<Example> {
     let mut examples: Vec<Example> = Vec::new();
-    let pages = manual() + "\n" + &page("docs/when-no-operation-fits.md");
+    let pages = manual() + "\n" + &["docs/when-no-operation-fits.md", "docs/from-go.md"].map(page).join("\n");
     for section in pages.split("\n##") {
         let title = section.lines().next().unwrap().trim_matches(['#', ' ']);
         for (info, block) in blocks(section) {
@@ -124,7 +124,10 @@ fn merge(into: &mut Value, from: Value) {
 impl Example {
     fn crd(&self) -> Value {
         let version = |name: &str, object: &Value, storage: bool| {
-            let mut schema = schema(object);
+            let mut object = object.clone();
+            // The API server defines the metadata.
+            object.as_object_mut().unwrap().remove("metadata");
+            let mut schema = schema(&object);
             for (_, path, more) in self.schemas.iter().filter(|(version, _, _)| version == name) {
                 let inner = path.rsplit('.').fold(more.clone(), |inner, name| json!({ "properties": { name: inner } }));
                 merge(&mut schema, inner);
@@ -177,11 +180,16 @@ impl Example {
         let older = self.object("v1");
         let newer = convert(&older, "v2");
         let mut visible = newer.clone();
-        let annotations = visible["metadata"].as_object_mut().unwrap().remove("annotations");
+        let mut annotations = visible["metadata"]["annotations"].take();
+        let annotation = annotations.as_object_mut().and_then(|all| all.remove("pointsman.dev/kept-v1"));
+        match annotations.as_object().is_none_or(serde_json::Map::is_empty) {
+            true => _ = visible["metadata"].as_object_mut().unwrap().remove("annotations"),
+            false => visible["metadata"]["annotations"] = annotations,
+        }
         assert_eq!(visible, self.object("v2"), "{}", self.section);
         assert_eq!(convert(&newer, "v1"), older, "{}", self.section);
         if let Some(wanted) = &self.kept {
-            let text = annotations.as_ref().and_then(|all| all["pointsman.dev/kept-v1"].as_str());
+            let text = annotation.as_ref().and_then(Value::as_str);
             let kept: Value = serde_json::from_str(text.unwrap_or("null")).unwrap();
             assert_eq!(&kept, wanted, "{}", self.section);
         }
