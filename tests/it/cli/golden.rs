@@ -60,3 +60,14 @@ fn case_without_object_is_refused() {
     let error = pointsman(&["kinds", "test", "tests/data/kinds"]).refusal(1);
     assert!(error.contains("tests/data/kinds: no file with `kind: ConversionCases` in this directory"), "{error}");
 }
+
+#[test]
+fn every_example_passes() {
+    let mut dirs: Vec<_> = fs::read_dir("examples/kinds").unwrap().map(|entry| entry.unwrap().path()).collect();
+    dirs.retain(|dir| dir.is_dir());
+    assert!(dirs.len() > 10);
+    for dir in dirs {
+        let answer = pointsman(&["kinds", "test", dir.to_str().unwrap()]);
+        assert!(answer.stdout.starts_with("OK: "), "{}: {}", dir.display(), answer.stderr);
+    }
+}

@@ -4,6 +4,7 @@
 
 use std::fmt::Write as _;
 use std::fs;
+use std::path::Path;
 
 use pointsman_core::definition::Kind;
 use pointsman_core::draft::Draft;
@@ -54,18 +55,17 @@ impl DraftScore {
     }
 }
 
-fn draft(name: &str) -> DraftScore {
-    let dir = super::root().join(name);
+fn draft(dir: &Path) -> DraftScore {
     let crd = fs::read_to_string(dir.join("crd.yaml")).unwrap();
-    let written = load(&dir).ok();
+    let written = load(dir).ok();
     let expected = written.as_ref().map(operations).unwrap_or_default();
-    let written = written.map(|kind| scored(kind, &dir));
+    let written = written.map(|kind| scored(kind, dir));
     let Ok(draft) = Draft::of_crd(&crd, "crd.yaml") else {
         return DraftScore { expected: expected.len(), ..DraftScore::default() };
     };
     let kind = Kind::load("draft.yaml", &draft.text, &mut |_| Ok(crd.clone())).unwrap();
     let found = operations(&kind);
-    let score = scored(kind, &dir);
+    let score = scored(kind, dir);
     let equal = found.intersection(&expected).count();
     DraftScore {
         loaded: 1,
@@ -85,20 +85,20 @@ fn drafts_of_real_kinds_load() {
     let [kind, loads, operations, other, accepted, questions, cases] = head;
     let mut table = format!("{kind:<28}{loads:>7}{operations:>14}{other:>7}{accepted:>10}{questions:>11}{cases:>19}\n");
     let mut total = DraftScore::default();
-    let names = directories();
-    for name in &names {
-        let score = draft(name);
+    let kinds = directories();
+    for (name, dir) in &kinds {
+        let score = draft(dir);
         table.push_str(&score.row(name, if score.loaded == 1 { "yes" } else { "no" }));
         total = total.plus(score);
     }
-    table.push_str(&total.row("total", &format!("{}/{}", total.loaded, names.len())));
+    table.push_str(&total.row("total", &format!("{}/{}", total.loaded, kinds.len())));
     writeln!(
         table,
         "\nOPERATIONS: equal ones in the draft and in definition.yaml. CASES: as upstream, by draft / definition."
     )
     .unwrap();
     print!("{table}");
-    assert_eq!(total.loaded, names.len(), "{table}");
+    assert_eq!(total.loaded, kinds.len(), "{table}");
     let [draft, definition] = total.as_upstream;
     assert!(4 * draft >= 3 * definition, "{table}");
     agrees(&format!("{DIR}/drafts.txt"), &table);

@@ -1,7 +1,7 @@
-//! Public CRDs as published, with a definition and the results of upstream's own conversion: `tests/data/real`, a
-//! directory per kind.
+//! Public CRDs as published, with a definition: a directory per kind in `examples/kinds`, with the results of upstream's
+//! own conversion, or in `tests/data/real`, without.
 //!
-//! `tests/data/real/scores.txt` is the table. A directory without `cases.yaml` has no recorded results.
+//! `tests/data/real/scores.txt` is the table.
 
 mod drafts;
 mod operations;
@@ -18,33 +18,30 @@ use crate::bless::agrees;
 
 const DIR: &str = "tests/data/real";
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join(DIR)
-}
-
-/// The directory names, sorted.
-fn directories() -> Vec<String> {
-    let entries = fs::read_dir(root()).unwrap().map(|entry| entry.unwrap());
-    let directories = entries.filter(|entry| entry.path().is_dir());
-    let mut names: Vec<String> = directories.map(|entry| entry.file_name().into_string().unwrap()).collect();
-    names.sort();
-    names
+/// The directories, sorted by name. Each has a `source.txt`.
+fn directories() -> Vec<(String, PathBuf)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let entries = ["examples/kinds", DIR].into_iter().flat_map(|parent| fs::read_dir(root.join(parent)).unwrap());
+    let directories = entries.map(|entry| entry.unwrap()).filter(|entry| entry.path().join("source.txt").exists());
+    let mut all: Vec<(String, PathBuf)> =
+        directories.map(|entry| (entry.file_name().into_string().unwrap(), entry.path())).collect();
+    all.sort();
+    all
 }
 
 #[test]
 fn real_kinds_convert_as_upstream() {
-    let dir = root();
-    let names = directories();
+    let kinds = directories();
     let mut table = format!("{:<28}{:>7}{:>14}{:>11}  differing cases\n", "KIND", "LOADS", "AS UPSTREAM", "HOME");
     let mut total = Score::default();
     let mut loaded = 0;
-    for name in &names {
-        let Ok(kind) = load(&dir.join(name)) else {
+    for (name, dir) in &kinds {
+        let Ok(kind) = load(dir) else {
             writeln!(table, "{name:<28}{:>7}", "no").unwrap();
             continue;
         };
         loaded += 1;
-        let score = scored(kind, &dir.join(name));
+        let score = scored(kind, dir);
         let Score { cases, equal, home, differing } = &score;
         let (equal_of, home_of) = (format!("{equal} of {cases}"), format!("{home} of {cases}"));
         let differing = differing.iter().map(usize::to_string).collect::<Vec<_>>().join(" ");
@@ -53,7 +50,7 @@ fn real_kinds_convert_as_upstream() {
     }
     let Score { cases, equal, home, .. } = total;
     let (loads, equal, home) =
-        (format!("{loaded}/{}", names.len()), format!("{equal} of {cases}"), format!("{home} of {cases}"));
+        (format!("{loaded}/{}", kinds.len()), format!("{equal} of {cases}"), format!("{home} of {cases}"));
     writeln!(table, "{:<28}{loads:>7}{equal:>14}{home:>11}", "total").unwrap();
     let table: String = table.lines().map(|line| format!("{}\n", line.trim_end())).collect();
     print!("{table}");

@@ -25,17 +25,18 @@ pub(crate) fn scored(kind: Kind, dir: &Path) -> Score {
     let kind = &webhook.kinds()[0];
     let mut score = Score::default();
     let Ok(text) = fs::read_to_string(dir.join("cases.yaml")) else { return score };
-    let cases: Vec<Json> = serde_saphyr::from_str(&text).unwrap();
-    for (index, case) in cases.iter().enumerate() {
+    let file: Json = serde_saphyr::from_str(&text).unwrap();
+    for (index, case) in file["cases"].as_array().unwrap().iter().enumerate() {
         score.cases += 1;
-        let [from, to] = ["from", "to"].map(|key| case[key].as_str().unwrap());
+        let (to, from) = (case["to"].as_str().unwrap(), case["object"]["apiVersion"].as_str().unwrap());
+        let from = from.rsplit('/').next().unwrap();
         let object = stored(kind, from, &Value::literal(&case["object"]));
         let Ok(converted) = webhook.convert(&object.to_text(), to) else {
             score.differing.push(index);
             continue;
         };
         let there = stored(kind, to, &Value::read(&converted.text).unwrap());
-        let upstream = stored(kind, to, &Value::literal(&case["upstream"]));
+        let upstream = stored(kind, to, &Value::literal(case.get("upstream").unwrap_or(&case["expected"])));
         match plain(&json(&there)) == plain(&json(&upstream)) {
             true => score.equal += 1,
             false => score.differing.push(index),

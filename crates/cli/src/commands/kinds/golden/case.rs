@@ -28,7 +28,8 @@ impl<'t> GoldenCase<'t> {
     /// Reads a case. `number` is its position in the file, from 1.
     pub(super) fn read(written: &'t JsonTree, number: usize) -> anyhow::Result<Self> {
         let JsonTree::Object(members) = written else { anyhow::bail!("case {number} is no mapping") };
-        let known = ["name", "object", "to", "edit", "expected"];
+        // The result of another conversion is for readers.
+        let known = ["name", "object", "to", "edit", "expected", "upstream"];
         if let Some((name, _)) = members.iter().find(|(name, _)| !known.contains(&name.as_str())) {
             anyhow::bail!("case {number}: unknown key {name:?}. Known names: {}", known.join(", "));
         }
