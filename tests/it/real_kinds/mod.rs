@@ -1,5 +1,5 @@
-//! Public CRDs as published, with a definition: a directory per kind in `examples/kinds`, with the results of upstream's
-//! own conversion, or in `tests/data/real`, without.
+//! Public CRDs as published, with a definition: a directory per kind in `examples/kinds`, with the results of
+//! upstream's own conversion, or in `tests/data/real`, without.
 //!
 //! `tests/data/real/scores.txt` is the table.
 

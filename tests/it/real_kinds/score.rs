@@ -36,7 +36,7 @@ pub(crate) fn scored(kind: Kind, dir: &Path) -> Score {
             continue;
         };
         let there = stored(kind, to, &Value::read(&converted.text).unwrap());
-        let upstream = stored(kind, to, &Value::literal(case.get("upstream").unwrap_or(&case["expected"])));
+        let upstream = stored(kind, to, &Value::literal(case.get("upstream").unwrap_or_else(|| &case["expected"])));
         match plain(&json(&there)) == plain(&json(&upstream)) {
             true => score.equal += 1,
             false => score.differing.push(index),

@@ -1,7 +1,7 @@
 //! Fields inside of parts without a schema, such as an object that preserves unknown fields.
 //!
-//! A part without a schema can contain any field, in both versions. With `rename: {from: spec.params.a, to: spec.params.b}`,
-//! an older object may also have a `b`, and a newer object an `a`. These two are fields of one version: they are kept.
+//! A part without a schema can contain any field, in both versions. With `rename: {from: params.a, to: params.b}`, an
+//! older object may also have a `b`, and a newer object an `a`. These two are fields of one version: they are kept.
 
 use super::mapping::Operation;
 use super::single_version::one_sided;
