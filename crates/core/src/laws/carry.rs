@@ -103,14 +103,20 @@ pub(super) fn identity_is_carried(trip: &Trip<'_>, object: &Value, _: u64, _: &m
     }
 }
 
-/// Removes the annotations and labels that operations convert, and a map without others.
+/// Removes the annotations and labels that operations convert, and a map without others. The API server does not
+/// distinguish an empty map or a null from an absent one.
 fn without_converted(trip: &Trip<'_>, object: &mut Value) {
     for field in trip.from.kind.steps.iter().flat_map(|step| &step.metadata_fields) {
         let at = ["metadata", field.map.name()].map(|name| Segment::Name(name.to_owned()));
-        if let Some(Value::Object(all)) = object.at_mut(&at)
-            && all.remove(&field.key).is_some()
-            && all.is_empty()
-        {
+        let is_empty = match object.at_mut(&at) {
+            Some(Value::Object(all)) => {
+                all.remove(&field.key);
+                all.is_empty()
+            }
+            Some(Value::Null) => true,
+            _ => false,
+        };
+        if is_empty {
             object.remove(&at);
         }
     }

@@ -252,11 +252,14 @@ impl<'m> Maker<'m> {
                 let value = self.valid(inner, key, focus.and_then(|focus| focus.member(key)));
                 members.insert(key.to_owned(), value);
             }
-        } else if preserves(schema)
+            return Value::Object(members);
+        }
+        if preserves(schema)
             && let Some(focus) = focus
         {
             self.add_schemaless(focus, &mut members);
-        } else if preserves(schema) && self.random.percent(40) || self.random.percent(fullness.unknown) {
+        }
+        if preserves(schema) && self.random.percent(40) || self.random.percent(fullness.unknown) {
             members.insert("x-unknown".to_owned(), anything(self.random, 2));
         }
         Value::Object(members)

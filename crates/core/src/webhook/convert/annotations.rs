@@ -13,6 +13,8 @@ use crate::json::{Json, Members};
 #[derive(Clone)]
 pub(crate) struct Annotations<'a> {
     shape: Shape,
+    /// The form if an operation takes the last annotation.
+    shape_if_empty: Shape,
     members: Members<'a>,
     /// The annotations that this conversion added. They count against the budget.
     added: Vec<&'a str>,
@@ -47,7 +49,7 @@ impl<'a> Annotations<'a> {
                 }
             },
         };
-        Ok(Self { shape, members, added: Vec::new(), unwritten: 0 })
+        Ok(Self { shape, shape_if_empty: Shape::Absent, members, added: Vec::new(), unwritten: 0 })
     }
 
     /// Writes the annotations back. Omits kept annotations that exceed the budget.
@@ -115,7 +117,9 @@ impl<'a> Annotations<'a> {
     /// Sets or removes an annotation that an operation converted. A new value counts against the budget.
     pub(super) fn set_converted(&mut self, name: &'a str, value: Option<Json<'a>>) {
         match value {
-            None if self.members.remove(name).is_some() && self.members.is_empty() => self.shape = Shape::Absent,
+            None if self.members.remove(name).is_some() && self.members.is_empty() => {
+                self.shape = self.shape_if_empty;
+            }
             Some(value) if self.members.get(name).is_none_or(|before| !before.same(&value)) => {
                 self.shape = Shape::Present;
                 self.added.retain(|added| *added != name);
@@ -142,12 +146,13 @@ impl<'a> Annotations<'a> {
 
     /// Restores the original form of the annotations, if none is left.
     fn shape_as_before(&mut self, kept: &Kept<'_>) {
+        self.shape_if_empty = match kept.annotations {
+            Some(ObjectBefore::Null) => Shape::Null,
+            Some(ObjectBefore::Empty) => Shape::Present,
+            Some(ObjectBefore::Absent) | None => Shape::Absent,
+        };
         if self.members.is_empty() {
-            self.shape = match kept.annotations {
-                Some(ObjectBefore::Null) => Shape::Null,
-                Some(ObjectBefore::Empty) => Shape::Present,
-                Some(ObjectBefore::Absent) | None => Shape::Absent,
-            };
+            self.shape = self.shape_if_empty;
         }
     }
 
@@ -180,8 +185,8 @@ impl<'a> Annotations<'a> {
     }
 
     /// Restores the original form of the annotations, and writes the values to keep, if any. `kept` is the previous
-    /// content.
-    pub(super) fn settle(&mut self, step: &'a Step, to: Side, kept: &Kept<'_>, mut to_keep: Kept<'_>) {
+    /// content. `gains`: operations may add annotations. They are written after the last step.
+    pub(super) fn settle(&mut self, step: &'a Step, to: Side, kept: &Kept<'_>, mut to_keep: Kept<'_>, gains: bool) {
         if !(kept.is_empty() && kept.annotations.is_none()) {
             self.shape_as_before(kept);
         }
@@ -192,7 +197,9 @@ impl<'a> Annotations<'a> {
         if theirs.is_some_and(|text| !to_keep.is_empty() || Kept::parse(&text).is_some()) {
             self.members.remove(name);
         }
-        if to_keep.is_empty() {
+        // The first annotation replaces an empty map or a null, which must return.
+        let is_replaced = gains && self.members.is_empty() && self.shape != Shape::Absent;
+        if to_keep.is_empty() && !is_replaced {
             return;
         }
         to_keep.annotations = match (self.members.is_empty(), self.shape) {

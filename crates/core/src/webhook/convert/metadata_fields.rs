@@ -36,6 +36,12 @@ pub(super) fn copy_in<'a>(kind: &Kind, metadata: &Members<'a>, annotations: &Ann
     }
 }
 
+/// Returns whether the object has annotations that operations convert.
+pub(super) fn has_annotations(root: &Json<'_>) -> bool {
+    let shown = root.get_path(&[METADATA, MetadataMap::Annotations.name()]);
+    shown.is_some_and(|annotations| !annotations.members().is_empty())
+}
+
 /// Takes the annotations and labels out of the object, and writes them to its metadata.
 pub(super) fn write_back<'a>(
     kind: &'a Kind,

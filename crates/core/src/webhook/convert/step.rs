@@ -12,7 +12,7 @@ use super::kept::{Kept, LONGEST};
 use super::paths::ErrorPath;
 use super::status::{RolloutRequests, StatusConversion, Traced};
 use super::string_arena::StringArena;
-use super::{level, pending, status, tree};
+use super::{level, metadata_fields, pending, status, tree};
 use crate::definition::{HashedFields, Kind, Level, Side, StatusMapping, Step};
 use crate::json::Json;
 use crate::webhook::rollout_hash::{self, CalculatedHash};
@@ -37,7 +37,8 @@ pub(super) fn convert<'a>(
     let kept = kept.unwrap_or_default();
     let to_keep = convert_with(&kept, kind, step, (to, between), root, annotations, trace)?;
     borrow_lists(&step.level, to, root, texts);
-    annotations.settle(step, to, &kept, to_keep);
+    let gains = !step.metadata_fields.is_empty() && metadata_fields::has_annotations(root);
+    annotations.settle(step, to, &kept, to_keep, gains);
     Ok(())
 }
 

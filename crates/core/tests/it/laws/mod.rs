@@ -31,7 +31,20 @@ use crate::kinds::{self, Touched};
 use crate::value::{Step, Value, Written};
 use pointsman_core::definition::Kind;
 pub(crate) use pointsman_core::laws::without_ours;
-use pointsman_core::laws::{ObjectSource, shrink};
+use pointsman_core::laws::{CheckOptions, Dictionary, LAWS, Law, ObjectSource, check, shrink};
+use pointsman_core::webhook::{Metadata, Webhook};
+
+/// Checks every law on a kind of its own server.
+fn obeys_every_law(file: &str) {
+    let webhook = Webhook::new(vec![kinds::load(file)], Metadata::Identity).unwrap();
+    let words = Dictionary::default();
+    for law in LAWS {
+        let laws: &[Law] = &[law];
+        let mut options =
+            CheckOptions { seed: 0, cases: 150, laws, words: &words, has_time: &mut || true, converted: &|| {} };
+        check(&webhook, &webhook.kinds()[0], &mut options).unwrap_or_else(|broken| panic!("{broken}"));
+    }
+}
 
 /// A conversion between two versions of a kind.
 #[derive(Clone, Copy)]
