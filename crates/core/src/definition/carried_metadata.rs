@@ -16,5 +16,5 @@ fn is_hash_suffix(suffix: &str) -> bool {
 /// core/v1/annotation_key_constants.go`.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// The prefix of pointsman's annotations.
-const OURS: &str = "pointsman.dev/";
+/// The prefix of pointsman's annotations and labels.
+pub(super) const OURS: &str = "pointsman.dev/";

@@ -3,6 +3,7 @@
 //! The API server ignores other changes of the metadata, and validates annotations and labels that changed
 //! (`apiextensions-apiserver webhook_converter.go`, `restoreObjectMeta`).
 
+use super::carried_metadata::OURS;
 use super::path::Path;
 use crate::apimachinery::{is_label_value, is_qualified_name};
 use crate::json::Json;
@@ -43,8 +44,8 @@ impl MetadataField {
             |name: &str| [MetadataMap::Annotations, MetadataMap::Labels].into_iter().find(|map| map.name() == name);
         let [_, name, key] = path.names() else { return Err(not_convertible(path)) };
         let Some(map) = map(name) else { return Err(not_convertible(path)) };
-        if key.starts_with(RESERVED) {
-            return Err(format!("{path}: keys with the prefix {RESERVED} are reserved for pointsman"));
+        if key.starts_with(OURS) {
+            return Err(format!("{path}: keys with the prefix {OURS} are reserved for pointsman"));
         }
         // The API server ignores the case of the keys of annotations (`apimachinery pkg/api/validation/objectmeta.go`,
         // `ValidateAnnotations`).
@@ -65,6 +66,3 @@ fn not_convertible(path: &Path) -> String {
          `metadata.annotations[\"KEY\"]` or `metadata.labels[\"KEY\"]`"
     )
 }
-
-/// The prefix of pointsman's annotations and labels.
-const RESERVED: &str = "pointsman.dev/";

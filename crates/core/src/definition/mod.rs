@@ -86,7 +86,7 @@ pub(crate) use mutations::{
 pub(crate) use note::read_note;
 #[cfg(feature = "laws")]
 pub(crate) use operation::Condition;
-pub(crate) use operation::{Fragment, Level, Operation, is_set};
+pub(crate) use operation::{Fragment, Level, Operation, is_name, is_set};
 pub(crate) use path::Path;
 pub(crate) use place::Place;
 pub(crate) use problems::line;

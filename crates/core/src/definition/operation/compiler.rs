@@ -131,6 +131,14 @@ impl<'a> Compiler<'a> {
         None
     }
 
+    /// The schema of a side, and the word for its version in messages.
+    fn schema(&self, side: Side) -> (&'a Schema, &'static str) {
+        match side {
+            Side::Newer => (self.newer, "newer"),
+            Side::Older => (self.older, "older"),
+        }
+    }
+
     pub(crate) fn problem(&mut self, message: impl Into<String>) {
         self.problems.add(self.line, message);
     }
@@ -263,10 +271,7 @@ impl<'a> Compiler<'a> {
             (None, Some(place)) => (Side::Older, place),
             _ => return,
         };
-        let (schema, version) = match side {
-            Side::Newer => (self.newer, "newer"),
-            Side::Older => (self.older, "older"),
-        };
+        let (schema, version) = self.schema(side);
         let path = &place.path;
         let mut others = all.iter().flat_map(|other| other.places.of(side));
         let another = others.any(|other| other.path.starts_with(path) || path.starts_with(&other.path));
@@ -318,10 +323,7 @@ impl<'a> Compiler<'a> {
 
     /// A field that must exist in the schema of a side.
     pub(super) fn at(&mut self, side: Side, path: &Path) -> Option<Place> {
-        let (root, version) = match side {
-            Side::Newer => (self.newer, "newer"),
-            Side::Older => (self.older, "older"),
-        };
+        let (root, version) = self.schema(side);
         if path.is_empty() && !self.base.of(side).is_empty() {
             self.problem("the path `.` is not valid inside of a moved object: name its fields");
             return None;
@@ -346,10 +348,7 @@ impl<'a> Compiler<'a> {
             }
             Err(missing) if missing.is_allowed() => {
                 let (holder, _) = path.split_at(missing.depth());
-                let other = match side {
-                    Side::Newer => self.older,
-                    Side::Older => self.newer,
-                };
+                let (other, _) = self.schema(side.other());
                 if !other.at(&holder).is_some_and(|other| other.preserve) {
                     self.problem(format!(
                         "{path}: {holder} preserves unknown fields only in the {version} version: use `compute` on {holder} \

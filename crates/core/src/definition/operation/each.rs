@@ -55,11 +55,9 @@ impl<O: Compile> EachSpec<O> {
         let mut inside = compiler.inside(older_item, newer_item);
         let specs: Vec<&Spanned<O>> = all.iter().flat_map(|each| &each.operations).collect();
         let mut operations = inside.operations(&specs, &[]);
-        let completed = with_schemaless_fields(&Sides { older: &**older_item, newer: &**newer_item }, &mut operations);
-        let Sides { older: older_item, newer: newer_item } = match &completed {
-            Some(completed) => completed.as_ref(),
-            None => Sides { older: &**older_item, newer: &**newer_item },
-        };
+        let items = Sides { older: &**older_item, newer: &**newer_item };
+        let completed = with_schemaless_fields(&items, &mut operations);
+        let Sides { older: older_item, newer: newer_item } = completed.as_ref().map_or(items, Sides::as_ref);
         operations.extend(lists_to_fill(older_item, newer_item, &operations, &[]));
         operations.extend(filled(older_item, newer_item, &operations));
         let is_set = [older, newer].iter().any(|schema| schema.list_type.as_deref() == Some("set"));

@@ -31,6 +31,7 @@ mod when;
 mod wrap;
 
 pub(super) use compiler::Compiler;
+pub(crate) use compute::is_name;
 pub(super) use compute::{LEAST_MEMORY, MEMORY};
 #[cfg(feature = "laws")]
 pub(crate) use condition::Condition;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::keyed_items::KeyedItems;
+use super::item_map::ItemMap;
 use super::shape::{has_fields, is_same, only_scalar};
 use super::words::{similarity, words};
 use crate::definition::{Schema, Sides};
@@ -27,7 +27,7 @@ pub(super) enum Conversion {
     /// A single value becomes a list.
     Wrap,
     /// A map by name in one version is a list with names in the other one.
-    Keyed(KeyedItems),
+    ItemMap(ItemMap),
 }
 
 /// Finds the conversion between two fields. `names` are the names of the fields. `None` if the types have no
@@ -43,7 +43,7 @@ pub(super) fn conversion(older: &Schema, newer: &Schema, names: &Sides<&str>) ->
             fits.then_some(Conversion::Wrap)
         }
         (Some("object"), Some("array")) | (Some("array"), Some("object")) => {
-            KeyedItems::find(older, newer).map(Conversion::Keyed)
+            ItemMap::find(older, newer).map(Conversion::ItemMap)
         }
         (one, two) if one != two => None,
         _ if has_fields(older) && has_fields(newer) => {

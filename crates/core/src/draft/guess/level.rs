@@ -167,7 +167,7 @@ impl<'s> Level<'s> {
                 Operation::with("values", paths, "map", serde_json::Value::Object(rows.collect()))
             }
             Conversion::Wrap => Operation::between("wrap", paths),
-            Conversion::Keyed(items) => {
+            Conversion::ItemMap(items) => {
                 let [up, down] = items.expressions();
                 let [from, to] = [&paths.older, &paths.newer].map(ToString::to_string);
                 let argument = serde_json::json!({"from": from, "to": to, "up": up, "down": down});

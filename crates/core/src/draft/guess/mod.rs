@@ -6,12 +6,12 @@
 //!   pool, score  fields without a counterpart, and how likely two of them are one
 //!     words, shape   likeness of names and of types
 //!   conversion   the operation between two fields
-//!     keyed_items    a map and a list of named items
+//!     item_map    a map and a list of named items
 //!   reference    references to other objects
 //! ```
 
 mod conversion;
-mod keyed_items;
+mod item_map;
 mod level;
 mod pool;
 mod reference;

@@ -1,6 +1,6 @@
 //! Object references of which the newer version has only the API group, and no namespace.
 
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 use crate::definition::{Path, Schema, Sides};
 use crate::draft::entry::{Entry, Operation};
@@ -25,7 +25,10 @@ pub(super) fn reference(schemas: &Sides<&Schema>, at: &Sides<Path>, version: &st
     }
     let [from, to] = [at.older.join("apiVersion"), at.newer.join(group)];
     let split = json!({"field": from.to_string(), "into": [to.to_string(), "_"], "separator": "/", "rest": version});
-    let mut split = Entry::guess(operation("split", split), "the newer version has only the group of the apiVersion");
+    let mut split = Entry::guess(
+        Operation::Line("split".to_owned(), split),
+        "the newer version has only the group of the apiVersion",
+    );
     split.question = Some(format!("which API version belongs in {from} of a new reference? This draft uses {version}"));
     Some(Reference { split, older: from, newer: to })
 }
@@ -34,12 +37,7 @@ pub(super) fn reference(schemas: &Sides<&Schema>, at: &Sides<Path>, version: &st
 pub(super) fn namespace(field: &Path) -> Entry {
     let drop = json!({"field": field.to_string(), "valueFrom": "metadata.namespace"});
     Entry::guess(
-        operation("drop", drop),
+        Operation::Line("drop".to_owned(), drop),
         "a reference without a namespace points to the namespace of the object that contains it",
     )
-}
-
-fn operation(name: &str, argument: Value) -> Operation {
-    let members: Map<String, Value> = argument.as_object().cloned().unwrap_or_default();
-    Operation::Line(name.to_owned(), Value::Object(members))
 }

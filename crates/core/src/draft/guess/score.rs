@@ -87,7 +87,7 @@ fn likeness_of_values(older: &Candidate<'_>, newer: &Candidate<'_>, conversion: 
     match conversion {
         Conversion::Duration(_) | Conversion::Values(_) => 1.0,
         Conversion::Type => 0.3,
-        Conversion::Keyed(_) => 0.8,
+        Conversion::ItemMap(_) => 0.8,
         Conversion::Wrap => 0.7,
         Conversion::Copy if older.schema.is_scalar() => of_scalars(older.schema, newer.schema),
         _ => older.shape.similarity(&newer.shape),

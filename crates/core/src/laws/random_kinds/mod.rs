@@ -8,7 +8,7 @@
 //! A sensible draft is plausible, and most are accepted. A hostile draft has invalid operations: occupied targets, two
 //! operations on one field, unexplained differences.
 
-mod annotated;
+mod annotations;
 mod defaults;
 mod draft;
 mod draft_step;

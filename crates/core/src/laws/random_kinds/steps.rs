@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Schema, json};
 
-use super::annotated::annotated;
+use super::annotations::annotated;
 use super::draft_step::{DraftStep, Manner};
 use super::forms::{computed, computed_pair, namespaced};
 use super::operations::{

@@ -481,9 +481,7 @@ pub(super) fn mapped<'a>(operation: &Operation, to: Side, read: &[Option<Json<'a
     let mut values = operation.map(to, read);
     values.resize(places.len(), None);
     for (value, place) in values.iter_mut().zip(places) {
-        if !place.schema.nullable && value.as_ref().is_some_and(Json::is_null)
-            || value.as_ref().is_some_and(|value| !takes(place, value))
-        {
+        if value.as_ref().is_some_and(|value| value.is_null() && !place.schema.nullable || !takes(place, value)) {
             *value = None;
         }
     }

@@ -123,11 +123,6 @@ impl ComputeSpec {
             compiler.problem("compute: needs at least one field in `from` and in `to`");
             return None;
         }
-        let is_name = |name: &str| {
-            name.starts_with(|c: char| c.is_ascii_alphabetic())
-                && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-                && !["in", "true", "false", "null"].contains(&name)
-        };
         for (name, _) in fields.iter().filter(|(name, _)| !is_name(name)) {
             compiler.problem(format!("compute: {name:?} is no name for an expression: use letters, digits and _"));
         }
@@ -163,6 +158,13 @@ impl ComputeSpec {
             place.fill = Some(Fill::Value(value));
         }
     }
+}
+
+/// Returns whether expressions can name a field without quotes.
+pub(crate) fn is_name(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        && !["in", "true", "false", "null"].contains(&name)
 }
 
 /// Compiles the expressions of one direction, in the order of the places of the side `to`.

@@ -1,12 +1,11 @@
 //! A map in one version is a list in the other version. A field of each item has the key of the map.
 
-use crate::definition::Schema;
-
 use super::shape::has_fields;
+use crate::definition::{Schema, is_name};
 
 /// A map in one version and a list in the other one.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct KeyedItems {
+pub(super) struct ItemMap {
     /// The older version has the map.
     is_map_older: bool,
     /// The field of an item with the key of the map.
@@ -23,7 +22,7 @@ enum Content {
     Fields(Vec<String>),
 }
 
-impl KeyedItems {
+impl ItemMap {
     /// Compares a map with a list. `None` if the items do not contain the key and the value. They may have more fields.
     pub(super) fn find(older: &Schema, newer: &Schema) -> Option<Self> {
         let is_map_older = newer.is("array");
@@ -52,7 +51,7 @@ impl KeyedItems {
             return None;
         };
         let found = Self { is_map_older, key, content };
-        let is_valid = found.names().all(|name| is_identifier(name));
+        let is_valid = found.names().all(|name| is_name(name));
         is_valid.then_some(found)
     }
 
@@ -84,11 +83,4 @@ impl KeyedItems {
         };
         if self.is_map_older { [to_list, to_map] } else { [to_map, to_list] }
     }
-}
-
-fn is_identifier(name: &str) -> bool {
-    let mut chars = name.chars();
-    chars.next().is_some_and(|first| first.is_ascii_alphabetic() || first == '_')
-        && chars.all(|char| char.is_ascii_alphanumeric() || char == '_')
-        && !["in", "true", "false", "null"].contains(&name)
 }
