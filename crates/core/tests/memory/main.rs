@@ -7,6 +7,7 @@
 #![cfg(test)]
 
 mod bodies;
+mod expressions;
 mod giving;
 mod hostile;
 
@@ -109,14 +110,18 @@ fn items_stay_within_their_weight() {
         |count| format!("{{\"zones\":{{\"{}\":{{\"tags\":{}}}}}}}", "k".repeat(8 * count), many("\"1\"", 2 * count));
     let huge = |count| format!("{{\"level\":{}}}", "1".repeat(10 * count));
     let level = |count| format!("{{\"level\":1.{}}}", "0".repeat(10 * count));
+    let parts = |part: &'static str| move |count| format!("{{\"parts\":\"{}\"}}", part.repeat(4 * count));
+    let (short_parts, long_parts) = (parts("a,"), parts("a longer part,"));
     type Spec<'a> = &'a dyn Fn(usize) -> String;
-    let cases: [(&str, Kind, String, &str, Spec<'_>); 7] = [
+    let cases: [(&str, Kind, String, &str, Spec<'_>); 9] = [
         ("routes that keep something", load("proxies"), head("Proxy", "v1alpha1"), "v1beta1", &routes),
         ("routes that keep something, two steps", load("proxies"), head("Proxy", "v1alpha1"), "v1", &routes),
         ("items that are given much", giving::kind(), head("Giver", "v1"), "v3", &empty),
         ("items behind a long key", load("proxies"), head("Proxy", "v1alpha1"), "v1beta1", &behind_key),
         ("a number that is long, two steps", load("gadgets"), head("Gadget", "v2"), "v0", &level),
         ("a number that is too large, two steps", load("gadgets"), head("Gadget", "v2"), "v0", &huge),
+        ("a text of short parts", expressions::kind(), head("Text", "v1"), "v2", &short_parts),
+        ("a text of long parts", expressions::kind(), head("Text", "v1"), "v2", &long_parts),
         ("items behind a long key, two steps", load("proxies"), head("Proxy", "v1alpha1"), "v1", &behind_key),
     ];
     for (name, kind, head, to, spec) in cases {
