@@ -58,13 +58,14 @@ impl DraftScore {
 fn draft(dir: &Path) -> DraftScore {
     let crd = fs::read_to_string(dir.join("crd.yaml")).unwrap();
     let written = load(dir).ok();
-    let expected = written.as_ref().map(operations).unwrap_or_default();
+    let definition = fs::read_to_string(dir.join("definition.yaml")).unwrap();
+    let expected = written.as_ref().map(|kind| operations(kind, &definition)).unwrap_or_default();
     let written = written.map(|kind| scored(kind, dir));
     let Ok(draft) = Draft::of_crd(&crd, "crd.yaml") else {
         return DraftScore { expected: expected.len(), ..DraftScore::default() };
     };
     let kind = Kind::load("draft.yaml", &draft.text, &mut |_| Ok(crd.clone())).unwrap();
-    let found = operations(&kind);
+    let found = operations(&kind, &draft.text);
     let score = scored(kind, dir);
     let equal = found.intersection(&expected).count();
     DraftScore {
