@@ -2,10 +2,10 @@
 
 use super::apiserver::{decode, fill, invalid};
 use super::generate::{FillRatio, valid};
-use super::objects::{ObjectSource, is_contents};
+use super::objects::{CONTENTS, ObjectSource};
 use super::random::Random;
 use super::schema::schema_at;
-use super::value::{Segment, Value};
+use super::value::{Places, Segment, Value};
 
 /// Changes a visible value so that the object stays valid. `None` if no such change is found.
 #[must_use]
@@ -36,8 +36,9 @@ fn edit(source: &ObjectSource<'_>, random: &mut Random, object: &mut Value) {
             object.set("status", made);
         }
     }
-    let ways: Vec<_> = object.ways().into_iter().filter(|way| is_contents(way)).collect();
-    let Some(way) = random.pick(&ways) else { return };
+    let places = Places::of(object);
+    let Some(place) = random.pick(&places.below(&CONTENTS)).copied() else { return };
+    let way = &places.way(place);
     let Some(schema) = schema_at(source.schema, way) else { return };
     let name = match way.last() {
         Some(Segment::Name(name)) => name.as_str(),

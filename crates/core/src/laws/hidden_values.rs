@@ -27,18 +27,23 @@ pub struct HiddenValue {
 
 /// The hidden values of a run: the smallest object for each operation and direction.
 #[derive(Clone, Debug, Default)]
-pub(super) struct HiddenValues(BTreeMap<(String, String, String), HiddenValue>);
+pub(super) struct HiddenValues(BTreeMap<(String, String, String), (Rank, HiddenValue)>);
+
+/// The rank of an object as an example: smaller is better.
+type Rank = (bool, usize);
 
 impl HiddenValues {
     /// Records the values that a conversion between neighbours kept.
     pub(super) fn note(&mut self, trip: &Trip<'_>, object: &Value, changes: &[Change]) {
         let versions = (trip.from.version.to_owned(), trip.to.version.to_owned());
-        for change in changes.iter().filter(|change| hides(change)) {
+        let mut hiding = changes.iter().filter(|change| hides(change)).peekable();
+        let length = if hiding.peek().is_some() { object.to_text().len() } else { 0 };
+        for change in hiding {
             let Some((path, _)) = change.before.first() else { continue };
             let place = format!("{} {}", change.operation, without_items(path));
             let key = (versions.0.clone(), versions.1.clone(), place);
-            let rank = rank(&change.before, object);
-            if self.0.get(&key).is_none_or(|known| rank < self::rank(&known.before, &known.object)) {
+            let rank = (is_little(&change.before), length);
+            if self.0.get(&key).is_none_or(|(known, _)| rank < *known) {
                 let hidden = HiddenValue {
                     versions: versions.clone(),
                     operation: change.operation.clone(),
@@ -47,14 +52,14 @@ impl HiddenValues {
                     after: change.after.clone(),
                     object: object.clone(),
                 };
-                self.0.insert(key, hidden);
+                self.0.insert(key, (rank, hidden));
             }
         }
     }
 
     /// The recorded values, ordered by version and line.
     pub(super) fn into_list(self, kind: &Kind) -> Vec<HiddenValue> {
-        let mut found: Vec<HiddenValue> = self.0.into_values().collect();
+        let mut found: Vec<HiddenValue> = self.0.into_values().map(|(_, hidden)| hidden).collect();
         for hidden in &mut found {
             let paths = hidden.before.iter().chain(&hidden.after).map(|(path, _)| path.as_str());
             hidden.line = operation_line(kind, &hidden.versions, &hidden.operation, paths);
@@ -77,11 +82,9 @@ fn hides(change: &Change) -> bool {
     change.kept && change.operation != "each" && is_value(&change.before)
 }
 
-/// Ranks an object as an example of a hidden value: unset booleans and numbers rank last, smaller objects first.
-fn rank(before: &[(String, String)], object: &Value) -> (bool, usize) {
-    let is_little =
-        before.iter().all(|(_, value)| matches!(value.as_str(), "false" | "0" | "-0" | "[]" | "{}" | "null"));
-    (is_little, object.to_text().len())
+/// Returns whether all values are unset booleans, unset numbers or empty. Other values are better examples.
+fn is_little(before: &[(String, String)]) -> bool {
+    before.iter().all(|(_, value)| matches!(value.as_str(), "false" | "0" | "-0" | "[]" | "{}" | "null"))
 }
 
 /// Returns whether there is a visible value. Null and the empty string count as no value.

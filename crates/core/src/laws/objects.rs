@@ -289,9 +289,12 @@ impl<'k> ObjectSource<'k> {
     }
 }
 
+/// The fields that the schemas of a CRD cover.
+pub(super) const CONTENTS: [&str; 2] = ["spec", "status"];
+
 /// Returns whether a place is covered by the schemas of a CRD.
 pub(super) fn is_contents(way: &[Segment]) -> bool {
-    matches!(way.first(), Some(Segment::Name(name)) if name == "spec" || name == "status")
+    matches!(way.first(), Some(Segment::Name(name)) if CONTENTS.contains(&name.as_str()))
 }
 
 /// Returns whether a place is the object itself, its version or its kind, which are needed to identify it.

@@ -150,7 +150,7 @@ impl Value {
             Self::Null => out.push_str("null"),
             Self::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
             Self::Number(value) => out.push_str(value),
-            Self::Text(value) => out.push_str(&quoted(value)),
+            Self::Text(value) => quote(value, out),
             Self::List(elements) => {
                 out.push('[');
                 for (index, element) in elements.iter().enumerate() {
@@ -166,7 +166,7 @@ impl Value {
                 let ordered = names.into_iter().filter_map(|name| Some((name, members.get(name)?)));
                 for (index, (name, value)) in ordered.enumerate() {
                     out.push_str(if index > 0 { "," } else { "" });
-                    out.push_str(&quoted(name));
+                    quote(name, out);
                     out.push(':');
                     value.write(out, order);
                 }
@@ -266,29 +266,99 @@ impl Value {
     /// All places, outermost first.
     #[must_use]
     pub fn ways(&self) -> Vec<Vec<Segment>> {
-        let mut found = Vec::new();
-        let mut queue: Vec<(Vec<Segment>, &Self)> = vec![(Vec::new(), self)];
-        while let Some((way, value)) = queue.pop() {
-            let inner = |segment: Segment| [way.clone(), vec![segment]].concat();
-            match value {
-                Self::Object(members) => {
-                    queue.extend(members.iter().map(|(name, value)| (inner(Segment::Name(name.clone())), value)))
-                }
-                Self::List(elements) => {
-                    queue.extend(elements.iter().enumerate().map(|(i, value)| (inner(Segment::Index(i)), value)))
-                }
-                _ => {}
-            }
-            found.push(way);
-        }
-        found.sort_by_key(Vec::len);
-        found
+        let places = Places::of(self);
+        places.order.iter().map(|place| places.way(*place)).collect()
     }
 }
 
-/// A JSON string. Writing a Rust string cannot fail.
-fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
+/// The places of a value. A place refers to the one around it, so that only the paths in demand are written.
+pub(super) struct Places<'v> {
+    all: Vec<Place<'v>>,
+    /// The indices of the places, outermost first.
+    order: Vec<usize>,
+}
+
+struct Place<'v> {
+    value: &'v Value,
+    around: Option<(usize, SegmentRef<'v>)>,
+    /// The number of segments of the path.
+    depth: usize,
+}
+
+#[derive(Clone, Copy)]
+enum SegmentRef<'v> {
+    Name(&'v str),
+    Index(usize),
+}
+
+impl<'v> Places<'v> {
+    pub(super) fn of(value: &'v Value) -> Self {
+        let mut all = vec![Place { value, around: None, depth: 0 }];
+        let (mut order, mut open) = (Vec::new(), vec![0]);
+        while let Some(outer) = open.pop() {
+            order.push(outer);
+            let Some(&Place { value, depth, .. }) = all.get(outer) else { continue };
+            let first = all.len();
+            let inner = |segment, value| Place { value, around: Some((outer, segment)), depth: depth + 1 };
+            match value {
+                Value::Object(members) => {
+                    all.extend(members.iter().map(|(name, value)| inner(SegmentRef::Name(name), value)));
+                }
+                Value::List(elements) => {
+                    all.extend(elements.iter().enumerate().map(|(i, value)| inner(SegmentRef::Index(i), value)));
+                }
+                _ => {}
+            }
+            open.extend(first..all.len());
+        }
+        order.sort_by_key(|place| all.get(*place).map(|place| place.depth));
+        Self { all, order }
+    }
+
+    /// The places in the members of these names, outermost first.
+    pub(super) fn below(&self, names: &[&str]) -> Vec<usize> {
+        let mut is_below = vec![false; self.all.len()];
+        let mut found = Vec::new();
+        for place in &self.order {
+            let is_found = match self.all.get(*place).and_then(|place| place.around) {
+                Some((0, SegmentRef::Name(name))) => names.contains(&name),
+                Some((outer, _)) => is_below.get(outer).is_some_and(|outer| *outer),
+                None => false,
+            };
+            if is_found {
+                found.push(*place);
+                is_below.get_mut(*place).into_iter().for_each(|below| *below = true);
+            }
+        }
+        found
+    }
+
+    /// The path of a place.
+    pub(super) fn way(&self, place: usize) -> Vec<Segment> {
+        let mut way = Vec::new();
+        let mut here = self.all.get(place);
+        while let Some((outer, segment)) = here.and_then(|place| place.around) {
+            way.push(match segment {
+                SegmentRef::Name(name) => Segment::Name(name.to_owned()),
+                SegmentRef::Index(index) => Segment::Index(index),
+            });
+            here = self.all.get(outer);
+        }
+        way.reverse();
+        way
+    }
+}
+
+/// Writes a JSON string.
+fn quote(text: &str, out: &mut String) {
+    let is_plain = text.bytes().all(|byte| byte >= b' ' && byte != b'"' && byte != b'\\');
+    if is_plain {
+        out.push('"');
+        out.push_str(text);
+        out.push('"');
+    } else {
+        out.push_str(&serde_json::Value::from(text).to_string());
+    }
 }
 
 /// The innermost place where two values differ.
