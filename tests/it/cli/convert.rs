@@ -183,7 +183,7 @@ fn other_kinds_pass_through_on_request() {
         refused,
         "error: manifests/examples/review.json: ConversionReview (no name): no definition of apiextensions.k8s.io/v1 \
          ConversionReview; known kinds: Elasticsearch.elasticsearch.k8s.elastic.co, Materialize.materialize.cloud. Add its \
-         directory with --kinds, or copy objects of other kinds unchanged with --keep-unknown\n1 of 3 objects refused; no output was written\n"
+         file or directory with --kinds, or copy objects of other kinds unchanged with --keep-unknown\n1 of 3 objects refused; no output was written\n"
     );
 }
 

@@ -120,7 +120,7 @@ fn beginning<'n>(begun: &OsStr, names: impl Iterator<Item = &'n str>) -> Vec<Com
 /// The known kinds of the line. Falls back to the built-in kinds.
 fn known() -> Vec<LoadedKind> {
     let (words, home) = (words(), env::var("HOME").ok());
-    let mut directories: Vec<PathBuf> = env::var_os("POINTSMAN_KINDS").into_iter().map(PathBuf::from).collect();
+    let mut paths: Vec<PathBuf> = env::var_os("POINTSMAN_KINDS").into_iter().map(PathBuf::from).collect();
     for (at, word) in words.iter().enumerate() {
         // Bash splits words at `=`.
         let next = || words.iter().skip(at + 1).find(|next| *next != "=").map(String::as_str);
@@ -129,11 +129,11 @@ fn known() -> Vec<LoadedKind> {
             Some(rest) => rest.strip_prefix('='),
             None => None,
         };
-        directories.extend(given.map(|word| shell_word::read(word, home.as_deref()).into()));
+        paths.extend(given.map(|word| shell_word::read(word, home.as_deref()).into()));
     }
     let no_built_in = words.iter().any(|word| word == "--no-built-in");
-    let built_in = || KindsArgs { directories: Vec::new(), no_built_in: false }.load();
-    KindsArgs { directories, no_built_in }.load().or_else(|_| built_in()).unwrap_or_default()
+    let built_in = || KindsArgs { paths: Vec::new(), no_built_in: false }.load();
+    KindsArgs { paths, no_built_in }.load().or_else(|_| built_in()).unwrap_or_default()
 }
 
 /// The words of the line. A shell passes them after `--`.

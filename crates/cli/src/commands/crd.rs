@@ -68,7 +68,7 @@ pub(crate) fn run(args: &CrdArgs, remarks: AuthorityRemarks) -> anyhow::Result<E
         Some(name) => vec![find(&all, name)?],
         None => {
             // With own kinds, the CRDs of other kinds are not printed by default.
-            let meant = |known: &&LoadedKind| known.file.is_some() || args.kinds.directories.is_empty();
+            let meant = |known: &&LoadedKind| known.file.is_some() || args.kinds.paths.is_empty();
             all.iter().filter(meant).filter(|known| converts(&known.kind)).collect()
         }
     };

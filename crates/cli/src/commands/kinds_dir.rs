@@ -1,4 +1,4 @@
-//! The kinds of a command: built-in kinds, and those of `--kinds DIR`.
+//! The kinds of a command: built-in kinds, and those of `--kinds PATH`.
 
 use std::path::{Path, PathBuf};
 
@@ -14,12 +14,12 @@ use super::json_tree::JsonTree;
 /// Kinds in addition to the built-in kinds.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct KindsArgs {
-    /// Directory of kind definitions, in addition to the built-in kinds. A definition of the same kind replaces the
-    /// built-in one. Can be repeated.
-    #[arg(long = "kinds", value_name = "DIR", env = "POINTSMAN_KINDS")]
-    pub(crate) directories: Vec<PathBuf>,
+    /// File or directory of kind definitions, in addition to the built-in kinds. Replaces a built-in definition of the
+    /// same kind. Can be repeated.
+    #[arg(long = "kinds", value_name = "PATH", env = "POINTSMAN_KINDS")]
+    pub(crate) paths: Vec<PathBuf>,
     /// Use only the kinds of --kinds, without the built-in kinds.
-    #[arg(long, env = "POINTSMAN_NO_BUILT_IN", requires = "directories")]
+    #[arg(long, env = "POINTSMAN_NO_BUILT_IN", requires = "paths")]
     pub(crate) no_built_in: bool,
 }
 
@@ -75,9 +75,9 @@ impl LoadedKind {
 impl KindsArgs {
     /// The flags as text for a printed command, each with a leading space.
     pub(crate) fn flags(&self) -> String {
-        let directory = |directory: &PathBuf| format!(" --kinds {}", directory.display());
+        let path = |path: &PathBuf| format!(" --kinds {}", path.display());
         let no_built_in = if self.no_built_in { " --no-built-in" } else { "" };
-        self.directories.iter().map(directory).collect::<String>() + no_built_in
+        self.paths.iter().map(path).collect::<String>() + no_built_in
     }
 
     /// The webhook with all kinds.
@@ -90,14 +90,14 @@ impl KindsArgs {
         self.load_all()?.webhook(metadata)
     }
 
-    /// The current states of all files of kinds: those in the directories, and those read before.
+    /// The current states of all files of kinds: those of the paths, and those read before.
     pub(crate) fn stamps(&self, read: &[PathBuf]) -> FileStamps {
         // Errors of a directory are reported when it is read.
-        let listed = self.directories.iter().flat_map(|dir| input::in_directory(dir, false).unwrap_or_default());
+        let listed = self.paths.iter().flat_map(|path| files(path).unwrap_or_default());
         FileStamps::of(listed.chain(read.iter().cloned()).collect())
     }
 
-    /// The built-in kinds, and those of the directories.
+    /// The built-in kinds, and those of the paths.
     pub(crate) fn load(&self) -> anyhow::Result<Vec<LoadedKind>> {
         Ok(self.load_all()?.kinds)
     }
@@ -110,7 +110,7 @@ impl KindsArgs {
 
     /// The kinds, and the definitions of mutations.
     pub(crate) fn load_all(&self) -> anyhow::Result<KnownDefinitions> {
-        let KnownDefinitions { kinds: own, mutated } = own(&self.directories)?;
+        let KnownDefinitions { kinds: own, mutated } = own(&self.paths)?;
         let mut kinds = if self.no_built_in { Vec::new() } else { built_in(&own)? };
         kinds.extend(own);
         Ok(KnownDefinitions { kinds, mutated })
@@ -129,15 +129,21 @@ fn built_in(own: &[LoadedKind]) -> anyhow::Result<Vec<LoadedKind>> {
     Ok(known.collect())
 }
 
-/// The definitions in directories.
-fn own(directories: &[PathBuf]) -> anyhow::Result<KnownDefinitions> {
+/// The files of a path: the file, or those of the directory.
+fn files(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    if path.is_file() { Ok(vec![path.to_path_buf()]) } else { input::in_directory(path, false) }
+}
+
+/// The definitions in files and directories.
+fn own(paths: &[PathBuf]) -> anyhow::Result<KnownDefinitions> {
     let (mut own, mut mutated): (Vec<LoadedKind>, Vec<LoadedMutations>) = (Vec::new(), Vec::new());
-    let mut files = Vec::new();
-    for directory in directories {
-        files.extend(input::in_directory(directory, false)?);
+    let mut all = Vec::new();
+    for path in paths {
+        all.extend(files(path)?);
     }
-    for file in files {
+    for file in all {
         let known = match definition_in(&file)? {
+            None if paths.contains(&file) => anyhow::bail!("{}: the file has no definition", file.display()),
             None => continue,
             Some(KnownDefinition::Kind(known)) => *known,
             Some(KnownDefinition::Mutations(known)) => {
@@ -181,7 +187,7 @@ pub(crate) fn kind_of<'w>(webhook: &'w Webhook, object: &InputObject) -> Result<
         let known: Vec<String> = kinds.iter().map(|kind| format!("{}.{}", kind.kind(), kind.group())).collect();
         let wanted_kind = format!("{}.{}", object.kind, object.group());
         format!(
-            "{}: no definition of {} {}{}; known kinds: {}. Add its directory with --kinds",
+            "{}: no definition of {} {}{}; known kinds: {}. Add its file or directory with --kinds",
             object.label(),
             object.api_version,
             object.kind,
@@ -230,6 +236,6 @@ pub(crate) fn read(file: &Path, source: Source) -> Result<KnownDefinition, defin
 }
 
 /// Resolves a path relative to the file that contains it.
-fn relative_to(file: &Path, other: &str) -> PathBuf {
+pub(crate) fn relative_to(file: &Path, other: &str) -> PathBuf {
     file.parent().map_or_else(|| other.into(), |parent| parent.join(other))
 }

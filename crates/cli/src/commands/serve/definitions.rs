@@ -122,7 +122,7 @@ impl ServedDefinitions {
     /// Returns whether there are files that may change.
     #[must_use]
     pub fn are_files(&self) -> bool {
-        !self.kinds.directories.is_empty()
+        !self.kinds.paths.is_empty()
     }
 
     /// Reloads the definitions if the files have changed. Returns whether they have.
@@ -214,7 +214,7 @@ mod tests {
     }
 
     fn served(dir: &Path) -> ServedDefinitions {
-        let kinds = KindsArgs { directories: vec![dir.to_path_buf()], no_built_in: true };
+        let kinds = KindsArgs { paths: vec![dir.to_path_buf()], no_built_in: true };
         let settings = Settings {
             controller: None,
             default: false,

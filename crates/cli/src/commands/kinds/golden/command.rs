@@ -60,7 +60,7 @@ impl Tested {
 /// Runs the cases of a directory. Prints a table on stdout, and the differences on stderr.
 pub(crate) fn test(args: &TestArgs) -> anyhow::Result<ExitCode> {
     let directory = &args.directory;
-    let kinds = KindsArgs { directories: vec![directory.clone()], no_built_in: false };
+    let kinds = KindsArgs { paths: vec![directory.clone()], no_built_in: false };
     let webhook = kinds.webhook_with(Metadata::Full)?;
     let files = CaseFile::in_directory(directory)?;
     anyhow::ensure!(!files.is_empty(), "{}: no file with `kind: {KIND}` in this directory", directory.display());
