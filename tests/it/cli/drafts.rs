@@ -71,3 +71,89 @@ fn unusable_crd_is_refused() {
     let stdin = pointsman(&["kinds", "draft", "-"]).refusal(2);
     assert!(stdin.contains("save the CRD to a file"), "{stdin}");
 }
+
+#[test]
+fn fix_completes_a_definition() {
+    let directory = directory(|crd| crd);
+    let file = directory.path().join("widgets.yaml");
+    let path = file.to_str().unwrap();
+    // Without the operation for the port.
+    let own = read("tests/data/kinds/widgets.yaml").replace(
+        "split: {field: spec.hostPort, into: [spec.host, spec.port], separator: \":\"}",
+        "drop: spec.hostPort # mine",
+    );
+    fs::write(&file, &own).unwrap();
+    let fixed = pointsman(&["kinds", "draft", "--fix", path]);
+    assert_eq!(fixed.code, 0, "{}", fixed.stderr);
+    assert!(
+        fixed.stderr.starts_with("OK: added 2 operations and 0 acceptances; 0 open questions\n"),
+        "{}",
+        fixed.stderr
+    );
+    let text = fs::read_to_string(&file).unwrap();
+    assert_eq!(text, format!("{own}  # Only v2 has the field.\n  - add: spec.host\n  - add: spec.port\n"));
+    assert_eq!(pointsman(&["kinds", "check", path, "--try", "5"]).code, 0);
+    let again = pointsman(&["kinds", "draft", "--fix", path]);
+    assert!(again.stderr.starts_with("OK: complete, unchanged\n"), "{}", again.stderr);
+    assert_eq!(fs::read_to_string(&file).unwrap(), text);
+}
+
+#[test]
+fn fix_reports_other_problems() {
+    let directory = directory(|crd| crd);
+    let file = directory.path().join("widgets.yaml");
+    let path = file.to_str().unwrap();
+    let own =
+        read("tests/data/kinds/widgets.yaml").replace("split: {field: spec.hostPort", "split: {field: spec.hostport");
+    fs::write(&file, own).unwrap();
+    let fixed = pointsman(&["kinds", "draft", "--fix", path]).refusal(1);
+    assert!(fixed.contains("spec.hostport"), "{fixed}");
+    assert!(fixed.contains("INCOMPLETE: added "), "{fixed}");
+    let flow =
+        "apiVersion: pointsman.dev/v1\nkind: KindDefinition\ncrd: widgets.crd.yaml\nsteps: [{from: v1, to: v2}]\n";
+    fs::write(&file, flow).unwrap();
+    let refused = pointsman(&["kinds", "draft", "--fix", path]).refusal(1);
+    assert!(refused.contains("widgets.yaml:4: steps is not a list with a line for each entry"), "{refused}");
+    assert_eq!(fs::read_to_string(&file).unwrap(), flow);
+}
+
+#[test]
+fn draft_compares_two_revisions() {
+    let directory = TempDir::new().unwrap();
+    let at = |file: &str| directory.path().join(file).to_str().unwrap().to_owned();
+    let with = |version: &str| {
+        let mut crd = yaml(&read(CRD));
+        let versions = crd["spec"]["versions"].as_array_mut().unwrap();
+        versions.retain(|known| known["name"] == version);
+        versions[0]["storage"] = true.into();
+        crd["status"] = serde_json::json!({"storedVersions": [version]});
+        crd.to_string()
+    };
+    let (older, newer, file) = (at("older.json"), at("newer.json"), at("widgets.yaml"));
+    fs::write(&older, with("v1")).unwrap();
+    fs::write(&newer, with("v2")).unwrap();
+    let draft = pointsman(&["kinds", "draft", &older, &newer, "-o", &file]);
+    assert_eq!(draft.code, 0, "{}", draft.stderr);
+    assert!(draft.stderr.contains("widgets.crd.yaml has the versions of both files"), "{}", draft.stderr);
+    let merged = yaml(&fs::read_to_string(at("widgets.crd.yaml")).unwrap());
+    let versions = merged["spec"]["versions"].as_array().unwrap();
+    assert_eq!(versions.iter().filter(|version| version["storage"] == true).count(), 1);
+    assert_eq!((versions.len(), merged.get("status")), (2, None));
+    assert_eq!(pointsman(&["kinds", "check", &file, "--try", "5"]).code, 0);
+    // A revision with all versions needs no other CRD.
+    let (whole, file) = (at("whole.yaml"), at("other.yaml"));
+    fs::write(&whole, read(CRD)).unwrap();
+    let draft = pointsman(&["kinds", "draft", &older, &whole, "-o", &file]);
+    assert_eq!(draft.code, 0, "{}", draft.stderr);
+    assert!(fs::read_to_string(&file).unwrap().contains("\ncrd: whole.yaml\n"));
+}
+
+#[test]
+fn kinds_may_be_one_file() {
+    let object = r#"{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"a"},"spec":{"hostPort":"a:1"}}"#;
+    let arguments = |kinds: &'static str| ["convert", "--to", "v2", "--kinds", kinds];
+    let converted = with_stdin(&arguments("tests/data/kinds/widgets.yaml"), object.as_bytes());
+    assert!(converted.code == 0 && converted.stdout.contains("host: a"), "{}{}", converted.stdout, converted.stderr);
+    let refused = with_stdin(&arguments(CRD), object.as_bytes());
+    assert!(refused.stderr.contains("widgets.crd.yaml: the file has no definition"), "{}", refused.stderr);
+}

@@ -4,23 +4,24 @@ use std::collections::BTreeSet;
 use std::io;
 
 use super::line_index::LineIndex;
-use super::outline::{EntryPlace, Leaf, Outline};
+use super::outline::{Leaf, Outline};
 use super::separation::Separation;
+use super::step_outline::EntryPlace;
 use crate::definition::{BadDefinition, Kind, Problem, Remedy, StepEdit};
 
 /// The maximum number of rounds. Each round applies all proposals; the deepest lists need a round for each level.
 const ROUNDS: usize = 40;
 
-/// Applies proposals until the definition loads. `crd` is the CRD as JSON.
+/// Applies proposals until the definition loads. `file` is its name in messages, and `crd` the CRD as JSON.
 ///
 /// # Errors
 /// The problems that remain, if no proposal applies to them.
-pub(super) fn complete(outline: &mut Outline, crd: &str) -> Result<(), BadDefinition> {
+pub(super) fn complete(outline: &mut Outline, file: &str, crd: &str) -> Result<(), BadDefinition> {
     let mut completion = Completion::default();
     let mut rest = Ok(());
     for _ in 0..ROUNDS {
         let written = outline.write();
-        let Err(bad) = load(&written.text, crd) else { return Ok(()) };
+        let Err(bad) = load(file, &written.text, crd) else { return Ok(()) };
         let is_changed = completion.correct(outline, &written, &bad.problems);
         rest = Err(bad);
         if !is_changed {
@@ -55,18 +56,20 @@ impl Completion {
         outline.remove(places);
         for problem in problems {
             is_changed |= match edit(problem) {
-                Some(edit) if self.is_allowed(outline, edit) => outline.apply(edit),
+                Some(edit) if self.is_allowed(outline, written, edit) => outline.apply(edit),
                 None if written.at(problem.line).is_some() => false,
+                _ if outline.existing.is_some() => false,
                 _ => self.separation.separate(outline, &written.text, problem),
             };
         }
         is_changed
     }
 
-    /// Returns whether an edit contains no refused operation.
-    fn is_allowed(&self, outline: &Outline, edit: &StepEdit) -> bool {
+    /// Returns whether an edit contains no refused operation, and replaces no line of an existing definition.
+    fn is_allowed(&self, outline: &Outline, written: &LineIndex<EntryPlace>, edit: &StepEdit) -> bool {
+        let is_existing = |line: &u64| outline.existing.is_some() && written.at(*line).is_none();
         let leaves = outline.leaves(edit);
-        !leaves.iter().any(|leaf| self.refused.contains(leaf))
+        !edit.removes.iter().any(is_existing) && !leaves.iter().any(|leaf| self.refused.contains(leaf))
     }
 }
 
@@ -78,6 +81,6 @@ fn edit(problem: &Problem) -> Option<&StepEdit> {
 }
 
 /// Loads a definition.
-pub(super) fn load(text: &str, crd: &str) -> Result<Kind, BadDefinition> {
-    Kind::load("draft", text, &mut |_| -> io::Result<String> { Ok(crd.to_owned()) })
+pub(super) fn load(file: &str, text: &str, crd: &str) -> Result<Kind, BadDefinition> {
+    Kind::load(file, text, &mut |_| -> io::Result<String> { Ok(crd.to_owned()) })
 }

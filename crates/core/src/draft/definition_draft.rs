@@ -5,8 +5,9 @@ use super::arrangement::arranged;
 use super::completion::{complete, load};
 use super::entry::Entry;
 use super::guess;
-use super::outline::{Outline, StepOutline};
+use super::outline::Outline;
 use super::question::Question;
+use super::step_outline::StepOutline;
 use super::version_order::age;
 use crate::definition::{BadDefinition, CrdVersions, Schema, Sides};
 
@@ -64,13 +65,10 @@ impl Draft {
             "A draft of {name}, guessed from the schemas. Review each operation, each open question and each accepted \
              difference"
         );
-        let mut outline = Outline { title, crd: file.to_owned(), steps };
-        complete(&mut outline, &crd).map_err(DraftError::Inexpressible)?;
-        for (step, questions) in outline.steps.iter_mut().zip(questions) {
-            questions.iter().for_each(|question| question.add_to(&mut step.entries));
-            step.entries = arranged(std::mem::take(&mut step.entries));
-        }
-        Ok(Self::of(&grouped(outline, &crd)))
+        let mut outline = Outline { title, crd: file.to_owned(), steps, existing: None };
+        complete(&mut outline, DRAFT, &crd).map_err(DraftError::Inexpressible)?;
+        finish(&mut outline.steps, &questions);
+        Ok(Self::of(&grouped(outline, DRAFT, &crd)))
     }
 
     fn of(outline: &Outline) -> Self {
@@ -84,8 +82,19 @@ impl Draft {
     }
 }
 
+/// The name of a draft in messages.
+const DRAFT: &str = "draft";
+
+/// Adds the questions to the operations of each step, and sorts the operations.
+pub(super) fn finish(steps: &mut [StepOutline], questions: &[Vec<Question>]) {
+    for (step, questions) in steps.iter_mut().zip(questions) {
+        questions.iter().for_each(|question| question.add_to(&mut step.entries));
+        step.entries = arranged(std::mem::take(&mut step.entries));
+    }
+}
+
 /// Guesses a step, and the questions about fields without a counterpart.
-fn step(older: &(String, Schema), newer: &(String, Schema)) -> (StepOutline, Vec<Question>) {
+pub(super) fn step(older: &(String, Schema), newer: &(String, Schema)) -> (StepOutline, Vec<Question>) {
     let ((older, one), (newer, two)) = (older, newer);
     let (entries, questions) = guess::step(Sides { older, newer }, Sides { older: one, newer: two });
     let versions = Sides { older: older.clone(), newer: newer.clone() };
@@ -93,12 +102,12 @@ fn step(older: &(String, Schema), newer: &(String, Schema)) -> (StepOutline, Vec
 }
 
 /// Puts the accepted differences of one path into one entry, if the definition still loads.
-fn grouped(outline: Outline, crd: &str) -> Outline {
+pub(super) fn grouped(outline: Outline, file: &str, crd: &str) -> Outline {
     let mut grouped = outline.clone();
     for step in &mut grouped.steps {
         step.accept = Acceptance::grouped(&step.accept);
     }
-    match load(&grouped.write().text, crd) {
+    match load(file, &grouped.write().text, crd) {
         Ok(_) => grouped,
         Err(_) => outline,
     }

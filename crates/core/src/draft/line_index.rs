@@ -4,20 +4,22 @@
 #[derive(Clone, Debug)]
 pub(super) struct LineIndex<T> {
     pub(super) text: String,
+    /// The number of spaces before depth 0.
+    pub(super) margin: usize,
     /// One element for each line.
     contents: Vec<Option<T>>,
 }
 
 impl<T> Default for LineIndex<T> {
     fn default() -> Self {
-        Self { text: String::new(), contents: Vec::new() }
+        Self { text: String::new(), margin: 0, contents: Vec::new() }
     }
 }
 
 impl<T> LineIndex<T> {
-    /// Adds a line. `depth` is the indentation, in steps of two spaces.
+    /// Adds a line. `depth` is the indentation after the margin, in steps of two spaces.
     pub(super) fn push(&mut self, depth: usize, line: &str, content: Option<T>) {
-        self.text.push_str(&"  ".repeat(depth));
+        self.text.push_str(&" ".repeat(self.margin + 2 * depth));
         self.text.push_str(line);
         self.text.push('\n');
         self.contents.push(content);
@@ -29,7 +31,7 @@ impl<T> LineIndex<T> {
         let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
         let is_marked = sentence.starts_with(MARK);
         let start = if is_marked { sentence.to_owned() } else { format!("{first}{}", letters.as_str()) };
-        let width = COLUMNS.saturating_sub(2 * depth + 2);
+        let width = COLUMNS.saturating_sub(self.margin + 2 * depth + 2);
         let mut line = String::new();
         for word in format!("{start}.").split(' ') {
             if !line.is_empty() && line.len() + 1 + word.len() > width {

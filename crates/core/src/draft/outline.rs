@@ -1,9 +1,11 @@
-//! A definition that is being drafted: its steps with their entries, and how it is written.
+//! A definition that is being drafted.
 
 use super::acceptance::Acceptance;
 use super::entry::{Entry, Operation};
+use super::existing_text::ExistingText;
 use super::flow::flow;
 use super::line_index::LineIndex;
+use super::step_outline::{EntryPlace, PlaceInStep, StepOutline};
 use crate::definition::{API_VERSION, KIND, Path, Sides, StepEdit};
 
 /// A definition that is being drafted.
@@ -14,31 +16,8 @@ pub(super) struct Outline {
     /// The file of the CRD, relative to the definition.
     pub(super) crd: String,
     pub(super) steps: Vec<StepOutline>,
-}
-
-/// A step that is being drafted.
-#[derive(Clone, Debug)]
-pub(super) struct StepOutline {
-    /// The names of the versions.
-    pub(super) versions: Sides<String>,
-    pub(super) entries: Vec<Entry>,
-    pub(super) accept: Vec<Acceptance>,
-}
-
-/// The entry in a line: the index of its step, and its place there.
-#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub(super) struct EntryPlace {
-    pub(super) step: usize,
-    pub(super) within: PlaceInStep,
-}
-
-/// The place of an entry in its step.
-#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub(super) enum PlaceInStep {
-    /// The indices of an operation and of the lists around it, outermost first.
-    Operation(Vec<usize>),
-    /// The index of an accepted difference.
-    Acceptance(usize),
+    /// The text of an existing definition. The entries of the outline are new ones, and the last steps may be new.
+    pub(super) existing: Option<ExistingText>,
 }
 
 /// The index of the step in a line of a written definition, counted from 1. A step begins with `from` and ends before
@@ -59,6 +38,9 @@ pub(super) struct Leaf {
 impl Outline {
     /// Writes the definition, and returns the entry in each line.
     pub(super) fn write(&self) -> LineIndex<EntryPlace> {
+        if let Some(existing) = &self.existing {
+            return existing.write(&self.steps);
+        }
         let mut text = LineIndex::default();
         text.comment(0, &self.title);
         text.push(0, &format!("apiVersion: {API_VERSION}"), None);
@@ -147,83 +129,5 @@ fn remove(entries: &mut Vec<Entry>, indices: &[usize]) {
         }
         Some(_) => _ = entries.remove(*first),
         None => {}
-    }
-}
-
-impl StepOutline {
-    fn write(&self, step: usize, text: &mut LineIndex<EntryPlace>) {
-        let name = |name: &str| flow(&name.into());
-        text.push(0, &format!("- from: {}", name(&self.versions.older)), None);
-        text.push(1, &format!("to: {}", name(&self.versions.newer)), None);
-        if !self.entries.is_empty() {
-            text.push(1, "operations:", None);
-            self.write_entries(
-                &self.entries,
-                &EntryPlace { step, within: PlaceInStep::Operation(Vec::new()) },
-                1,
-                text,
-            );
-        }
-        if !self.accept.is_empty() {
-            text.push(
-                1,
-                "# Differences without an operation. Review each: an accepted difference is not converted.",
-                None,
-            );
-            text.push(1, "accept:", None);
-        }
-        for (index, acceptance) in self.accept.iter().enumerate() {
-            let place = EntryPlace { step, within: PlaceInStep::Acceptance(index) };
-            text.push(1, &format!("- {}", acceptance.text()), Some(place));
-        }
-    }
-
-    fn write_entries(&self, entries: &[Entry], at: &EntryPlace, depth: usize, text: &mut LineIndex<EntryPlace>) {
-        let mut reason = None;
-        for (index, entry) in entries.iter().enumerate() {
-            let own = self.reason(entry);
-            if let Some(own) = own.as_ref().filter(|_| reason != own) {
-                text.comment(depth, own);
-            }
-            reason = own;
-            if let Some(question) = &entry.question {
-                text.comment(depth, &format!("open question: {question}"));
-            }
-            let mut place = at.clone();
-            if let PlaceInStep::Operation(indices) = &mut place.within {
-                indices.push(index);
-            }
-            match &entry.operation {
-                Operation::Line(name, argument) => {
-                    text.push(depth, &format!("- {name}: {}", flow(argument)), Some(place));
-                }
-                Operation::Each(lists, inside) => {
-                    text.push(depth, "- each:", Some(place.clone()));
-                    let [older, newer] = [&lists.older, &lists.newer].map(|path| flow(&path.to_string().into()));
-                    match older == newer {
-                        true => text.push(depth + 2, &format!("in: {older}"), None),
-                        false => {
-                            text.push(depth + 2, &format!("from: {older}"), None);
-                            text.push(depth + 2, &format!("to: {newer}"), None);
-                        }
-                    }
-                    let list = if inside.is_empty() { "operations: []" } else { "operations:" };
-                    text.push(depth + 2, list, None);
-                    self.write_entries(inside, &place, depth + 2, text);
-                }
-            }
-        }
-    }
-
-    /// The reason for an entry. Proposed operations have the reason of their name.
-    fn reason(&self, entry: &Entry) -> Option<String> {
-        let Sides { older, newer } = &self.versions;
-        let Operation::Line(name, _) = &entry.operation else { return entry.reason.clone() };
-        entry.reason.clone().or_else(|| match name.as_str() {
-            "drop" => Some(format!("only {older} has the field")),
-            "add" => Some(format!("only {newer} has the field")),
-            "fill" => Some("only one version requires a value".to_owned()),
-            _ => Some("the comparison of the schemas proposes this operation".to_owned()),
-        })
     }
 }

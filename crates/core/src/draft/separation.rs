@@ -79,7 +79,7 @@ fn apart(parts: &[&str], entries: &mut Vec<Entry>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::draft::outline::StepOutline;
+    use crate::draft::step_outline::StepOutline;
 
     #[test]
     fn places_are_left_outwards() {
@@ -101,7 +101,7 @@ mod tests {
             |older, newer, entries| StepOutline { versions: versions(older, newer), entries, accept: Vec::new() };
         let first = vec![drop("spec.a"), drop("spec.b"), drop("spec.c")];
         let steps = vec![step("v1", "v2", first), step("v2", "v3", vec![drop("spec.d")])];
-        let mut outline = Outline { title: "draft".to_owned(), crd: "crd.yaml".to_owned(), steps };
+        let mut outline = Outline { title: "draft".to_owned(), crd: "crd.yaml".to_owned(), steps, existing: None };
         let written = outline.write().text;
         let at = |text: &str| written.lines().position(|line| line.contains(text)).unwrap() as u64 + 1;
         // The last operation of the first step is below the begin of the second step in the changed text.

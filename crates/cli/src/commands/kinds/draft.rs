@@ -8,48 +8,97 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::{Args, ValueHint};
 use pointsman_core::definition::BadDefinition;
-use pointsman_core::draft::{Draft, DraftError};
+use pointsman_core::draft::{Draft, DraftError, Fix, FixError, MergeError, MergedCrd};
 
 use super::check::shell;
+use super::check_result::ReportedProblem;
 use crate::commands::output::{self, complain, counted, talk};
-use crate::commands::{atomic_file, input, usage::Usage};
+use crate::commands::{atomic_file, format::Format, input, json_tree::JsonTree, kinds_dir, usage::Usage};
 use crate::hint::hinted;
 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct DraftArgs {
     /// File with one CustomResourceDefinition of at least two versions, in YAML or JSON.
-    #[arg(value_name = "CRD-FILE", value_hint = ValueHint::FilePath)]
-    crd: PathBuf,
+    #[arg(value_name = "CRD-FILE", value_hint = ValueHint::FilePath, required_unless_present = "fix")]
+    crd: Option<PathBuf>,
+    /// Newer revision of the CRD, if its versions are in two files. Versions of only the older revision are added to a
+    /// CRD next to the definition.
+    #[arg(value_name = "NEWER-CRD-FILE", value_hint = ValueHint::FilePath, requires = "output")]
+    newer: Option<PathBuf>,
     /// File for the definition. Defaults to stdout, with the CRD relative to the current directory.
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     output: Option<PathBuf>,
     /// Overwrite the file of --output.
     #[arg(long, requires = "output")]
     force: bool,
+    /// Complete a definition in its file instead: add the operations and acceptances that the messages of `kinds
+    /// check` propose, and drafts of the steps to new versions of its CRD. Existing lines stay.
+    #[arg(long, value_name = "DEFINITION", value_hint = ValueHint::FilePath, conflicts_with_all = ["crd", "output"])]
+    fix: Option<PathBuf>,
 }
 
 /// Writes a definition guessed from a CRD. Prints the verdict on stderr.
 pub(super) fn draft(args: &DraftArgs) -> anyhow::Result<ExitCode> {
-    let file = args.crd.display();
-    if args.crd == Path::new("-") {
-        return Err(Usage("-: a definition names the file of its CRD: save the CRD to a file".to_owned()).into());
+    match (&args.fix, &args.crd) {
+        (Some(definition), _) => fix(definition),
+        (None, Some(crd)) => match &args.newer {
+            None => draft_of(crd, args),
+            Some(newer) => draft_between(crd, newer, args),
+        },
+        (None, None) => Err(Usage("name a CRD file, or a definition with --fix".to_owned()).into()),
     }
-    let text = input::read_crd(&args.crd).with_context(|| format!("failed to read {file}"))?;
-    if let Some(output) = args.output.as_ref().filter(|output| output.exists() && !args.force) {
-        let refusal = anyhow::anyhow!("cannot write {}: the file exists", output.display());
+}
+
+/// Drafts a definition between two revisions of a CRD, whose versions are in one file then.
+fn draft_between(older: &Path, newer: &Path, args: &DraftArgs) -> anyhow::Result<ExitCode> {
+    let text = |file: &Path| input::read_crd(file).with_context(|| format!("failed to read {}", file.display()));
+    let (one, two) = (text(older)?, text(newer)?);
+    let [older_name, newer_name] = [older, newer].map(|file| file.display().to_string());
+    let merged = match MergedCrd::of((&older_name, &one), (&newer_name, &two)) {
+        Ok(merged) => merged,
+        Err(MergeError::Crd(bad)) => {
+            bad.problems.iter().map(ReportedProblem::of).for_each(|problem| complain(&problem.whole));
+            return Ok(ExitCode::FAILURE);
+        }
+        Err(error) => anyhow::bail!("cannot draft a definition: {error}"),
+    };
+    for version in &merged.changed {
+        talk(&format!("note: the schema of {version} differs between the files: the draft uses {newer_name}"));
+    }
+    let (Some(crd), Some(output)) = (&merged.crd, &args.output) else { return draft_of(newer, args) };
+    refuse_existing(output, args)?;
+    let file = output.with_extension("crd.yaml");
+    refuse_existing(&file, args)?;
+    atomic_file::write(&file, &Format::Yaml.write(&JsonTree::from_json(&crd.to_string())?))?;
+    talk(&format!("note: {} has the versions of both files", file.display()));
+    draft_of(&file, args)
+}
+
+/// Refuses to overwrite a file without --force.
+fn refuse_existing(file: &Path, args: &DraftArgs) -> anyhow::Result<()> {
+    if file.exists() && !args.force {
+        let refusal = anyhow::anyhow!("cannot write {}: the file exists", file.display());
         return Err(hinted(refusal, "overwrite the file with --force, or name another file"));
     }
-    let draft = match Draft::of_crd(&text, &crd_key(args)?) {
+    Ok(())
+}
+
+fn draft_of(crd: &Path, args: &DraftArgs) -> anyhow::Result<ExitCode> {
+    let file = crd.display();
+    if crd == Path::new("-") {
+        return Err(Usage("-: a definition names the file of its CRD: save the CRD to a file".to_owned()).into());
+    }
+    let text = input::read_crd(crd).with_context(|| format!("failed to read {file}"))?;
+    if let Some(output) = &args.output {
+        refuse_existing(output, args)?;
+    }
+    let draft = match Draft::of_crd(&text, &crd_key(crd, args)?) {
         Ok(draft) => draft,
-        Err(DraftError::Crd(bad) | DraftError::Inexpressible(bad)) => return Ok(refuse(&args.crd, &bad)),
+        Err(DraftError::Crd(bad) | DraftError::Inexpressible(bad)) => return Ok(refuse(crd, &bad)),
         Err(error) => anyhow::bail!("cannot draft a definition of {file}: {error}"),
     };
-    let Draft { operations, acceptances, questions, .. } = draft;
-    let [operations, acceptances, questions] =
-        [(operations, "operation"), (acceptances, "acceptance"), (questions, "open question")]
-            .map(|(count, one)| counted(count, one));
-    let verdict = format!("OK: {operations} and {acceptances}; {questions}");
+    let verdict = format!("OK: {}", counts(draft.operations, draft.acceptances, draft.questions));
     match &args.output {
         Some(output) => {
             atomic_file::write(output, &draft.text)?;
@@ -65,6 +114,47 @@ pub(super) fn draft(args: &DraftArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Completes a definition in its file. Prints the verdict on stderr.
+fn fix(definition: &Path) -> anyhow::Result<ExitCode> {
+    let file = definition.display().to_string();
+    let text = fs::read_to_string(definition).with_context(|| format!("failed to read {file}"))?;
+    let mut read = |crd: &str| input::read_crd(&kinds_dir::relative_to(definition, crd));
+    let fix = match Fix::of(&file, &text, &mut read) {
+        Ok(fix) => fix,
+        Err(FixError::Crd(bad)) => return Ok(refuse(definition, &bad)),
+        Err(FixError::Layout { line, key }) => {
+            let refusal =
+                anyhow::anyhow!("cannot complete {file}:{line}: {key} is not a list with a line for each entry");
+            return Err(hinted(refusal, "write each entry in a line of its own, with a dash"));
+        }
+        Err(error) => anyhow::bail!("cannot complete {file}: {error}"),
+    };
+    let is_changed = fix.operations + fix.acceptances > 0;
+    if is_changed {
+        atomic_file::write(definition, &fix.text)?;
+    }
+    let counts = counts(fix.operations, fix.acceptances, fix.questions);
+    if fix.problems.is_empty() {
+        let verdict = if is_changed { format!("OK: added {counts}") } else { "OK: complete, unchanged".to_owned() };
+        talk(&verdict);
+        talk(&format!("next: pointsman kinds check {}", shell(definition)));
+        return Ok(ExitCode::SUCCESS);
+    }
+    for problem in fix.problems.iter().map(ReportedProblem::of) {
+        complain(&problem.whole);
+    }
+    let open = counted(fix.problems.len(), "problem");
+    talk(&format!("INCOMPLETE: added {counts}; {open} without a proposal"));
+    Ok(ExitCode::FAILURE)
+}
+
+fn counts(operations: usize, acceptances: usize, questions: usize) -> String {
+    let [operations, acceptances, questions] =
+        [(operations, "operation"), (acceptances, "acceptance"), (questions, "open question")]
+            .map(|(count, one)| counted(count, one));
+    format!("{operations} and {acceptances}; {questions}")
+}
+
 fn refuse(file: &Path, bad: &BadDefinition) -> ExitCode {
     for problem in &bad.problems {
         let message = problem.message.strip_prefix("crd: ").unwrap_or(&problem.message);
@@ -74,17 +164,17 @@ fn refuse(file: &Path, bad: &BadDefinition) -> ExitCode {
 }
 
 /// The path of the CRD from the place of the definition.
-fn crd_key(args: &DraftArgs) -> anyhow::Result<String> {
+fn crd_key(crd: &Path, args: &DraftArgs) -> anyhow::Result<String> {
     let path = match &args.output {
-        None => args.crd.clone(),
+        None => crd.to_path_buf(),
         Some(output) => {
             let directory = output.parent().filter(|parent| !parent.as_os_str().is_empty());
             let directory = directory.unwrap_or_else(|| Path::new("."));
             let failed = || format!("failed to write {}", output.display());
-            from_directory(directory, &args.crd).with_context(failed)?
+            from_directory(directory, crd).with_context(failed)?
         }
     };
-    let text = path.to_str().with_context(|| format!("{}: the path is not UTF-8", args.crd.display()))?;
+    let text = path.to_str().with_context(|| format!("{}: the path is not UTF-8", crd.display()))?;
     Ok(text.to_owned())
 }
 
@@ -105,6 +195,14 @@ Examples:
     kubectl get crd widgets.example.com -o yaml > widgets.crd.yaml
     pointsman kinds draft widgets.crd.yaml -o widgets.yaml
     pointsman kinds check widgets.yaml
+
+  Complete the definition after a change of the CRD:
+    pointsman kinds draft --fix widgets.yaml
+
+  Compare the CRD of a cluster with a newer revision:
+    kubectl get crd widgets.example.com -o yaml > older.yaml
+    pointsman kinds draft older.yaml tests/data/kinds/widgets.crd.yaml \\
+      -o newer.yaml
 
 Exit codes:
   0  the definition was written; it loads

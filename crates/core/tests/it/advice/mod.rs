@@ -3,6 +3,7 @@
 //! `POINTSMAN_PAIRS` sets the number of pairs of schemas, `POINTSMAN_SEED` the first of them.
 
 mod drafts;
+mod fixes;
 mod follower;
 mod pairs;
 mod vendors;
