@@ -6,6 +6,9 @@
 pub enum Remedy {
     /// A change of the definition.
     Edit(StepEdit),
+    /// Another key of the operation in the line of the problem. The message contains the key, and the author chooses
+    /// its value.
+    Operation,
     /// A change of the CRD. No operation can express the difference. The message contains the reason.
     Crd,
 }
@@ -56,7 +59,7 @@ impl Remedy {
     pub(super) fn of_step(self, to: &str) -> Self {
         match self {
             Self::Edit(edit) => Self::Edit(StepEdit { to: to.to_owned(), ..edit }),
-            Self::Crd => Self::Crd,
+            Self::Operation | Self::Crd => self,
         }
     }
 }

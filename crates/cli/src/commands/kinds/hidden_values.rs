@@ -16,7 +16,9 @@ pub(super) fn text(hidden: &[HiddenValue]) -> String {
             true => format!("{to} shows no value"),
             false => format!("{to} shows {}", fields(after)),
         };
-        text.push_str(&format!("    line {line}, {operation}: {from} has {}; {shown}\n", fields(before)));
+        // The schemas imply some operations.
+        let place = if *line == 0 { "no line".to_owned() } else { format!("line {line}") };
+        text.push_str(&format!("    {place}, {operation}: {from} has {}; {shown}\n", fields(before)));
     }
     if hidden.len() > LINES {
         text.push_str(&format!("    and {} more: see -o json\n", hidden.len() - LINES));

@@ -130,6 +130,11 @@ impl AbsenceCheck<'_> {
                 Ok(written) => Advice::instead(operation.own_line(), vec![written], ""),
                 Err(why) => return Advice::crd(&why, &default),
             },
+            ("compute", ..) => {
+                let key = if self.side == Side::Newer { "fillTo" } else { "fillFrom" };
+                let text = format!("add a value for the field with `{key}` to the `compute`, or {default}");
+                return Advice { text, remedy: Remedy::Operation };
+            }
             ("each", ..) => return Advice::crd("`each` fills in no list and no map", &default),
             (_, [older], [newer]) => {
                 self.apart(older, newer).apart(Some(operation.own_line()).filter(|line| *line > 0))

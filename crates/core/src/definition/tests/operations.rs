@@ -1,4 +1,4 @@
-use super::expect::{SAME, step};
+use super::expect::{HEAD, SAME, crd, problems_of, step};
 
 #[test]
 fn operations_that_cannot_be_read() {
@@ -32,6 +32,27 @@ fn operations_that_cannot_be_read() {
         SAME,
         "  - drop: spec.image\n    add: spec.image\n",
         "thing.yaml:9: two operations in one entry: begin each with `- `",
+    );
+}
+
+#[test]
+fn fields_of_expressions_have_valid_names() {
+    let named =
+        |name: &str| format!("  - compute: {{from: {{{name}: spec.image}}, to: spec.image, up: '1', down: 'value'}}\n");
+    let problem = |name: &str| {
+        let problems = problems_of(
+            &format!("{HEAD}steps:\n- from: v1\n  to: v2\n  operations:\n{}", named(name)),
+            &crd(SAME, SAME),
+        );
+        problems.lines().next().unwrap_or_default().to_owned()
+    };
+    assert_eq!(
+        problem("namespace"),
+        "thing.yaml:8: compute: \"namespace\" is a reserved word of expressions: give the field another name, such as namespace_"
+    );
+    assert_eq!(
+        problem("a-b"),
+        "thing.yaml:8: compute: \"a-b\" is no name for an expression: use letters, digits and _"
     );
 }
 

@@ -185,6 +185,17 @@ fn optional_result_is_not_required() {
              the newer schema, such as \"\"",
         ),
     );
+    refused(
+        &one("a", "a", TEXT),
+        &spec("b, c", "b: {type: string}, c: {type: string}"),
+        "compute: {from: spec.a, to: {b: spec.b, c: spec.c}, up: {b: value, c: value}, down: b, fillTo: {b: x}, fillFrom: x}",
+        &missing(
+            "spec.c",
+            "newer",
+            "an expression may return no value",
+            "add a value for the field with `fillTo` to the `compute`, or give spec.c a `default` in the newer schema, such as \"\"",
+        ),
+    );
     let map = "m: {type: object, additionalProperties: {type: string}}";
     refused(
         &spec("a", &format!("a: {TEXT}, {map}")),

@@ -123,8 +123,14 @@ impl ComputeSpec {
             compiler.problem("compute: needs at least one field in `from` and in `to`");
             return None;
         }
-        for (name, _) in fields.iter().filter(|(name, _)| !is_name(name)) {
-            compiler.problem(format!("compute: {name:?} is no name for an expression: use letters, digits and _"));
+        for (name, _) in &fields {
+            if !is_name(name) {
+                compiler.problem(format!("compute: {name:?} is no name for an expression: use letters, digits and _"));
+            } else if RESERVED.contains(name) {
+                compiler.problem(format!(
+                    "compute: {name:?} is a reserved word of expressions: give the field another name, such as {name}_"
+                ));
+            }
         }
         let places: Vec<_> =
             fields.iter().map(|(name, path)| Some(((*name).to_owned(), compiler.place(side, path)?))).collect();
@@ -159,6 +165,27 @@ impl ComputeSpec {
         }
     }
 }
+
+/// Reserved words that are no literals and no operators (CEL language definition, "Syntax").
+const RESERVED: [&str; 17] = [
+    "as",
+    "break",
+    "const",
+    "continue",
+    "else",
+    "for",
+    "function",
+    "if",
+    "import",
+    "let",
+    "loop",
+    "namespace",
+    "package",
+    "return",
+    "var",
+    "void",
+    "while",
+];
 
 /// Returns whether expressions can name a field without quotes.
 pub(crate) fn is_name(name: &str) -> bool {
