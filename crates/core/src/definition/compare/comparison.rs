@@ -120,6 +120,8 @@ struct Pair<'s> {
     distinguished: bool,
     /// Whether a null that one version does not allow is kept.
     keeps_null: bool,
+    /// Whether an operation converts its items one by one. Such a list is not kept as a whole.
+    has_items: bool,
 }
 
 /// The effect of an operation on a compared value. The default is no effect.
@@ -129,6 +131,8 @@ struct ByOperation {
     distinguished: bool,
     /// Keeps a null that one version does not allow.
     keeps_null: bool,
+    /// Converts the items of a list or map one by one.
+    has_items: bool,
     /// The versions that require its place.
     requires: Sides<bool>,
 }
@@ -264,7 +268,12 @@ impl Comparison<'_> {
                 0 => required,
                 _ => Sides::default(),
             };
-            let by = ByOperation { distinguished: true, keeps_null: rest.keeps_null, requires };
+            let by = ByOperation {
+                distinguished: true,
+                keeps_null: rest.keeps_null,
+                has_items: operation.items().is_some(),
+                requires,
+            };
             self.pair(&moved, Sides { older: &older, newer: &newer }, by);
             self.under = None;
         }
@@ -330,6 +339,7 @@ impl Comparison<'_> {
             demanded,
             distinguished: explained.distinguished,
             keeps_null,
+            has_items: false,
         };
         let side = if requires.newer { Side::Newer } else { Side::Older };
         let refusal = if explained.puts_into(side, path) && older.is("object") && newer.is("object") {
@@ -383,13 +393,14 @@ impl Comparison<'_> {
     /// Compares the value itself. Returns whether each version keeps the whole value.
     fn pair_value(&mut self, ground: &Ground, schemas: Sides<&Schema>, by: ByOperation) -> bool {
         let (path, Sides { older, newer }) = (&Path::default(), schemas);
-        let ByOperation { distinguished, keeps_null, requires } = by;
+        let ByOperation { distinguished, keeps_null, has_items, requires } = by;
         let demanded = Sides {
             older: requires.older && older.default.is_none(),
             newer: requires.newer && newer.default.is_none(),
         };
         let (at, open) = (ground.name(path), None);
-        let pair = Pair { ground, path, at, older, newer, open, requires, demanded, distinguished, keeps_null };
+        let pair =
+            Pair { ground, path, at, older, newer, open, requires, demanded, distinguished, keeps_null, has_items };
         self.value(&pair, None)
     }
 
@@ -526,8 +537,10 @@ impl Comparison<'_> {
             return None;
         }
         let (lacks, demanded) = if older.nullable { (newer, demanded.newer) } else { (older, demanded.older) };
-        let kept = pair.keeps_null && !demanded && (older.is_scalar() || fits_inside(older, newer));
-        if !(kept || pair.distinguished && lacks.default.is_some() || lacks.kind.is_none()) {
+        let is_copied = older.is_scalar() || older.kind.is_none() || fits_inside(older, newer);
+        let kept = pair.keeps_null && !demanded && is_copied;
+        let is_distinguished = pair.distinguished && !pair.has_items && lacks.default.is_some();
+        if !kept && !is_distinguished {
             return Some(RefusedDifference { difference: "nullable", version_values, why: NULL, advice: None });
         }
         if self.differs(at, "nullable", &version_values)

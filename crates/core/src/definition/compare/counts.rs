@@ -59,8 +59,13 @@ fn items(operation: &Operation) -> Vec<Count> {
     let Some(inner) = operation.items().and_then(|items| items.level.operations.iter().find(is_whole)) else {
         return Vec::new();
     };
-    let total = |side: Side| inner.may_lack(side, 0).is_none();
-    if inner.all_places().all(|place| place.path.is_empty()) && total(Side::Older) && total(Side::Newer) {
+    // An item stays if its value, or a required field of it, has a value in the other version.
+    let stays = |side: Side| {
+        let is_sure = |place: &Place| place.path.is_empty() || place.path.len() == 1 && place.required;
+        let places = inner.places.of(side);
+        !places.is_empty() && places.iter().all(is_sure) && inner.may_lack(side, 0).is_none()
+    };
+    if stays(Side::Older) && stays(Side::Newer) {
         return Vec::new();
     }
     let bounds = ["minItems", "maxItems", "minProperties", "maxProperties"].into_iter();

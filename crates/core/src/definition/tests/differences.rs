@@ -279,3 +279,38 @@ fn number_spelling_is_no_difference() {
     let differs = difference_of("{type: number, maximum: 1}", "{type: number, maximum: 1.5}", "");
     assert!(differs.contains("maximum"), "{differs}");
 }
+
+#[test]
+fn null_without_a_kept_entry_is_refused() {
+    let refused = |older: &str, newer: &str, operation: &str| {
+        let problems = difference_of(older, newer, operation);
+        assert!(problems.contains("nullable differs") && problems.contains("cannot be accepted"), "{problems}");
+    };
+    // An item without a type can be null only if the version allows null.
+    let list = |more: &str| format!("{{type: array, items: {{x-kubernetes-preserve-unknown-fields: true{more}}}}}");
+    refused(&list(""), &list(", nullable: true"), "");
+    let required = "{type: object, required: [x], properties: {x: {x-kubernetes-preserve-unknown-fields: true}}}";
+    refused(required, &required.replace("true}", "true, nullable: true}"), "");
+    // The entry of a list keeps items, and not the list.
+    let map = |more: &str| format!("{{type: object, default: {{}}{more}, additionalProperties: {{type: string}}}}");
+    refused(&map(""), &map(", nullable: true"), "  operations: [{each: {in: spec.a, operations: []}}]\n");
+}
+
+#[test]
+fn separate_items_change_the_size_of_a_list() {
+    let list = |item: &str| format!("{{type: array, minItems: 1, items: {item}}}");
+    let named = |required: &str| {
+        list(&format!("{{type: object{required}, properties: {{name: {{type: string}}, port: {{type: integer}}}}}}"))
+    };
+    let text = list("{type: string}");
+    let size =
+        "spec.a: `drop` changes the size of the field, but the schema has the bound minItems (older: 1; newer: 1)";
+    let apart = "  operations:\n  - each: {in: spec.a, operations: [{drop: .}, {add: .}]}\n";
+    let problems = difference_of(&text, &named(""), apart);
+    assert!(problems.contains(size), "{problems}");
+    // A required field has a value in each item.
+    let moved = "  operations:\n  - each: {in: spec.a, operations: [{move: {from: ., to: name}}, {add: port}]}\n";
+    assert_eq!(difference_of(&text, &named(", required: [name]"), moved), "fine");
+    let problems = difference_of(&text, &named(""), moved);
+    assert!(problems.contains("`move` changes the size of the field"), "{problems}");
+}

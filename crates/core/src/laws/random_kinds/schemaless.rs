@@ -32,7 +32,8 @@ fn operations(random: &mut Random, at: &[String], depth: usize) -> Vec<Schema> {
     let mut free: Vec<&str> = NAMES.to_vec();
     let mut take = |random: &mut Random| {
         let name = free.swap_remove(random.below(free.len()));
-        let parent = random.percent(25).then(|| free.pop()).flatten();
+        // The operations take up to four names.
+        let parent = (random.percent(25) && free.len() > 3).then(|| free.pop()).flatten();
         let names = parent.into_iter().chain([name]).map(str::to_owned);
         written(&at.iter().cloned().chain(names).collect::<Vec<_>>())
     };

@@ -1,11 +1,14 @@
 //! Drafts for any CRD load, unless the CRD is invalid or the messages name what the CRD has to change.
 
-use pointsman_core::definition::Remedy;
+use pointsman_core::definition::{Kind, Remedy};
 use pointsman_core::draft::{Draft, DraftError};
 use pointsman_core::laws::random_kinds::{Draft as RandomKind, Manner};
+use pointsman_core::laws::{CheckOptions, Dictionary, LAWS, check};
+use pointsman_core::webhook::{Metadata, Webhook};
 use serde_json::Value;
 
 use super::{pairs, seeds, vendors};
+use crate::laws::number;
 
 /// The ends of several drafts.
 #[derive(Default)]
@@ -47,6 +50,26 @@ fn drafts_for_random_pairs_load() {
         drafted.add(&format!("seed {seed}"), &pairs::crd(seed));
     }
     drafted.check("random pairs");
+}
+
+/// `POINTSMAN_PAIRS` is the number of drafts.
+#[test]
+fn drafts_for_random_pairs_are_lawful() {
+    let words = Dictionary::default();
+    let first = number("POINTSMAN_SEED", 0);
+    let mut broken = Vec::new();
+    for seed in first..first + number("POINTSMAN_PAIRS", 60) {
+        let crd = pairs::crd(seed).to_string();
+        let Ok(draft) = Draft::of_crd(&crd, "things.crd.yaml") else { continue };
+        let kind = Kind::from_crd(&draft.text, &crd).unwrap();
+        let webhook = Webhook::new(vec![kind], Metadata::Identity).unwrap();
+        let mut options =
+            CheckOptions { seed, cases: 4, laws: &LAWS, words: &words, has_time: &mut || true, converted: &|| {} };
+        if let Err(violation) = check(&webhook, &webhook.kinds()[0], &mut options) {
+            broken.push(format!("seed {seed}: {violation}\n{}", draft.text));
+        }
+    }
+    assert!(broken.is_empty(), "{} broken:\n{}", broken.len(), broken.join("\n\n"));
 }
 
 #[test]
