@@ -34,7 +34,7 @@ use crate::definition::side::{Side, Sides};
 use crate::json::Json;
 
 /// Fields of both versions, with an expression for each.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Compute")]
 pub(crate) struct ComputeSpec {
     /// The fields of the older version: a path, which expressions call `value`, or `{NAME: PATH, …}`.
@@ -52,7 +52,7 @@ pub(crate) struct ComputeSpec {
 }
 
 /// The fields of one version.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "takes a path, or {NAME: PATH, …}", rename = "ComputedFields")]
 enum ComputedFieldsSpec {
     /// One field, with the name `value`.
@@ -62,7 +62,7 @@ enum ComputedFieldsSpec {
 }
 
 /// The expressions of one direction.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "takes an expression in quotes, or {NAME: EXPRESSION, …}", rename = "Expressions")]
 enum ExpressionsSpec {
     /// The expression of the only field.
@@ -101,7 +101,7 @@ impl ComputeSpec {
         let down = expressions("down", &self.down, Side::Older, &fields, compiler);
         let types = |fields: &Vec<(String, Place)>| fields.iter().map(|(_, place)| Type::of(&place.schema)).collect();
         let types = Sides { older: types(&fields.older), newer: types(&fields.newer) };
-        let results = Sides { older: down?, newer: up? };
+        let results = Sides { older: down, newer: up };
         let nodes = |results: &[Expression]| results.iter().map(Expression::nodes).sum();
         let nodes = Sides { older: nodes(&results.older), newer: nodes(&results.newer) };
         let mapping = Compute { results, types, nodes };
@@ -201,32 +201,31 @@ fn expressions(
     to: Side,
     fields: &Sides<Vec<(String, Place)>>,
     compiler: &mut Compiler<'_>,
-) -> Option<Vec<Expression>> {
+) -> Vec<Expression> {
     let texts: BTreeMap<&str, &str> = match written {
         ExpressionsSpec::One(text) => BTreeMap::from([(SINGLE, text.as_str())]),
         ExpressionsSpec::Named(texts) => texts.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect(),
     };
     let variable = |(name, place): &(String, Place)| (name.clone(), Type::of(&place.schema));
     let targets = fields.of(to);
-    let mut compiled = Vec::new();
     for name in texts.keys().filter(|name| !targets.iter().any(|(other, _)| other == *name)) {
         compiler.problem(format!("compute: `{key}` has an expression for {name:?}, which is no field of that version"));
     }
-    for (name, place) in targets {
-        let Some(text) = texts.get(name.as_str()) else {
-            compiler.problem(format!("compute: `{key}` has no expression for {name:?}"));
-            continue;
-        };
+    let expression = |(name, place): &(String, Place)| {
+        let text = texts.get(name.as_str()).ok_or_else(|| format!("has no expression for {name:?}"))?;
         let variables = fields.of(to.other()).iter().map(variable).collect();
-        match Parser::new(variables).parse(text) {
-            Ok((expression, kind)) => match Type::of(&place.schema).refuses(&kind) {
-                None => compiled.push(expression),
-                Some(why) => compiler.problem(format!("compute: `{key}` of {}: {why}", place.path)),
-            },
-            Err(why) => compiler.problem(format!("compute: `{key}` of {}: {why}", place.path)),
-        }
-    }
-    (compiled.len() == targets.len()).then_some(compiled)
+        let of_field = |why: String| format!("of {}: {why}", place.path);
+        let (expression, kind) = Parser::new(variables).parse(text).map_err(of_field)?;
+        Type::of(&place.schema).refuses(&kind).map_or(Ok(expression), |why| Err(of_field(why)))
+    };
+    let compiled = targets.iter().map(|target| {
+        expression(target).unwrap_or_else(|why: String| {
+            compiler.problem(format!("compute: `{key}` {why}"));
+            // The operation remains, so that its fields have no further problems.
+            Expression::Literal(Value::Null)
+        })
+    });
+    compiled.collect()
 }
 
 /// Maps values with an expression for each place.
