@@ -68,7 +68,7 @@ fn proposal(older: &Place, newer: &Place) -> String {
         _ => false,
     };
     match (kind(older).as_str(), kind(newer).as_str()) {
-        (one, two) if one == two => format!("convert it with `move: {{from: {from}, to: {to}}}`"),
+        (one, two) if one == two && from != to => format!("convert it with `move: {{from: {from}, to: {to}}}`"),
         ("string", "integer") | ("integer", "string") if is_duration(older) || is_duration(newer) => {
             format!("convert it with `type: {{from: {from}, to: {to}, as: seconds}}`")
         }

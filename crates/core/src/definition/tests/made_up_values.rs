@@ -58,3 +58,14 @@ fn strict_definition_has_no_made_up_value() {
     let bad = Kind::from_crd(&strict, &crd()).unwrap_err();
     assert_eq!(bad.to_string(), format!("definition:10: {MESSAGE}"));
 }
+
+#[test]
+fn field_without_a_move_is_computed() {
+    let nullable = crd()
+        .replace("timeoutSeconds: {type: integer}", "timeout: {type: string, nullable: true}")
+        .replace("timeoutSeconds", "timeout");
+    let definition = DEFINITION.replace("timeoutSeconds, value: 300", "timeout, value: 5m");
+    let kind = Kind::from_crd(&definition, &nullable).unwrap();
+    let messages: Vec<&str> = kind.warnings().iter().map(|warning| warning.message.as_str()).collect();
+    assert!(messages.len() == 1 && messages[0].ends_with("convert it with `compute`"), "{messages:?}");
+}
