@@ -14,7 +14,7 @@ use crate::definition::side::{Side, Sides};
 use crate::json::Json;
 
 /// Spellings of "no value".
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Blank")]
 pub(crate) struct BlankSpec {
     /// The field, at the same place in both versions.
@@ -24,6 +24,16 @@ pub(crate) struct BlankSpec {
 }
 
 impl BlankSpec {
+    /// The path of the field.
+    pub(super) fn path(&self) -> &str {
+        &self.field
+    }
+
+    /// The same operation on another field.
+    pub(super) fn at(&self, path: String) -> Self {
+        Self { field: path, ..self.clone() }
+    }
+
     /// Compiles the operation.
     pub(super) fn compile(&self, compiler: &mut Compiler<'_>) -> Option<Operation> {
         let places = compiler.places(&self.field, &self.field)?;

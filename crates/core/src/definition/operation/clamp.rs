@@ -15,7 +15,7 @@ use crate::definition::side::{Side, Sides};
 use crate::json::Json;
 
 /// The range of a number in the newer version.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Clamp")]
 pub(crate) struct ClampSpec {
     /// The field, at the same place in both versions.
@@ -36,6 +36,16 @@ pub(crate) struct ClampSpec {
 }
 
 impl ClampSpec {
+    /// The path, if both versions have the same path.
+    pub(super) fn path(&self) -> Option<&str> {
+        self.field.as_deref()
+    }
+
+    /// The same operation on another field.
+    pub(super) fn at(&self, path: String) -> Self {
+        Self { field: Some(path), ..self.clone() }
+    }
+
     /// Compiles the operation.
     pub(super) fn compile(&self, compiler: &mut Compiler<'_>) -> Option<Operation> {
         let places = compiler.one_or_two("clamp", ("field", &self.field), &self.from, &self.to)?;

@@ -6,6 +6,7 @@ use serde_saphyr::Spanned;
 use super::common_fields::common_fields;
 use super::condition::Condition;
 use super::mapping::{Mapping, Operation};
+use super::pattern::{MatchedPlace, Pattern};
 use crate::apimachinery::did_you_mean;
 use crate::definition::problems::{Problems, line};
 use crate::definition::side::{Side, Sides};
@@ -20,6 +21,13 @@ pub(crate) trait Compile: Sized {
 
     /// Returns whether another entry continues this one: both concern the items of the same list.
     fn continues(&self, other: &Self) -> bool;
+
+    /// The pattern in the path of the operation, and the side if only one version has the fields. `None` without a
+    /// pattern.
+    fn pattern(&self) -> Option<(Pattern<'_>, Option<Side>)>;
+
+    /// The operation at a place that its pattern matches.
+    fn at_place(spec: &Spanned<Self>, place: &MatchedPlace) -> Spanned<Self>;
 
     /// The nested operations if this moves an object with changes inside.
     fn nesting(&self) -> Option<&dyn Nesting<Self>>;
@@ -148,7 +156,12 @@ impl<'a> Compiler<'a> {
         let outside = self.line;
         let mut compiled: Vec<Operation> = Vec::new();
         let mut unfolded = UnfoldedList { operations: Vec::new(), objects: Vec::new(), lists: 0 };
-        self.unfold(specs.iter().copied(), &[], &mut unfolded);
+        let matched: Vec<Option<Vec<Spanned<O>>>> = specs.iter().map(|spec| self.matched(spec)).collect();
+        let specs = specs.iter().zip(&matched).flat_map(|(spec, matched)| match matched {
+            Some(matched) => matched.iter().collect(),
+            None => vec![*spec],
+        });
+        self.unfold(specs, &[], &mut unfolded);
         let UnfoldedList { operations: all, objects, .. } = unfolded;
         for (index, Unfolded { spec, base, conditions, list }) in all.iter().enumerate() {
             self.line = line(spec);
@@ -191,6 +204,23 @@ impl<'a> Compiler<'a> {
         }
         self.line = outside;
         compiled
+    }
+
+    /// The operations at the places that match the pattern of an operation. `None` if the operation has no pattern.
+    fn matched<O: Compile>(&mut self, spec: &Spanned<O>) -> Option<Vec<Spanned<O>>> {
+        let (pattern, only) = spec.value.pattern()?;
+        let places = pattern.places(&Sides { older: self.older, newer: self.newer }, only);
+        if places.is_empty() {
+            self.line = line(spec);
+            let text = pattern.text;
+            self.problem(match only {
+                Some(side) => {
+                    format!("{text}: no field of only the {} version matches the pattern", self.schema(side).1)
+                }
+                None => format!("{text}: no field of both versions matches the pattern"),
+            });
+        }
+        Some(places.iter().map(|place| O::at_place(spec, place)).collect())
     }
 
     /// Reports an operation that loses data if its condition does not hold.

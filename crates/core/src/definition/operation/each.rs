@@ -11,12 +11,13 @@ use super::implied_lists::lists_to_fill;
 use super::mapping::{Items, Level, Operation};
 use super::schemaless::with_schemaless_fields;
 use crate::definition::frontier::Root;
+use crate::definition::path::Path;
 use crate::definition::place::Place;
 use crate::definition::schema::Schema;
 use crate::definition::side::{Side, Sides};
 
 /// Operations on the contents of a list or map. Their paths start at the item. `.` is the item itself.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Each")]
 pub(crate) struct EachSpec<O> {
     /// The list or map, at the same place in both versions.
@@ -76,6 +77,24 @@ impl<O: Compile> EachSpec<O> {
         let keys = keys(key, &mut inside, older, &operations)?;
         let level = Level::new(older_item, newer_item, operations, Root::Item);
         Some(each(places, Items { level, keys }))
+    }
+
+    /// Operations on the items of a list at the same path in both versions.
+    pub(super) fn around(list: &Path, operation: Spanned<O>) -> Self {
+        Self { within: Some(list.to_string()), from: None, to: None, key: None, operations: vec![operation] }
+    }
+
+    /// The path, if both versions have the same path.
+    pub(super) fn path(&self) -> Option<&str> {
+        self.within.as_deref()
+    }
+
+    /// The same operations on another list.
+    pub(super) fn at(&self, path: String) -> Self
+    where
+        O: Clone,
+    {
+        Self { within: Some(path), ..self.clone() }
     }
 
     /// Returns whether both entries concern the items of one list.

@@ -19,6 +19,7 @@ mod mapping;
 mod move_into_map;
 mod nulls;
 mod object_move;
+mod pattern;
 mod place_spec;
 mod retype;
 mod same;

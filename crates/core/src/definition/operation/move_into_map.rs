@@ -12,7 +12,7 @@ use crate::definition::{place::Place, schema::Schema};
 use crate::json::Json;
 
 /// A field that becomes an entry of a map.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "MoveIntoMap")]
 pub(crate) struct MoveIntoMapSpec {
     /// The field of the older version.

@@ -14,7 +14,7 @@ use crate::definition::path::Path;
 use crate::definition::side::{Side, Sides};
 
 /// A field with a path for each version.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Move")]
 pub(crate) struct MoveSpec<O> {
     /// The path in the older version.

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// A field with a path for each version.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Pair")]
 pub(crate) struct PairSpec {
     /// The path in the older version.
@@ -14,7 +14,7 @@ pub(crate) struct PairSpec {
 }
 
 /// A field with the same path in both versions, or with two paths.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(
     untagged,
     expecting = "takes a path, quoted if YAML reads the path as a number or a boolean (n, y), or {from: PATH, to: PATH}",
@@ -28,6 +28,14 @@ pub(crate) enum PlaceSpec {
 }
 
 impl PlaceSpec {
+    /// The path, if both versions have the same path.
+    pub(super) fn path(&self) -> Option<&str> {
+        match self {
+            Self::Path(path) => Some(path),
+            Self::Pair(_) => None,
+        }
+    }
+
     /// The paths in the older and in the newer version.
     pub(super) fn paths(&self) -> (&str, &str) {
         match self {

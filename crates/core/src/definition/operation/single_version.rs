@@ -12,7 +12,7 @@ use crate::definition::side::{Side, Sides};
 use crate::json::Json;
 
 /// A field that only one version has.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(
     untagged,
     expecting = "takes a path, quoted if YAML reads the path as a number or a boolean (n, y), or {field: PATH, value: VALUE}",
@@ -26,7 +26,7 @@ pub(crate) enum OneSidedSpec {
 }
 
 /// A field, with its value for clients if it was never set.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Filled")]
 pub(crate) struct FilledSpec {
     /// The field.
@@ -38,7 +38,7 @@ pub(crate) struct FilledSpec {
 }
 
 /// A field of the object with a value for another field.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename = "ValueSource")]
 enum SourceSpec {
     /// The namespace. An object of the whole cluster has none, and then no value.
@@ -47,6 +47,22 @@ enum SourceSpec {
 }
 
 impl OneSidedSpec {
+    /// The path of the field.
+    pub(super) fn path(&self) -> &str {
+        match self {
+            Self::Path(path) => path,
+            Self::Filled(filled) => &filled.field,
+        }
+    }
+
+    /// The same operation on another field.
+    pub(super) fn at(&self, path: String) -> Self {
+        match self {
+            Self::Path(_) => Self::Path(path),
+            Self::Filled(filled) => Self::Filled(filled.at(path)),
+        }
+    }
+
     /// The operation `name` on a field that only `side` has.
     pub(super) fn compile(&self, name: &'static str, side: Side, compiler: &mut Compiler<'_>) -> Option<Operation> {
         let (path, filled) = match self {
@@ -62,6 +78,16 @@ impl OneSidedSpec {
 }
 
 impl FilledSpec {
+    /// The path of the field.
+    pub(super) fn path(&self) -> &str {
+        &self.field
+    }
+
+    /// The same operation on another field.
+    pub(super) fn at(&self, path: String) -> Self {
+        Self { field: path, ..self.clone() }
+    }
+
     /// The operation `fill`: a field of both versions that only one version requires.
     pub(super) fn compile(&self, compiler: &mut Compiler<'_>) -> Option<Operation> {
         let mut places = compiler.places(&self.field, &self.field)?;

@@ -2,8 +2,10 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_saphyr::Spanned;
 
 use super::compiler::{Branching, Compile, Compiler, Nesting};
+use super::pattern::{MatchedPlace, Pattern};
 use super::place_spec::PlaceSpec;
 use super::{
     blank::BlankSpec, clamp::ClampSpec, compute::ComputeSpec, duration::DurationSpec, each::EachSpec,
@@ -14,7 +16,7 @@ use super::{
 use crate::definition::side::Side;
 
 /// A scalar with another type.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(
     untagged,
     expecting = "takes a path, quoted if YAML reads the path as a number or a boolean (n, y), {from: PATH, to: PATH}, or \
@@ -29,7 +31,7 @@ pub(crate) enum TypeSpec {
 }
 
 /// One change between two versions.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", rename = "Operation")]
 pub(crate) enum OperationSpec {
     /// Only the newer version has the field.
@@ -94,6 +96,17 @@ impl Compile for OperationSpec {
         matches!((self.items(), other.items()), (Some(one), Some(two)) if one.is_on(two))
     }
 
+    fn pattern(&self) -> Option<(Pattern<'_>, Option<Side>)> {
+        let (path, only) = self.place()?;
+        Some((Pattern::read(path)?, only))
+    }
+
+    fn at_place(spec: &Spanned<Self>, place: &MatchedPlace) -> Spanned<Self> {
+        let here = |operation| Spanned::new(operation, spec.referenced, spec.defined);
+        let innermost = here(spec.value.at(place.field.to_string()));
+        place.lists.iter().rev().fold(innermost, |inside, list| here(Self::Each(EachSpec::around(list, inside))))
+    }
+
     fn nesting(&self) -> Option<&dyn Nesting<Self>> {
         match self {
             Self::Move(moved) | Self::Rename(moved) => moved.nesting(),
@@ -110,6 +123,44 @@ impl Compile for OperationSpec {
 }
 
 impl OperationSpec {
+    /// The path of an operation on one field or list, and the side if only one version has the field.
+    fn place(&self) -> Option<(&str, Option<Side>)> {
+        match self {
+            Self::Add(field) => Some((field.path(), Some(Side::Newer))),
+            Self::Drop(field) => Some((field.path(), Some(Side::Older))),
+            Self::Blank(blank) => Some((blank.path(), None)),
+            Self::Fill(filled) => Some((filled.path(), None)),
+            Self::Clamp(clamp) => Some((clamp.path()?, None)),
+            Self::Each(each) => Some((each.path()?, None)),
+            Self::Type(TypeSpec::Duration(duration)) => Some((duration.path()?, None)),
+            Self::Type(TypeSpec::Scalar(place)) | Self::Wrap(place) => Some((place.path()?, None)),
+            Self::Values(values) => Some((values.path()?, None)),
+            Self::Compute(_)
+            | Self::Move(_)
+            | Self::MoveIntoMap(_)
+            | Self::Rename(_)
+            | Self::Split(_)
+            | Self::When(_) => None,
+        }
+    }
+
+    /// The same operation on another field or list.
+    fn at(&self, path: String) -> Self {
+        match self {
+            Self::Add(field) => Self::Add(field.at(path)),
+            Self::Drop(field) => Self::Drop(field.at(path)),
+            Self::Blank(blank) => Self::Blank(blank.at(path)),
+            Self::Fill(filled) => Self::Fill(filled.at(path)),
+            Self::Clamp(clamp) => Self::Clamp(clamp.at(path)),
+            Self::Each(each) => Self::Each(each.at(path)),
+            Self::Type(TypeSpec::Duration(duration)) => Self::Type(TypeSpec::Duration(duration.at(path))),
+            Self::Type(TypeSpec::Scalar(_)) => Self::Type(TypeSpec::Scalar(PlaceSpec::Path(path))),
+            Self::Wrap(_) => Self::Wrap(PlaceSpec::Path(path)),
+            Self::Values(values) => Self::Values(values.at(path)),
+            other => other.clone(),
+        }
+    }
+
     fn items(&self) -> Option<&EachSpec<Self>> {
         match self {
             Self::Each(each) => Some(each),

@@ -14,7 +14,7 @@ use crate::definition::{place::Place, schema::Schema};
 use crate::json::Json;
 
 /// One string that becomes several fields.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Split")]
 pub(crate) struct SplitSpec {
     /// The string of the older version.

@@ -15,7 +15,7 @@ use crate::definition::{place::Place, schema::Schema};
 use crate::json::Json;
 
 /// A mapping of values.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Values")]
 pub(crate) struct ValuesSpec {
     /// The field, at the same place in both versions.
@@ -43,11 +43,11 @@ enum MapSpec {
 }
 
 /// Pairs of values, in written order.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Rows(Vec<(Older, Value)>);
 
 /// A value of the older version.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Older {
     /// The key of a YAML mapping: a text for any type of field.
     Key(String),
@@ -87,6 +87,16 @@ impl<'de> Visitor<'de> for RowsVisitor {
 }
 
 impl ValuesSpec {
+    /// The path, if both versions have the same path.
+    pub(super) fn path(&self) -> Option<&str> {
+        self.field.as_deref()
+    }
+
+    /// The same operation on another field.
+    pub(super) fn at(&self, path: String) -> Self {
+        Self { field: Some(path), ..self.clone() }
+    }
+
     /// Compiles the operation.
     pub(super) fn compile(&self, compiler: &mut Compiler<'_>) -> Option<Operation> {
         let places = compiler.one_or_two("values", ("field", &self.field), &self.from, &self.to)?;

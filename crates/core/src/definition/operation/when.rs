@@ -19,7 +19,7 @@ use crate::definition::side::Side;
 use crate::json::Json;
 
 /// Operations with a condition: either `field` or `fact`, and the required value.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "When")]
 pub(crate) struct WhenSpec<O> {
     /// A string, number or boolean of the older version, with a test: `set`, `is` or `in`.

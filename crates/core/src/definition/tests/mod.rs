@@ -6,4 +6,5 @@ mod expect;
 mod files;
 mod made_up_values;
 mod operations;
+mod patterns;
 mod required;

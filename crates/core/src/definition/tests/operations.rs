@@ -57,6 +57,16 @@ fn fields_of_expressions_have_valid_names() {
 }
 
 #[test]
+fn bad_expression_is_the_only_problem() {
+    step(
+        "properties: {a: {type: string}}",
+        "properties: {b: {type: string}}",
+        "  - compute: {from: spec.a, to: spec.b, up: foo(value), down: value}\n",
+        "thing.yaml:8: compute: `up` of spec.b: no function `foo`",
+    );
+}
+
+#[test]
 fn paths_that_no_schema_has() {
     step(
         SAME,
@@ -176,9 +186,11 @@ fn ways_into_lists() {
     step(
         &list(", c: {type: string}"),
         &list(""),
-        "  - drop: spec.a[*].c\n",
-        "thing.yaml:5: spec.a[*].c: only the older version has the field, and no operation explains the difference: add `each: {in: spec.a, operations: [{drop: c}]}`, so that readers of the newer version do not see the field, or `rename`/`move` it\nthing.yaml:8: path \"spec.a[*].c\": items are reached by `each: {in: spec.a, operations: […]}`; inside, the path is c",
+        "  - rename: {from: 'spec.a[*].c', to: spec.d}\n",
+        "thing.yaml:5: spec.a[*].c: only the older version has the field, and no operation explains the difference: add `each: {in: spec.a, operations: [{drop: c}]}`, so that readers of the newer version do not see the field, or `rename`/`move` it\nthing.yaml:8: path \"spec.a[*].c\": items are reached by `each: {in: spec.a, operations: […]}`; inside, the path is c\nthing.yaml:8: spec.d: the newer version has no \"d\" there",
     );
+    // A path as in messages is a pattern.
+    step(&list(", c: {type: string}"), &list(""), "  - drop: spec.a[*].c\n", "fine");
     // As two messages advise it.
     step(
         &list(", c: {type: string}, d: {type: string}"),
