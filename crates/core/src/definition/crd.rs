@@ -1,6 +1,6 @@
 //! The CRD of a definition: its identity, its versions, and their order.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::Arc;
 
@@ -176,6 +176,8 @@ impl Crd {
                     .and_then(|path| Path::parse(path.trim_start_matches('.')).ok()),
             });
         }
+        let schemas = versions.iter_mut().map(|version| &mut version.schema).collect();
+        same_metadata(schemas);
         let mut names: Vec<&str> = versions.iter().map(|version| version.name.as_ref()).collect();
         names.sort_unstable();
         if let Some((twice, _)) = names.iter().zip(names.iter().skip(1)).find(|(one, two)| one == two) {
@@ -291,3 +293,23 @@ pub(super) fn bare_names(crd: &Value) -> Vec<String> {
         .chain([text("plural"), text("singular")].into_iter().flatten().chain(short).map(str::to_owned))
         .collect()
 }
+
+/// Adds the fields of the metadata that only some versions describe. Every object has them. A schema can only bound the
+/// name and the prefix of a generated name (`apiextensions-apiserver pkg/apiserver/schema/validation.go`,
+/// `ValidateStructural`).
+fn same_metadata(schemas: Vec<&mut Schema>) {
+    let described = schemas.iter().filter_map(|schema| schema.properties.get(METADATA));
+    let names: BTreeSet<String> = described.flat_map(|metadata| metadata.properties.keys().cloned()).collect();
+    if names.is_empty() {
+        return;
+    }
+    for schema in schemas {
+        let of_kind = |kind: &str| Schema { kind: Some(kind.to_owned()), ..Schema::default() };
+        let metadata = schema.properties.entry(METADATA.to_owned()).or_insert_with(|| of_kind("object"));
+        for name in &names {
+            metadata.properties.entry(name.clone()).or_insert_with(|| of_kind("string"));
+        }
+    }
+}
+
+const METADATA: &str = "metadata";

@@ -15,7 +15,7 @@ use crate::definition::operation::{Operation, nulls, retyped_by_itself};
 use crate::definition::path::Path;
 use crate::definition::place::Place;
 use crate::definition::problems::Problems;
-use crate::definition::remedy::Remedy;
+use crate::definition::remedy::{Remedy, StepEdit};
 use crate::definition::schema::{Schema, properties};
 use crate::definition::side::{Side, Sides};
 
@@ -373,13 +373,29 @@ impl Comparison<'_> {
                     let text = format!("add `{operation}`, {hidden}, or `rename`/`move` {moved}");
                     Advice { text, remedy: Remedy::operations(vec![operation]) }
                 }
-                Err(why) => {
-                    Advice::crd(&why, &format!("add a `default` to the {version} schema, or `rename`/`move` {moved}"))
-                }
+                Err(why) => self.only_by_some(ground, path, side, &why),
             },
         };
         let message = format!("{only}, and no operation explains the difference: {}", advice.text);
         self.problems.advise(self.line, message, advice.remedy);
+    }
+
+    /// Proposes an operation on a required field of one version for which the definition cannot have a value.
+    fn only_by_some(&self, ground: &Ground, path: &Path, side: Side, why: &str) -> Advice {
+        let (version, name, moved) = match side {
+            Side::Older => ("older", "drop", "it"),
+            Side::Newer => ("newer", "add", "to it"),
+        };
+        let default = format!("add a `default` to the {version} schema, or `rename`/`move` {moved}");
+        match one_sided(ground, name, ground.paths(path).of(side), &Schema::default(), false) {
+            Ok(operation) if self.may_lack => {
+                let accept = accept(&ground.place_in(side, path), REQUIRED);
+                let text = format!("add `{operation}` and `accept: {accept}` {LACKING}, because {why}, or {default}");
+                let edit = StepEdit { operations: vec![operation], accept: vec![accept], ..StepEdit::default() };
+                Advice { text, remedy: Remedy::Edit(edit) }
+            }
+            _ => Advice::crd(why, &default),
+        }
     }
 
     /// Compares a value at two places, including its contents.

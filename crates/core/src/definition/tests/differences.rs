@@ -314,3 +314,39 @@ fn separate_items_change_the_size_of_a_list() {
     let problems = difference_of(&text, &named(""), moved);
     assert!(problems.contains("`move` changes the size of the field"), "{problems}");
 }
+
+#[test]
+fn name_is_a_field_of_both_versions() {
+    let bounded = |version: usize| {
+        let crd = crd(SAME, SAME);
+        let mut versions = crd.match_indices("        properties:\n").map(|(at, _)| at);
+        let (before, after) = crd.split_at(versions.nth(version).unwrap());
+        let metadata = "          metadata: {type: object, properties: {name: {type: string, maxLength: 63}}}\n";
+        after.replacen("        properties:\n", &format!("{before}        properties:\n{metadata}"), 1)
+    };
+    let step = format!("{HEAD}steps:\n- from: v1\n  to: v2\n");
+    let accepted =
+        format!("{step}  accept: [{{path: metadata.name, difference: maxLength, reason: names are short}}]\n");
+    for (version, says) in [(0, "older: 63; newer: none"), (1, "older: none; newer: 63")] {
+        check(
+            problems_of(&step, &bounded(version)),
+            &format!(
+                "thing.yaml:5: metadata.name: maxLength differs without an operation ({says}): add an operation, or `accept: {{path: \
+                 metadata.name, difference: maxLength, reason: …}}`"
+            ),
+        );
+        check(problems_of(&accepted, &bounded(version)), "fine");
+    }
+}
+
+#[test]
+fn required_field_without_a_value_is_accepted() {
+    let time = "{type: object, required: [t], properties: {b: {type: string}, t: {type: string, format: date-time}}}";
+    let problems = difference_of("{type: object, properties: {b: {type: string}}}", time, "");
+    let proposal =
+        "add `add: spec.a.t` and `accept: {path: spec.a.t, difference: required, reason: …}` if stored objects have";
+    assert!(problems.contains(proposal), "{problems}");
+    let followed =
+        "  operations: [{add: spec.a.t}]\n  accept: [{path: spec.a.t, difference: required, reason: all have it}]\n";
+    check(difference_of("{type: object, properties: {b: {type: string}}}", time, followed), "fine");
+}
