@@ -27,12 +27,12 @@ pub(crate) struct MatchedPlace {
 }
 
 impl<'t> Pattern<'t> {
-    /// Reads a path with `*`. `None` for other paths, which name one place. Quoted names contain no pattern.
+    /// Reads a path with `*`. `None` for other paths, and for a path with a quoted name.
     pub(super) fn read(path: &'t str) -> Option<Self> {
         if !path.contains('*') || path.contains("[\"") {
             return None;
         }
-        // Differences are accepted at any depth with `**`, but an operation at any depth would hide what it does.
+        // An operation at any depth would hide its effect. No field has an empty name, so that no field matches.
         if path.contains("**") {
             return Some(Self { text: path, parts: vec![Part::Name("")] });
         }
