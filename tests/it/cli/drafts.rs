@@ -86,7 +86,7 @@ fn fix_completes_a_definition() {
     let fixed = pointsman(&["kinds", "draft", "--fix", path]);
     assert_eq!(fixed.code, 0, "{}", fixed.stderr);
     assert!(
-        fixed.stderr.starts_with("OK: added 2 operations and 0 acceptances; 0 open questions\n"),
+        fixed.stderr.starts_with("OK: added 0 steps, 2 operations and 0 acceptances; 0 open questions\n"),
         "{}",
         fixed.stderr
     );
@@ -115,6 +115,34 @@ fn fix_reports_other_problems() {
     let refused = pointsman(&["kinds", "draft", "--fix", path]).refusal(1);
     assert!(refused.contains("widgets.yaml:4: steps is not a list with a line for each entry"), "{refused}");
     assert_eq!(fs::read_to_string(&file).unwrap(), flow);
+    let missing = own_without_crd();
+    fs::write(&file, &missing).unwrap();
+    let refused = pointsman(&["kinds", "draft", "--fix", path]).refusal(1);
+    assert!(refused.contains("no.crd.yaml") && refused.contains("No such file"), "{refused}");
+}
+
+fn own_without_crd() -> String {
+    read("tests/data/kinds/widgets.yaml").replace("widgets.crd.yaml", "no.crd.yaml")
+}
+
+/// A step without operations is an addition, too.
+#[test]
+fn fix_adds_a_step_without_operations() {
+    let directory = directory(|crd| {
+        let mut crd = yaml(&crd);
+        let versions = crd["spec"]["versions"].as_array_mut().unwrap();
+        let mut third = versions.iter().find(|version| version["name"] == "v2").unwrap().clone();
+        third["name"] = "v3".into();
+        third["storage"] = false.into();
+        versions.push(third);
+        crd.to_string()
+    });
+    let file = directory.path().join("widgets.yaml");
+    let path = file.to_str().unwrap();
+    fs::write(&file, read("tests/data/kinds/widgets.yaml")).unwrap();
+    let fixed = pointsman(&["kinds", "draft", "--fix", path]);
+    assert!(fixed.stderr.starts_with("OK: added 1 step, 0 operations"), "{}", fixed.stderr);
+    assert_eq!(pointsman(&["kinds", "check", path, "--try", "2"]).code, 0);
 }
 
 #[test]
@@ -140,8 +168,13 @@ fn draft_compares_two_revisions() {
     assert_eq!(versions.iter().filter(|version| version["storage"] == true).count(), 1);
     assert_eq!((versions.len(), merged.get("status")), (2, None));
     assert_eq!(pointsman(&["kinds", "check", &file, "--try", "5"]).code, 0);
+    // The CRD of the draft would replace an input.
+    let input = at("other.crd.yaml");
+    fs::write(&input, with("v1")).unwrap();
+    let refused = pointsman(&["kinds", "draft", &input, &newer, "-o", &at("other.yaml"), "--force"]).refusal(1);
+    assert!(refused.contains("other.crd.yaml: the command reads this file"), "{refused}");
     // A revision with all versions needs no other CRD.
-    let (whole, file) = (at("whole.yaml"), at("other.yaml"));
+    let (whole, file) = (at("whole.yaml"), at("last.yaml"));
     fs::write(&whole, read(CRD)).unwrap();
     let draft = pointsman(&["kinds", "draft", &older, &whole, "-o", &file]);
     assert_eq!(draft.code, 0, "{}", draft.stderr);

@@ -15,6 +15,8 @@ pub(super) struct ExistingText {
     pub(super) steps: Vec<StepLines>,
     /// The column of the dashes of the steps, from 0.
     column: usize,
+    /// The lines end with a carriage return and a line feed.
+    has_returns: bool,
 }
 
 /// A step of an existing definition.
@@ -31,7 +33,7 @@ pub(super) struct StepLines {
 #[derive(Clone, Debug)]
 struct ListEnd {
     /// The number of lines before new entries.
-    line: usize,
+    lines_before: usize,
     /// The column of the dashes, from 0.
     column: usize,
     form: Form,
@@ -48,13 +50,15 @@ enum Form {
 /// An empty list.
 const BRACKETS: &str = "[]";
 
-/// A list that is not written as a block.
+/// Why new entries cannot be inserted into a definition.
 #[derive(Clone, Debug)]
-pub(super) struct FlowStyle {
-    /// The line, from 1.
-    pub(super) line: u64,
-    /// The key of the list.
-    pub(super) key: &'static str,
+pub(super) enum UnsupportedText {
+    /// The definition cannot be read.
+    Invalid,
+    /// The definition has no steps.
+    NoSteps,
+    /// A list is not written as a block: its line, from 1, and its key.
+    Layout(u64, &'static str),
 }
 
 #[derive(Deserialize)]
@@ -73,29 +77,33 @@ impl ExistingText {
     /// Finds the lists of a definition.
     ///
     /// # Errors
-    /// The definition has no steps, or a list that is not written as a block.
-    pub(super) fn read(text: &str) -> Result<Self, FlowStyle> {
+    /// The definition cannot be read, has no steps, or has a list that is not written as a block.
+    pub(super) fn read(text: &str) -> Result<Self, UnsupportedText> {
         let lines: Vec<String> = text.lines().map(str::to_owned).collect();
-        let outlined: Outlined =
-            serde_saphyr::from_str(text).map_err(|_| FlowStyle { line: 1, key: "the definition" })?;
+        let outlined: Outlined = serde_saphyr::from_str(text).map_err(|_| UnsupportedText::Invalid)?;
         let mut steps = Vec::new();
         let mut column = 0;
         for step in &outlined.steps {
-            let flow = |key| FlowStyle { line: line(step), key };
             let name = |name: &Option<Value>| name.as_ref().and_then(Value::as_str).map(str::to_owned);
-            let versions = name(&step.value.from).zip(name(&step.value.to)).ok_or_else(|| flow("steps"))?;
-            let first =
-                usize::try_from(line(step)).ok().and_then(|line| line.checked_sub(1)).ok_or_else(|| flow("steps"))?;
-            let keys = step_keys(&lines, first).ok_or_else(|| flow("steps"))?;
+            let versions = name(&step.value.from).zip(name(&step.value.to)).ok_or(UnsupportedText::Invalid)?;
+            let layout = UnsupportedText::Layout(line(step), "steps");
+            let first = usize::try_from(line(step)).ok().and_then(|line| line.checked_sub(1));
+            let (first, keys) = first.and_then(|first| Some((first, step_keys(&lines, first)?))).ok_or(layout)?;
             column = keys.dash;
             let end = block_end(&lines, first, |indent, _| indent >= keys.column);
             let list = |key| list_end(&lines, first..end, keys.column, key);
-            let (operations, accept) = (list("operations")?, list("accept")?);
+            let (mut operations, accept) = (list("operations")?, list("accept")?);
+            if operations.form == Form::Absent {
+                operations.lines_before = line_of_key(&lines, &(first..end), keys.column, "accept")
+                    .filter(|at| *at > first)
+                    .map_or(end, |at| before_comments(&lines, at));
+            }
             steps.push(StepLines { versions: Sides { older: versions.0, newer: versions.1 }, end, operations, accept });
         }
+        let has_returns = text.lines().next().is_some_and(|line| text[line.len()..].starts_with("\r\n"));
         match steps.is_empty() {
-            true => Err(FlowStyle { line: 1, key: "steps" }),
-            false => Ok(Self { lines, steps, column }),
+            true => Err(UnsupportedText::NoSteps),
+            false => Ok(Self { lines, steps, column, has_returns }),
         }
     }
 
@@ -105,11 +113,11 @@ impl ExistingText {
         let steps_end = self.steps.last().map_or(0, |step| step.end);
         for (line, content) in self.lines.iter().map(Some).chain([None]).enumerate() {
             for (index, (lines, step)) in self.steps.iter().zip(steps).enumerate() {
-                if line == lines.operations.line && !step.entries.is_empty() {
+                if line == lines.operations.lines_before && !step.entries.is_empty() {
                     lines.operations.begin("operations", &mut text);
                     step.write_operations(index, 0, &mut text);
                 }
-                if line == lines.accept.line && !step.accept.is_empty() {
+                if line == lines.accept.lines_before && !step.accept.is_empty() {
                     lines.accept.begin("accept", &mut text);
                     step.write_acceptances(index, 0, &mut text);
                 }
@@ -122,12 +130,17 @@ impl ExistingText {
             text.margin = 0;
             let is_filled = self.steps.iter().zip(steps).any(|(lines, step)| {
                 let lists = [(&lines.operations, step.entries.is_empty()), (&lines.accept, step.accept.is_empty())];
-                lists.iter().any(|(end, is_empty)| end.form == Form::Brackets && end.line == line + 1 && !is_empty)
+                lists
+                    .iter()
+                    .any(|(end, is_empty)| end.form == Form::Brackets && end.lines_before == line + 1 && !is_empty)
             });
             if let Some(content) = content {
                 let block = is_filled.then(|| content.replacen(BRACKETS, "", 1));
                 text.push(0, block.as_deref().map_or(content, str::trim_end), None);
             }
+        }
+        if self.has_returns {
+            text.text = text.text.replace('\n', "\r\n");
         }
         text
     }
@@ -163,20 +176,14 @@ fn list_end(
     step: std::ops::Range<usize>,
     column: usize,
     key: &'static str,
-) -> Result<ListEnd, FlowStyle> {
-    let is_key = |line: &usize| {
-        let text = lines.get(*line).and_then(|text| text.get(column..)).unwrap_or_default();
-        let is_at_column = *line == step.start || lines.get(*line).is_some_and(|text| indent(text) == column);
-        is_at_column && text.strip_prefix(key).is_some_and(|rest| rest.starts_with(':'))
+) -> Result<ListEnd, UnsupportedText> {
+    let Some(at) = line_of_key(lines, &step, column, key) else {
+        return Ok(ListEnd { lines_before: step.end, column, form: Form::Absent });
     };
-    let Some(at) = step.clone().find(is_key) else {
-        return Ok(ListEnd { line: step.end, column, form: Form::Absent });
-    };
-    let flow = FlowStyle { line: at as u64 + 1, key };
     let text = lines.get(at).and_then(|text| text.get(column + key.len() + 1..)).unwrap_or_default();
     let value = text.split_once(" #").map_or(text, |(value, _)| value).trim();
     if value == BRACKETS {
-        return Ok(ListEnd { line: at + 1, column, form: Form::Brackets });
+        return Ok(ListEnd { lines_before: at + 1, column, form: Form::Brackets });
     }
     let item = (at + 1..step.end).find(|line| lines.get(*line).is_some_and(|text| is_content(text)));
     let item = item.and_then(|line| Some((line, lines.get(line)?)));
@@ -184,10 +191,26 @@ fn list_end(
         Some((line, text)) if value.is_empty() && text.trim_start().starts_with('-') => {
             let column = indent(text);
             let end = block_end(lines, line, |indent, is_item| indent > column || indent == column && is_item);
-            Ok(ListEnd { line: end, column, form: Form::Block })
+            Ok(ListEnd { lines_before: end, column, form: Form::Block })
         }
-        _ => Err(flow),
+        _ => Err(UnsupportedText::Layout(at as u64 + 1, key)),
     }
+}
+
+/// The line of a key of a step, from 0.
+fn line_of_key(lines: &[String], step: &std::ops::Range<usize>, column: usize, key: &str) -> Option<usize> {
+    let is_key = |line: &usize| {
+        let text = lines.get(*line).and_then(|text| text.get(column..)).unwrap_or_default();
+        let is_at_column = *line == step.start || lines.get(*line).is_some_and(|text| indent(text) == column);
+        is_at_column && text.strip_prefix(key).is_some_and(|rest| rest.starts_with(':'))
+    };
+    step.clone().find(is_key)
+}
+
+/// The number of lines before a line and the comments above it.
+fn before_comments(lines: &[String], line: usize) -> usize {
+    let comments = lines.iter().take(line).rev().take_while(|line| line.trim_start().starts_with('#')).count();
+    line - comments
 }
 
 /// The number of lines before the end of a block that begins in a line. `continues` is called with the indentation of

@@ -11,8 +11,8 @@ pub struct MergedCrd {
     /// The CRD, without status and metadata other than the name. `None` if the newer revision has all versions.
     pub crd: Option<Value>,
     /// The versions that only the older revision has.
-    pub added: Vec<String>,
-    /// The versions whose schemas differ between the revisions. The schema of the newer revision counts.
+    pub only_older: Vec<String>,
+    /// The versions whose schemas differ between the revisions. The schema of the newer revision is used.
     pub changed: Vec<String>,
 }
 
@@ -45,7 +45,7 @@ impl MergedCrd {
         if older.name != newer.name {
             return Err(MergeError::Kinds { older: older.name, newer: newer.name });
         }
-        let (mut added, mut changed) = (Vec::new(), Vec::new());
+        let (mut only_older, mut changed) = (Vec::new(), Vec::new());
         let mut merged = newer.document.clone();
         let versions = merged.pointer_mut("/spec/versions").and_then(Value::as_array_mut);
         for version in versions_of(&older.document) {
@@ -53,19 +53,19 @@ impl MergedCrd {
             match versions_of(&newer.document).iter().find(|other| other.get("name") == version.get("name")) {
                 Some(other) if other.get("schema") != version.get("schema") => changed.push(name.to_owned()),
                 Some(_) => {}
-                None => added.push(name.to_owned()),
+                None => only_older.push(name.to_owned()),
             }
         }
-        let is_added = |version: &&Value| added.iter().any(|name| version.get("name") == Some(&json!(name)));
-        let kept = versions_of(&older.document).iter().filter(is_added).cloned().map(|mut version| {
+        let is_only_older = |version: &&Value| only_older.iter().any(|name| version.get("name") == Some(&json!(name)));
+        let kept = versions_of(&older.document).iter().filter(is_only_older).cloned().map(|mut version| {
             if let Some(members) = version.as_object_mut() {
                 members.insert("storage".to_owned(), json!(false));
             }
             version
         });
         versions.into_iter().for_each(|versions| versions.extend(kept.clone()));
-        let crd = (!added.is_empty()).then(|| bare(&merged));
-        Ok(Self { crd, added, changed })
+        let crd = (!only_older.is_empty()).then(|| bare(&merged));
+        Ok(Self { crd, only_older, changed })
     }
 }
 
@@ -73,7 +73,7 @@ fn versions_of(document: &Value) -> &[Value] {
     document.pointer("/spec/versions").and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
-/// The CRD without what a cluster adds.
+/// The CRD with its name and spec only.
 fn bare(document: &Value) -> Value {
     json!({
         "apiVersion": document.get("apiVersion"),

@@ -22,18 +22,18 @@ pub(super) struct DraftArgs {
     /// File with one CustomResourceDefinition of at least two versions, in YAML or JSON.
     #[arg(value_name = "CRD-FILE", value_hint = ValueHint::FilePath, required_unless_present = "fix")]
     crd: Option<PathBuf>,
-    /// Newer revision of the CRD, if its versions are in two files. Versions of only the older revision are added to a
-    /// CRD next to the definition.
+    /// Newer revision of the CRD, if its versions are in two files. If a version exists only in the older file, a CRD
+    /// with all versions is written next to the definition.
     #[arg(value_name = "NEWER-CRD-FILE", value_hint = ValueHint::FilePath, requires = "output")]
     newer: Option<PathBuf>,
     /// File for the definition. Defaults to stdout, with the CRD relative to the current directory.
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     output: Option<PathBuf>,
-    /// Overwrite the file of --output.
+    /// Overwrite the file of --output, and the CRD next to it.
     #[arg(long, requires = "output")]
     force: bool,
     /// Complete a definition in its file instead: add the operations and acceptances that the messages of `kinds
-    /// check` propose, and drafts of the steps to new versions of its CRD. Existing lines stay.
+    /// check` propose, and drafts of steps to versions that are newer than its last version. Existing lines stay.
     #[arg(long, value_name = "DEFINITION", value_hint = ValueHint::FilePath, conflicts_with_all = ["crd", "output"])]
     fix: Option<PathBuf>,
 }
@@ -58,7 +58,7 @@ fn draft_between(older: &Path, newer: &Path, args: &DraftArgs) -> anyhow::Result
     let merged = match MergedCrd::of((&older_name, &one), (&newer_name, &two)) {
         Ok(merged) => merged,
         Err(MergeError::Crd(bad)) => {
-            bad.problems.iter().map(ReportedProblem::of).for_each(|problem| complain(&problem.whole));
+            complain_of(&bad);
             return Ok(ExitCode::FAILURE);
         }
         Err(error) => anyhow::bail!("cannot draft a definition: {error}"),
@@ -66,13 +66,26 @@ fn draft_between(older: &Path, newer: &Path, args: &DraftArgs) -> anyhow::Result
     for version in &merged.changed {
         talk(&format!("note: the schema of {version} differs between the files: the draft uses {newer_name}"));
     }
-    let (Some(crd), Some(output)) = (&merged.crd, &args.output) else { return draft_of(newer, args) };
+    let (Some(crd), Some(output)) = (&merged.crd, &args.output) else {
+        talk(&format!("note: {newer_name} has all versions of {older_name}"));
+        return draft_of(newer, args);
+    };
     refuse_existing(output, args)?;
     let file = output.with_extension("crd.yaml");
     refuse_existing(&file, args)?;
+    for written in [output, &file] {
+        if [older, newer].iter().any(|input| is_same_file(written, input)) {
+            let refusal = anyhow::anyhow!("cannot write {}: the command reads this file", written.display());
+            return Err(hinted(refusal, "name another file with --output"));
+        }
+    }
     atomic_file::write(&file, &Format::Yaml.write(&JsonTree::from_json(&crd.to_string())?))?;
     talk(&format!("note: {} has the versions of both files", file.display()));
     draft_of(&file, args)
+}
+
+fn is_same_file(one: &Path, two: &Path) -> bool {
+    matches!((fs::canonicalize(one), fs::canonicalize(two)), (Ok(one), Ok(two)) if one == two)
 }
 
 /// Refuses to overwrite a file without --force.
@@ -116,26 +129,31 @@ fn draft_of(crd: &Path, args: &DraftArgs) -> anyhow::Result<ExitCode> {
 
 /// Completes a definition in its file. Prints the verdict on stderr.
 fn fix(definition: &Path) -> anyhow::Result<ExitCode> {
+    if definition == Path::new("-") {
+        return Err(Usage(
+            "-: the command writes the definition to its file: save the definition to a file".to_owned(),
+        )
+        .into());
+    }
     let file = definition.display().to_string();
-    let text = fs::read_to_string(definition).with_context(|| format!("failed to read {file}"))?;
+    let text = input::read_definition(definition)?.text;
     let mut read = |crd: &str| input::read_crd(&kinds_dir::relative_to(definition, crd));
     let fix = match Fix::of(&file, &text, &mut read) {
         Ok(fix) => fix,
-        Err(FixError::Crd(bad)) => return Ok(refuse(definition, &bad)),
-        Err(FixError::Layout { line, key }) => {
-            let refusal =
-                anyhow::anyhow!("cannot complete {file}:{line}: {key} is not a list with a line for each entry");
-            return Err(hinted(refusal, "write each entry in a line of its own, with a dash"));
+        Err(FixError::Invalid(bad)) => {
+            complain_of(&bad);
+            return Ok(ExitCode::FAILURE);
         }
-        Err(error) => anyhow::bail!("cannot complete {file}: {error}"),
+        Err(error) => return Err(cannot_complete(&file, &error)),
     };
-    let is_changed = fix.operations + fix.acceptances > 0;
+    let is_changed = fix.text != text;
     if is_changed {
         atomic_file::write(definition, &fix.text)?;
     }
-    let counts = counts(fix.operations, fix.acceptances, fix.questions);
+    let added =
+        format!("added {}, {}", counted(fix.steps, "step"), counts(fix.operations, fix.acceptances, fix.questions));
     if fix.problems.is_empty() {
-        let verdict = if is_changed { format!("OK: added {counts}") } else { "OK: complete, unchanged".to_owned() };
+        let verdict = if is_changed { format!("OK: {added}") } else { "OK: complete, unchanged".to_owned() };
         talk(&verdict);
         talk(&format!("next: pointsman kinds check {}", shell(definition)));
         return Ok(ExitCode::SUCCESS);
@@ -144,8 +162,31 @@ fn fix(definition: &Path) -> anyhow::Result<ExitCode> {
         complain(&problem.whole);
     }
     let open = counted(fix.problems.len(), "problem");
-    talk(&format!("INCOMPLETE: added {counts}; {open} without a proposal"));
+    talk(&format!("INCOMPLETE: {added}; {open} without a proposal"));
+    talk("next: correct these problems, and run the command again");
     Ok(ExitCode::FAILURE)
+}
+
+fn cannot_complete(file: &str, error: &FixError) -> anyhow::Error {
+    match error {
+        FixError::NoSteps => hinted(
+            anyhow::anyhow!("cannot complete {file}: the definition has no steps"),
+            "write a draft of the CRD: pointsman kinds draft CRD-FILE -o FILE",
+        ),
+        FixError::Layout { line, key } => hinted(
+            anyhow::anyhow!("cannot complete {file}:{line}: {key} is not a list with a line for each entry"),
+            "write each entry in a line of its own, with a dash",
+        ),
+        FixError::Changed => hinted(
+            anyhow::anyhow!("cannot complete {file}: new entries would change existing entries"),
+            "run `pointsman kinds check`, and add the proposed entries yourself",
+        ),
+        error => anyhow::anyhow!("cannot complete {file}: {error}"),
+    }
+}
+
+fn complain_of(bad: &BadDefinition) {
+    bad.problems.iter().map(ReportedProblem::of).for_each(|problem| complain(&problem.whole));
 }
 
 fn counts(operations: usize, acceptances: usize, questions: usize) -> String {
@@ -202,11 +243,11 @@ Examples:
   Compare the CRD of a cluster with a newer revision:
     kubectl get crd widgets.example.com -o yaml > older.yaml
     pointsman kinds draft older.yaml tests/data/kinds/widgets.crd.yaml \\
-      -o newer.yaml
+      -o widgets-2.yaml
 
 Exit codes:
-  0  the definition was written; it loads
-  1  the CRD is invalid or has one version, or no operation fits
+  0  the definition was written, or is complete; it loads
+  1  an input is invalid, a file exists, or a difference has no operation
   2  wrong flags";
 
 #[cfg(test)]

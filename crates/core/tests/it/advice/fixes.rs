@@ -90,3 +90,41 @@ fn list_in_one_line_is_refused() {
     let error = fixed(text, &crd).unwrap_err();
     assert_eq!(error, FixError::Layout { line: 7, key: "operations".to_owned() });
 }
+
+/// A definition of gadgets with this text after its head.
+fn gadgets(steps: &str) -> Result<Fix, FixError> {
+    let crd: Value = serde_saphyr::from_str(&data("kinds/gadgets.crd.yaml")).unwrap();
+    fixed(&format!("apiVersion: pointsman.dev/v1\nkind: KindDefinition\ncrd: gadgets.crd.yaml\n{steps}"), &crd)
+}
+
+#[test]
+fn operations_precede_an_acceptance() {
+    let crd: Value = serde_saphyr::from_str(&data("kinds/letters.crd.yaml")).unwrap();
+    let whole = Draft::of_crd(&crd.to_string(), "letters.crd.yaml").unwrap().text;
+    let head = &whole[..whole.find("  operations:").unwrap()];
+    let thin = format!("{head}  # Mine.\n  accept: []\n");
+    let fix = fixed(&thin, &crd).unwrap();
+    assert!(fix.operations > 0 && fix.acceptances > 0 && fix.problems.is_empty(), "{thin}\n{}", fix.text);
+    assert!(fix.text.find("  operations:") < fix.text.find("  # Mine."), "{}", fix.text);
+}
+
+#[test]
+fn line_endings_stay() {
+    let crd: Value = serde_saphyr::from_str(&data("kinds/gadgets.crd.yaml")).unwrap();
+    let whole = Draft::of_crd(&crd.to_string(), "gadgets.crd.yaml").unwrap().text.replace('\n', "\r\n");
+    let fix = fixed(&whole[..whole.rfind("- from: ").unwrap()], &crd).unwrap();
+    assert_eq!((fix.text.as_str(), fix.steps), (whole.as_str(), 1));
+}
+
+#[test]
+fn unreadable_definition_keeps_its_problem() {
+    assert_eq!(gadgets("steps: []\n").unwrap_err(), FixError::NoSteps);
+    for (steps, problem) in [("steps: [\n", "unclosed"), ("steps:\n- to: v1\n", "from")] {
+        let Err(FixError::Invalid(bad)) = gadgets(steps) else { panic!("{steps}") };
+        assert!(bad.to_string().contains(problem), "{bad}");
+    }
+    let missing = Fix::of("gadgets.yaml", "kind: KindDefinition\nsteps:\n- {from: v1, to: v2}\n", &mut |_| {
+        Err(std::io::Error::new(std::io::ErrorKind::NotFound, "no such file"))
+    });
+    assert!(missing.is_err());
+}
