@@ -96,6 +96,11 @@ fn fix_completes_a_definition() {
     let again = pointsman(&["kinds", "draft", "--fix", path]);
     assert!(again.stderr.starts_with("OK: complete, unchanged\n"), "{}", again.stderr);
     assert_eq!(fs::read_to_string(&file).unwrap(), text);
+    // A last line without an end is no change.
+    fs::write(&file, text.trim_end()).unwrap();
+    let again = pointsman(&["kinds", "draft", "--fix", path]);
+    assert!(again.stderr.starts_with("OK: complete, unchanged\n"), "{}", again.stderr);
+    assert_eq!(fs::read_to_string(&file).unwrap(), text.trim_end());
 }
 
 #[test]

@@ -146,7 +146,7 @@ fn fix(definition: &Path) -> anyhow::Result<ExitCode> {
         }
         Err(error) => return Err(cannot_complete(&file, &error)),
     };
-    let is_changed = fix.text != text;
+    let is_changed = fix.steps + fix.operations + fix.acceptances > 0;
     if is_changed {
         atomic_file::write(definition, &fix.text)?;
     }
