@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
+use hyper::Method;
 use serde_json::{Value, json};
 
 use super::ctx::TestContext;
@@ -135,6 +136,7 @@ impl<'a> SideBySide<'a> {
 
     /// The responses of each server during an operation, such as `A: mutate patch, validate allow`.
     pub(crate) fn answered<T>(&self, work: impl FnOnce() -> T) -> (T, String) {
+        self.wait_for_caches();
         let before: Vec<Answers> = self.servers.iter().map(Server::answers).collect();
         let result = work();
         let mut said = Vec::new();
@@ -156,6 +158,14 @@ impl<'a> SideBySide<'a> {
         }
         let said = if said.is_empty() { "nobody".to_owned() } else { said.join("; ") };
         (result, said)
+    }
+
+    /// Waits until the caches of the API server hold every object as stored. It starts an update with the cached object,
+    /// and calls the webhooks a second time if that one was old. A list waits for the cache of its version.
+    fn wait_for_caches(&self) {
+        for version in [self.ctx.sample.old, self.ctx.sample.new] {
+            self.ctx.call(Method::GET, &self.ctx.all(version), None).ok();
+        }
     }
 }
 
