@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::conversion::{Conversion, conversion};
-use super::pool::{Pairing, Pairings, Weights, candidates};
+use super::pool::{Candidate, Pairing, Pairings, Weights, candidates};
 use super::reference::{namespace, reference};
 use super::score::{LIKELY, NEARLY, POSSIBLE, Pair, SURE, pair};
 use super::shape::{has_fields, only_scalar};
@@ -208,10 +208,19 @@ impl<'s> Level<'s> {
         let older = candidates(self.schemas.older, &self.pairings.older);
         let newer = candidates(self.schemas.newer, &self.pairings.newer);
         let weights = Weights::of(older.iter().chain(&newer));
+        let is_whole = self.around.lists.is_empty();
         let mut pairs = Vec::new();
         for one in &older {
             let mapped = self.mapped(&one.path);
-            for two in &newer {
+            // An object may move with its name inside an item. `spec` and `status` have nothing in common.
+            let may_be = |two: &Candidate<'_>| {
+                let keeps_name = |levels: usize| {
+                    one.path.names().iter().rev().take(levels).eq(two.path.names().iter().rev().take(levels))
+                };
+                let moves = keeps_name(2) || has_fields(one.schema) && keeps_name(1);
+                !are_apart(&mapped, &two.path) || !is_whole && moves
+            };
+            for two in newer.iter().filter(|two| may_be(two)) {
                 let names = Sides { older: one.name(), newer: two.name() };
                 pairs.extend(pair(one, two, &mapped, &weights, &names));
             }
@@ -276,6 +285,11 @@ impl<'s> Level<'s> {
 fn is_rival(best: &Pair, other: &Pair) -> bool {
     let shares = (best.paths.older == other.paths.older) != (best.paths.newer == other.paths.newer);
     shares && best.score - other.score < NEARLY
+}
+
+/// Returns whether two fields are in different objects at the top, such as `spec` and `status`.
+fn are_apart(mapped: &Path, newer: &Path) -> bool {
+    mapped.len() > 1 && newer.len() > 1 && mapped.names().first() != newer.names().first()
 }
 
 /// The operation between objects with one field and plain values, if the items are those.

@@ -35,9 +35,6 @@ pub(super) fn pair(
     weights: &Weights,
     names: &Sides<&str>,
 ) -> Option<Pair> {
-    if mapped.len() > 1 && newer.path.len() > 1 && mapped.names().first() != newer.path.names().first() {
-        return None;
-    }
     let conversion = conversion(older.schema, newer.schema, names)?;
     let is_whole = !(older.is_divided || newer.is_divided);
     if !is_whole && conversion != Conversion::Fields {

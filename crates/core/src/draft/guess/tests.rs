@@ -163,3 +163,15 @@ fn map_becomes_list_of_named_items() {
     let items = list(object(json!({"name": text(), "a": number()})));
     check(map(object(json!({"a": number()}))), json!({"args": items}), &[&expected]);
 }
+
+#[test]
+fn object_of_item_moves_to_another() {
+    let expected = ["spec.l -> spec.l [\"move: {from: strategy.repair, to: health.repair}\"]"];
+    let limit = || object(json!({"maxInFlight": number()}));
+    check(
+        json!({"l": list(object(json!({"name": text(), "strategy": object(json!({"repair": limit(), "type": text()}))})))}),
+        json!({"l": list(object(json!({"name": text(), "strategy": object(json!({"type": text()})),
+               "health": object(json!({"repair": limit()}))})))}),
+        &expected,
+    );
+}
