@@ -167,7 +167,7 @@ impl Step {
 
     /// Summarizes the step, for people.
     pub(super) fn summary(&self) -> StepSummary {
-        let mut described = self.level.describe("");
+        let mut described = self.level.describe(&Sides::default());
         let status = self.status.iter().flat_map(StatusMapping::describe);
         described.extend(status.map(|text| (self.status_line, text)));
         let (lines, operations) = described.into_iter().unzip();

@@ -1,5 +1,6 @@
 //! Accepted differences of a drafted step.
 
+use super::unanswered::NOT_REVIEWED;
 use serde_json::Value;
 
 use super::flow::flow;
@@ -38,7 +39,7 @@ impl Acceptance {
                 distinct.push(effect);
             }
         }
-        format!("{}; not reviewed", distinct.join(", "))
+        format!("{}; {NOT_REVIEWED}", distinct.join(", "))
     }
 
     /// Puts the differences of one path into one entry. Many bounds are one entry for the whole step.

@@ -1,5 +1,7 @@
 //! A text under construction, with the object that each line describes.
 
+use super::unanswered::QUESTION;
+
 /// A text, and the object that each line describes.
 #[derive(Clone, Debug)]
 pub(super) struct LineIndex<T> {
@@ -29,7 +31,7 @@ impl<T> LineIndex<T> {
     pub(super) fn comment(&mut self, depth: usize, sentence: &str) {
         let mut letters = sentence.chars();
         let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
-        let is_marked = sentence.starts_with(MARK);
+        let is_marked = sentence.starts_with(QUESTION);
         let start = if is_marked { sentence.to_owned() } else { format!("{first}{}", letters.as_str()) };
         let width = COLUMNS.saturating_sub(self.margin + 2 * depth + 2);
         let mut line = String::new();
@@ -53,6 +55,3 @@ impl<T> LineIndex<T> {
 
 /// The maximum width of a comment.
 const COLUMNS: usize = 120;
-
-/// The start of a question, in lower case so that a search finds each.
-const MARK: &str = "open question";

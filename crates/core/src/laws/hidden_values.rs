@@ -61,8 +61,9 @@ impl HiddenValues {
     pub(super) fn into_list(self, kind: &Kind) -> Vec<HiddenValue> {
         let mut found: Vec<HiddenValue> = self.0.into_values().map(|(_, hidden)| hidden).collect();
         for hidden in &mut found {
-            let paths = hidden.before.iter().chain(&hidden.after).map(|(path, _)| path.as_str());
-            hidden.line = operation_line(kind, &hidden.versions, &hidden.operation, paths);
+            let paths: Vec<String> =
+                hidden.before.iter().chain(&hidden.after).map(|(path, _)| without_items(path)).collect();
+            hidden.line = operation_line(kind, &hidden.versions, &hidden.operation, &paths);
         }
         let order = |version: &str| kind.versions().position(|name| name == version);
         found.sort_by_key(|hidden| (order(&hidden.versions.0), order(&hidden.versions.1), hidden.line));

@@ -134,7 +134,7 @@ fn checked(file: &Path, args: &CheckArgs, samples: &[Sample], stop: Option<&Stop
             return Ok(checked);
         }
     };
-    checked.kind = Some(Understood::new(&known.kind, summary::json(&known)));
+    checked.kind = Some(Understood::new(&known.kind, &known.text, summary::json(&known)));
     if let Some(stop) = stop {
         let (samples, values) = samples::of_kind(samples, &known.kind);
         checked.samples = samples.into_iter().map(|sample| (sample.object.label(), shell(&sample.file))).collect();

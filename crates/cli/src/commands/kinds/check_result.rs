@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use pointsman_core::definition::{self, Kind};
+use pointsman_core::draft::unanswered;
 use pointsman_core::laws::{Broken, LawResult};
 use pointsman_core::webhook::unseen_by_scale;
 
@@ -58,7 +59,7 @@ pub(super) struct Understood {
 }
 
 impl Understood {
-    pub(super) fn new(kind: &Kind, json: JsonTree) -> Self {
+    pub(super) fn new(kind: &Kind, definition: &str, json: JsonTree) -> Self {
         let name = format!("{}.{}", kind.kind(), kind.group());
         let mut text = String::new();
         let becoming = kind.becoming().map(|becoming| becoming.bridge().steps()).unwrap_or_default();
@@ -78,7 +79,8 @@ impl Understood {
         for note in unseen_by_scale(kind) {
             text.push_str(&format!("  note: {note}\n"));
         }
-        let (lost_paths, warnings) = (definition::missing_crd_paths(kind.crd()), kind.warnings().to_vec());
+        let lost_paths = definition::missing_crd_paths(kind.crd());
+        let warnings = unanswered(definition).into_iter().chain(kind.warnings().iter().cloned()).collect();
         Self { name, text, json, lost_paths, warnings }
     }
 

@@ -11,7 +11,11 @@ pub(super) fn text(hidden: &[HiddenValue]) -> String {
         return String::new();
     }
     let mut text = "  hidden values, kept for the version with the field:\n".to_owned();
-    for HiddenValue { versions: (from, to), operation, line, before, after, .. } in hidden.iter().take(LINES) {
+    // These hide every value of a field, and other operations only unusual values.
+    let (whole, other): (Vec<_>, Vec<_>) =
+        hidden.iter().partition(|hidden| matches!(hidden.operation.as_str(), "add" | "drop"));
+    let listed = whole.into_iter().chain(other).take(LINES);
+    for HiddenValue { versions: (from, to), operation, line, before, after, .. } in listed {
         let shown = match after.is_empty() {
             true => format!("{to} shows no value"),
             false => format!("{to} shows {}", fields(after)),
@@ -56,7 +60,7 @@ fn fields(fields: &[(String, String)]) -> String {
 }
 
 /// The maximum number of lines.
-const LINES: usize = 20;
+const LINES: usize = 40;
 
 /// The maximum number of characters of a value in a line.
 const READABLE: usize = 60;

@@ -46,7 +46,7 @@ fn broken(samples: &[&str]) -> Checked {
         file: "thing.yaml".to_owned(),
         argument: "thing.yaml".to_owned(),
         problems: Vec::new(),
-        kind: Some(Understood::new(&promised, JsonTree::Null)),
+        kind: Some(Understood::new(&promised, "", JsonTree::Null)),
         trial: Some(Trial { survey, seed: 0, interrupted: false }),
         samples: vec![("things.json, item 2: Thing a".to_owned(), "things.json".to_owned()); samples.len()],
     }

@@ -201,9 +201,9 @@ impl Operation {
         FieldChange { operation: self.name.to_owned(), older, newer, conditions }
     }
 
-    fn describe(&self, prefix: &str) -> Vec<(u64, String)> {
+    fn describe(&self, prefixes: &Sides<String>) -> Vec<(u64, String)> {
         let ids = |side| {
-            let places = self.mapping.described(self.places.of(side)).iter();
+            let (places, prefix) = (self.mapping.described(self.places.of(side)).iter(), prefixes.of(side));
             places.map(|place| format!("{prefix}{}", place.id)).collect::<Vec<_>>().join(" + ")
         };
         let (older, newer, name) = (ids(Side::Older), ids(Side::Newer), self.name);
@@ -214,7 +214,8 @@ impl Operation {
         };
         let mut lines = vec![(self.line, described)];
         if let Some(items) = self.items() {
-            lines.extend(items.level.describe(&format!("{newer}[*].")));
+            let inside = |list: &str| format!("{list}[*].");
+            lines.extend(items.level.describe(&Sides { older: inside(&older), newer: inside(&newer) }));
         }
         lines
     }
@@ -300,11 +301,12 @@ impl Level {
         found
     }
 
-    /// One line for each operation, with its line in the definition. Omits implied operations.
-    pub(crate) fn describe(&self, prefix: &str) -> Vec<(u64, String)> {
+    /// One line for each operation, with its line in the definition. Omits implied operations. The prefixes are those
+    /// of the lists around the level.
+    pub(crate) fn describe(&self, prefixes: &Sides<String>) -> Vec<(u64, String)> {
         let operations = self.operations.iter();
         let written = operations.filter(|operation| operation.line > 0);
-        written.flat_map(|operation| operation.describe(prefix)).collect()
+        written.flat_map(|operation| operation.describe(prefixes)).collect()
     }
 }
 

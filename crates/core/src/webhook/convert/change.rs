@@ -62,6 +62,22 @@ impl<'t> Trace<'t> {
         self.0.is_some()
     }
 
+    /// The number of recorded changes.
+    pub(super) fn len(&self) -> usize {
+        self.0.as_ref().map_or(0, |changes| changes.len())
+    }
+
+    /// Names the list of the target version in the paths of written fields, for the changes from an index on. Items are
+    /// recorded with the path of their list in the source version.
+    pub(super) fn rename_written(&mut self, from: usize, source: &str, target: &str) {
+        let changes = self.0.as_mut().and_then(|changes| changes.get_mut(from..)).unwrap_or_default();
+        for (path, _) in changes.iter_mut().flat_map(|change| &mut change.after) {
+            if let Some(inside) = path.strip_prefix(source) {
+                *path = format!("{target}{inside}");
+            }
+        }
+    }
+
     /// Removes all changes, to record them again.
     pub(super) fn clear(&mut self) {
         if let Some(changes) = &mut self.0 {

@@ -458,18 +458,23 @@ impl<'l, 'a> Conversion<'l, 'a> {
             };
             let list = ListOfItems { to, keys: &inside.keys, outer, id: &here.id };
             let item = there.schema.each.as_deref();
-            let before = context.trace.is_on().then(|| value.clone());
+            let before = context.trace.is_on().then(|| (value.clone(), context.trace.len()));
             let mut convert = ItemConversion { level: &inside.level, item, context };
             let items = convert_items(&mut value, list, kept.items(&there.id), &mut convert)?;
             let keeps = items.is_some();
             if let Some(items) = items {
                 self.to_keep.keep_items(&here.id, items);
             }
-            let moved = here.path != there.path;
-            context.trace.record(|| {
-                let change = Change::of(operation, to, &[before], &[Some(value.clone())], outer)?;
-                (moved || keeps).then_some(Change { kept: keeps, ..change })
-            });
+            if let Some((before, recorded)) = before {
+                let moved = here.path != there.path;
+                if moved {
+                    context.trace.rename_written(recorded, &outer.below(&here.id), &outer.below(&there.id));
+                }
+                context.trace.record(|| {
+                    let change = Change::of(operation, to, &[Some(before)], &[Some(value.clone())], outer)?;
+                    (moved || keeps).then_some(Change { kept: keeps, ..change })
+                });
+            }
             if let Some(place) = self.crossed.pieces.slots.get_mut(slot) {
                 *place = Some(value);
             }
