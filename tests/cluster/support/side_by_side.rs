@@ -160,8 +160,8 @@ impl<'a> SideBySide<'a> {
         (result, said)
     }
 
-    /// Waits until the caches of the API server hold every object as stored. It starts an update with the cached object,
-    /// and calls the webhooks a second time if that one was old. A list waits for the cache of its version.
+    /// Waits until the caches of the API server hold every object as stored. An update starts with the cached object.
+    /// If that one is old, the API server calls the webhooks a second time. A list waits for the cache of its version.
     fn wait_for_caches(&self) {
         for version in [self.ctx.sample.old, self.ctx.sample.new] {
             self.ctx.call(Method::GET, &self.ctx.all(version), None).ok();
