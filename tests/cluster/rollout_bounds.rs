@@ -24,7 +24,7 @@ fn filled(text: &str) -> String {
     lengths.iter().fold(text.to_owned(), |text, length| text.replace(&format!("{{{length}}}"), &"a".repeat(*length)))
 }
 
-/// The table that also tests the parser of StagedRollouts, in crates/core/tests/rollouts/bounds.rs.
+/// The table that also tests the parser of StagedRollouts, in crates/rollout/tests/rollouts/bounds.rs.
 fn bounded(ctx: &TestContext<'_>) {
     ctx.install(&ctx.printed_crd(&[]));
     ctx.knows_rollouts();

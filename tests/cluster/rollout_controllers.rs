@@ -7,7 +7,7 @@ use std::thread::{self, JoinHandle, sleep};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use hyper::Method;
-use pointsman_core::rollout::rfc3339;
+use pointsman_rollout::rfc3339;
 use serde_json::{Value, json};
 
 use crate::scenario::Scenario;

@@ -42,7 +42,7 @@ fn api_reference_follows_the_schemas() {
 
 /// The schema of the CRD, as a JSON Schema document.
 fn rollout_schema() -> Value {
-    let documents = pointsman_core::rollout::ROLLOUT_CRD;
+    let documents = pointsman_rollout::ROLLOUT_CRD;
     let crd: Value = serde_saphyr::from_str(documents.split("\n---\n").next().unwrap()).unwrap();
     let mut schema = crd.pointer("/spec/versions/0/schema/openAPIV3Schema").unwrap().clone();
     let object = schema.as_object_mut().unwrap();

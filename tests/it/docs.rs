@@ -279,7 +279,7 @@ fn documented_workflows_load() {
     let (_, spec) = rollout.split_once("apiVersion").unwrap();
     assert!(shown.contains(spec), "docs/rollouts.md shows another rollout than tests/data/hosts/rollout.yaml");
     let hosts = Kind::from_crd(&page("tests/data/hosts/hosts.yaml"), &crd).unwrap();
-    let rollout = pointsman_core::rollout::read_rollout("rollout.yaml", &rollout, &hosts).unwrap();
+    let rollout = pointsman_rollout::read_rollout("rollout.yaml", &rollout, &hosts).unwrap();
     let named: Vec<&str> = rollout.irreversible().iter().map(|(step, _)| *step).collect();
     assert_eq!(named, ["control-plane", "networking"]);
 }
@@ -297,9 +297,8 @@ fn documented_replacement_loads() {
     let rollouts = page("docs/rollouts.md");
     let shown = blocks(&rollouts);
     let (_, rollout) = shown.iter().find(|(_, block)| block.starts_with("# mattermost.yaml")).unwrap();
-    let rollout =
-        pointsman_core::rollout::read_rollout("mattermost.yaml", rollout, &load(&definition).unwrap()).unwrap();
-    let steps = pointsman_core::rollout::step_descriptions(&rollout);
+    let rollout = pointsman_rollout::read_rollout("mattermost.yaml", rollout, &load(&definition).unwrap()).unwrap();
+    let steps = pointsman_rollout::step_descriptions(&rollout);
     assert_eq!(steps.len(), 8);
     for step in steps {
         let head = format!("  {:10}   ", step.name);

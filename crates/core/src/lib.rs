@@ -4,18 +4,16 @@
 //! - [`draft`]: guesses a definition from the schemas of a CRD.
 //! - [`webhook`]: the decisions, bytes in and bytes out, with the entry point [`webhook::Webhook::handle`].
 //! - `laws` (a feature): tests any kind with objects generated from its own schemas.
-//! - [`rollout`]: moves a fleet from one controller version to another in waves, by planning the next writes.
 //! - [`registration`]: generates the documents for registration in a cluster, and checks existing ones.
 
-mod apimachinery;
+pub mod apimachinery;
 pub mod definition;
 pub mod draft;
-mod json;
+pub mod json;
 #[cfg(feature = "laws")]
 pub mod laws;
 pub mod registration;
-pub mod rollout;
-mod upgrade;
+pub mod upgrade;
 pub mod webhook;
 
 pub use apimachinery::{BadDuration, BadSize, ResourceName, did_you_mean, parse_duration, parse_size};

@@ -142,7 +142,7 @@ fn filters(command: &str) -> Vec<&str> {
     found
 }
 
-/// Paths and names of source files in backticks, such as `crates/core/src/rollout` or `plan.rs`.
+/// Paths and names of source files in backticks, such as `crates/rollout/src` or `plan.rs`.
 #[test]
 fn named_source_files_exist() {
     let all = files("");

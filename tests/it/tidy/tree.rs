@@ -3,9 +3,16 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The sources of the six packages, lowest first.
-pub(super) const PACKAGES: [&str; 6] =
-    ["crates/core/src", "crates/transport/src", "crates/server/src", "crates/cluster/src", "crates/cli/src", "src"];
+/// The sources of the seven packages, lowest first.
+pub(super) const PACKAGES: [&str; 7] = [
+    "crates/core/src",
+    "crates/rollout/src",
+    "crates/transport/src",
+    "crates/server/src",
+    "crates/cluster/src",
+    "crates/cli/src",
+    "src",
+];
 
 /// Folders outside of the project.
 const OUTSIDE: [&str; 7] = [".git", "artifacts", "corpus", "coverage", "dev", "node_modules", "target"];

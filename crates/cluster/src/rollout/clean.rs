@@ -1,7 +1,7 @@
 //! Removes traces of a rollout.
 
 use pointsman_core::definition::Kind;
-use pointsman_core::rollout::{
+use pointsman_rollout::{
     LookupResults, ObjectPatch, Rollout, RolloutStatus, annotation_removals, answered_rollout, replacements_lookup,
 };
 use serde_json::Value;

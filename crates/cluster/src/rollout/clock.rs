@@ -2,7 +2,7 @@
 
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use pointsman_core::rollout::ClockReading;
+use pointsman_rollout::ClockReading;
 
 /// Two clocks: wall clock, and monotonic time since its creation.
 #[derive(Clone, Copy, Debug)]

@@ -1,6 +1,6 @@
 //! Paths of collections.
 
-use pointsman_core::rollout::LookupRequest;
+use pointsman_rollout::LookupRequest;
 use serde_json::Value;
 
 use crate::call_error::CallError;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use pointsman_core::rollout::{Rollout, RolloutStatus, wall};
+use pointsman_rollout::{Rollout, RolloutStatus, wall};
 use serde_json::Value;
 
 use super::clock::RolloutClock;

@@ -1,6 +1,6 @@
 //! Errors of reading, writing or running a rollout.
 
-use pointsman_core::rollout::BadRollout;
+use pointsman_rollout::BadRollout;
 
 use crate::call_error::CallError;
 

@@ -1,7 +1,7 @@
 //! Kubernetes Events, shown by `kubectl describe` for a rollout and for failed objects.
 
 use pointsman_core::definition::Kind;
-use pointsman_core::rollout::{OF_WAVE, RolloutPhase, RolloutStatus, answered_rollout, rfc3339, steps_not_compared};
+use pointsman_rollout::{OF_WAVE, RolloutPhase, RolloutStatus, answered_rollout, rfc3339, steps_not_compared};
 use serde_json::{Value, json};
 
 use super::clock::RolloutClock;

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::time::{Duration, Instant};
 
 use pointsman_core::definition::Kind;
-use pointsman_core::rollout::{FleetObject, ObjectPatch, Rollout, RolloutStatus};
+use pointsman_rollout::{FleetObject, ObjectPatch, Rollout, RolloutStatus};
 use serde_json::Value;
 use tokio::time::Instant as Deadline;
 

@@ -1,8 +1,8 @@
 //! The freeze of a rollout in the cluster: the admission policy that enforces it.
 
 use pointsman_core::did_you_mean;
-use pointsman_core::registration::{FreezeDocuments, freeze};
-use pointsman_core::rollout::Rollout;
+use pointsman_rollout::Rollout;
+use pointsman_rollout::documents::{FreezeDocuments, freeze};
 use serde_json::Value;
 
 use crate::call_error::CallError;
@@ -108,7 +108,7 @@ fn paths(documents: &FreezeDocuments) -> [String; 2] {
 #[cfg(test)]
 mod tests {
     use pointsman_core::definition::Kind;
-    use pointsman_core::rollout::read_rollout;
+    use pointsman_rollout::read_rollout;
     use serde_json::json;
 
     use super::*;

@@ -1,7 +1,7 @@
 //! Sends HTTP probes of a rollout, concurrently.
 
 use pointsman_core::definition::{HttpAddress, quoted_in_address};
-use pointsman_core::rollout::{HttpProbe, LookupResults, ProbeKind, ProbeResult};
+use pointsman_rollout::{HttpProbe, LookupResults, ProbeKind, ProbeResult};
 use tokio::task::JoinSet;
 
 use crate::web::{BodyWanted, WebClient};

@@ -4,7 +4,7 @@
 use std::pin::pin;
 use std::time::{Duration, Instant, SystemTime};
 
-use pointsman_core::rollout::{LONGEST_CALL, rfc3339};
+use pointsman_rollout::{LONGEST_CALL, rfc3339};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use jiff::{Timestamp, tz::TimeZone};
-use pointsman_core::rollout::{ClockReading, LocalTime, Rollout};
+use pointsman_rollout::{ClockReading, LocalTime, Rollout};
 
 /// The local times in the zones of a rollout's windows. Unknown zones are missing.
 pub(super) fn local_times(rollout: &Rollout, now: ClockReading) -> BTreeMap<String, LocalTime> {

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use pointsman_core::definition::{HttpAddress, Kind, MutatedKind};
 use pointsman_core::registration::lacking;
-use pointsman_core::rollout::{
+use pointsman_rollout::{
     LookupRequest, LookupResults, LookupTarget, Rollout, RolloutStatus, http_probes, needs_crd, rollout_lookups,
 };
 use serde_json::Value;

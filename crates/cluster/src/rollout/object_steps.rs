@@ -1,11 +1,11 @@
 //! Lookups and writes of workflow steps for objects other than the rollout's object.
 
 use pointsman_core::definition::{Kind, MutatedKind};
-use pointsman_core::rollout::{
+use pointsman_core::webhook::{Facts, OtherKind, ReplaceError, Webhook};
+use pointsman_rollout::{
     ConversionOutcome, FactLookup, LookupRequest, LookupResults, LookupTarget, MutationState, ObjectCall, ObjectWrite,
     Propagation, ROLLOUT_MANAGER, is_patched, seen_by_mutation,
 };
-use pointsman_core::webhook::{Facts, OtherKind, ReplaceError, Webhook};
 use serde_json::{Value, json};
 
 use super::collection::{collection, lookup_path, named};

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use pointsman_core::rollout::OtherCluster;
+use pointsman_rollout::OtherCluster;
 use serde_json::Value;
 use tokio::time::timeout;
 

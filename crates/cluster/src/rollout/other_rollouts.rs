@@ -1,7 +1,7 @@
 //! Other rollouts over the same objects.
 
 use pointsman_core::definition::Kind;
-use pointsman_core::rollout::{FleetObject, RolloutStatus, answered_rollout};
+use pointsman_rollout::{FleetObject, RolloutStatus, answered_rollout};
 use serde_json::Value;
 
 use super::error::RolloutError;

@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use pointsman_core::rollout::{
+use pointsman_rollout::{
     ClockReading, JobWrite, LONGEST_CALL, ObjectCall, ObjectPatch, ObjectWrite, ROLLOUT_MANAGER, RolloutStatus,
     is_patched, patched_uid, rfc3339,
 };

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use pointsman_core::definition::quoted_in_address;
-use pointsman_core::rollout::{LookupRequest, LookupResults, LookupTarget, ObjectWrite, OtherCluster};
+use pointsman_rollout::{LookupRequest, LookupResults, LookupTarget, ObjectWrite, OtherCluster};
 use serde_json::Value;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;

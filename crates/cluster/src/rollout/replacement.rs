@@ -1,7 +1,7 @@
 //! Checks before an object is deleted for a replacement.
 
 use pointsman_core::definition::quoted_in_address;
-use pointsman_core::rollout::{
+use pointsman_rollout::{
     ObjectCall, ObjectWrite, PreconditionObject, ROLLOUT_MANAGER, Replacement, ReplacementObject, not_left_behind,
     rfc3339,
 };

@@ -7,7 +7,7 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use pointsman_core::definition::Kind;
-use pointsman_core::rollout::{RolloutPhase, RolloutStatus};
+use pointsman_rollout::{RolloutPhase, RolloutStatus};
 use serde_json::Value;
 use tokio::sync::Mutex;
 use tokio::time::sleep;

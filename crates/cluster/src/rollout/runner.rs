@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use pointsman_core::definition::{HttpAddress, Kind, MutatedKind};
-use pointsman_core::rollout::{
+use pointsman_rollout::{
     ApiCallKind, BadRollout, FleetObject, JobWrite, LookupRequest, LookupResults, ObjectCall, ObjectPatch, ObjectState,
     ObjectWrite, PlanInput, RateChange, Rollout, RolloutPhase, RolloutPlan, RolloutStatus, RolloutWrite, RunnerCache,
     answered_rollout, converted_sources, initial_wait_lookups, missing_mutations, needs_other_rollouts, plan,

@@ -1,8 +1,8 @@
 //! Reads and writes of StagedRollouts in the cluster.
 
 use pointsman_core::did_you_mean;
-use pointsman_core::registration::FreezeDocuments;
-use pointsman_core::rollout::{ROLLOUT_MANAGER, RolloutStatus};
+use pointsman_rollout::documents::FreezeDocuments;
+use pointsman_rollout::{ROLLOUT_MANAGER, RolloutStatus};
 use serde_json::{Value, json};
 
 use super::error::RolloutError;

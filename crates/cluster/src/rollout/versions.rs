@@ -1,7 +1,7 @@
 //! The running versions in a cluster.
 
 use pointsman_core::definition::Kind;
-use pointsman_core::rollout::{LookupResults, RunningVersions};
+use pointsman_rollout::{LookupResults, RunningVersions};
 
 use super::error::RolloutError;
 use super::fleet::list_objects;

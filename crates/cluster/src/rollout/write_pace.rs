@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pointsman_core::rollout::{ApiCallKind, RateChange, RateLimiter};
+use pointsman_rollout::{ApiCallKind, RateChange, RateLimiter};
 use tokio::time::sleep;
 
 use super::clock::RolloutClock;

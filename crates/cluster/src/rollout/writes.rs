@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use pointsman_core::rollout::{JobWrite, ObjectPatch, Propagation, ROLLOUT_MANAGER, RolloutWrite};
+use pointsman_rollout::{JobWrite, ObjectPatch, Propagation, ROLLOUT_MANAGER, RolloutWrite};
 use serde_json::{Value, json};
 
 use super::fleet::Fleet;

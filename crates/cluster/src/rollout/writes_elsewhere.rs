@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use pointsman_core::rollout::{ObjectWrite, OtherCluster};
+use pointsman_rollout::{ObjectWrite, OtherCluster};
 use serde_json::Value;
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::timeout;

@@ -10,7 +10,7 @@ use hyper::body::Bytes;
 use hyper::client::conn::http1::handshake;
 use hyper_util::rt::TokioIo;
 use pointsman_core::definition::HttpAddress;
-use pointsman_core::rollout::ProbeResult;
+use pointsman_rollout::ProbeResult;
 use rustls::pki_types::ServerName;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;

@@ -1,7 +1,7 @@
 //! External text in messages and logs.
 
 /// Shortens a text and replaces control characters.
-pub(crate) fn excerpt(text: &str) -> String {
+pub fn excerpt(text: &str) -> String {
     let mut rest = text.chars().map(|c| if c.is_control() { ' ' } else { c });
     let mut short: String = rest.by_ref().take(LENGTH).collect();
     if rest.next().is_some() {

@@ -11,7 +11,7 @@ pub(crate) fn is_qualified_name(key: &str) -> bool {
 }
 
 /// Returns whether a text is a valid label value (`IsValidLabelValue`).
-pub(crate) fn is_label_value(text: &str) -> bool {
+pub fn is_label_value(text: &str) -> bool {
     text.len() <= 63
         && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_'))
         && !text.starts_with(['.', '-', '_'])
@@ -25,12 +25,12 @@ pub(crate) fn is_service_name(text: &str) -> bool {
 }
 
 /// A label of a DNS name, such as the name of a namespace (RFC 1123).
-pub(crate) fn is_dns_label(text: &str) -> bool {
+pub fn is_dns_label(text: &str) -> bool {
     text.len() <= 63 && !text.contains('.') && is_dns_subdomain(text)
 }
 
 /// Returns whether a text is a valid name for most objects (`IsDNS1123Subdomain`).
-pub(crate) fn is_dns_subdomain(text: &str) -> bool {
+pub fn is_dns_subdomain(text: &str) -> bool {
     let label = |label: &str| {
         !label.is_empty()
             && label.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')

@@ -15,7 +15,7 @@ pub struct ResourceName {
 
 impl ResourceName {
     /// Parses a name, or returns the error message.
-    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+    pub fn parse(text: &str) -> Result<Self, String> {
         let (plural, group) = text.split_once('.').unwrap_or((text, ""));
         if !is_dns_label(plural) || !(group.is_empty() || is_dns_subdomain(group)) || text.ends_with('.') {
             return Err(format!("{text:?} is no resource: write the plural and the group, such as deployments.apps"));

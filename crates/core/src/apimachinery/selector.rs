@@ -7,22 +7,27 @@ use super::names::{is_label_value, is_qualified_name};
 
 /// A label selector. All its requirements must hold. Without requirements it selects everything.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub(crate) struct Selector {
-    pub(crate) requirements: Vec<Requirement>,
+pub struct Selector {
+    /// All of them must be met.
+    pub requirements: Vec<Requirement>,
     text: String,
 }
 
 /// A requirement on one label.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) struct Requirement {
-    pub(crate) key: String,
-    pub(crate) wants: Wants,
+pub struct Requirement {
+    /// The key of the label.
+    pub key: String,
+    /// The condition on its value.
+    pub wants: Wants,
 }
 
 /// The condition on a label.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) enum Wants {
+pub enum Wants {
+    /// `key`: the label exists.
     There,
+    /// `!key`: the label does not exist.
     NotThere,
     /// One of these values.
     In(Vec<String>),
@@ -32,7 +37,7 @@ pub(crate) enum Wants {
 
 impl Selector {
     /// Parses a selector, or returns the error message.
-    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+    pub fn parse(text: &str) -> Result<Self, String> {
         Self::parse_as(text, &is_label_value)
     }
 
@@ -70,7 +75,8 @@ impl Selector {
         values.map(String::as_str)
     }
 
-    pub(crate) fn matches(&self, labels: &BTreeMap<String, String>) -> bool {
+    /// True if labels meet every requirement.
+    pub fn matches(&self, labels: &BTreeMap<String, String>) -> bool {
         self.requirements.iter().all(|Requirement { key, wants }| {
             let value = labels.get(key);
             match wants {
@@ -82,12 +88,13 @@ impl Selector {
         })
     }
 
-    pub(crate) fn is_everything(&self) -> bool {
+    /// True for a selector without requirements, which selects every object.
+    pub fn is_everything(&self) -> bool {
         self.requirements.is_empty()
     }
 
     /// Returns whether the selector depends on a label.
-    pub(crate) fn depends_on(&self, label: &str) -> bool {
+    pub fn depends_on(&self, label: &str) -> bool {
         self.requirements.iter().any(|requirement| requirement.key == label)
     }
 }

@@ -2,7 +2,7 @@
 
 /// Returns whether a label or annotation of this name also applies to the replacement object. Excludes pointsman's own
 /// names, kubectl's last-applied annotation, and the rollout hash of the source object.
-pub(crate) fn is_taken_along(name: &str, hash: Option<&str>) -> bool {
+pub fn is_taken_along(name: &str, hash: Option<&str>) -> bool {
     let is_hash = hash.is_some_and(|hash| name.strip_prefix(hash).is_some_and(is_hash_suffix));
     !(name == LAST_APPLIED || name.starts_with(OURS) || is_hash)
 }

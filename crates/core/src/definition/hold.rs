@@ -9,26 +9,26 @@ use super::move_effects::MovedMark;
 use super::note::read_note;
 
 /// The annotation of an object that a rollout holds.
-pub(crate) const HELD: &str = "pointsman.dev/hold";
+pub const HELD: &str = "pointsman.dev/hold";
 
 /// The value that an operator sets to release the object.
-pub(crate) const RELEASE_REQUEST: &str = "";
+pub const RELEASE_REQUEST: &str = "";
 
 /// The prefix of the value after a rollout has released the object. The uid of the StagedRollout follows.
-pub(crate) const RELEASED: &str = "released";
+pub const RELEASED: &str = "released";
 
 /// The annotation with the version label that another client requested during the hold.
-pub(crate) const WANTED: &str = "pointsman.dev/wanted-version";
+pub const WANTED: &str = "pointsman.dev/wanted-version";
 
 /// The rollout that holds an object, and the start of the hold.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-pub(crate) struct HoldMark {
+pub struct HoldMark {
     /// The uid of the StagedRollout.
-    pub(crate) rollout: String,
+    pub rollout: String,
     /// The name of the StagedRollout, for people.
-    pub(crate) name: String,
+    pub name: String,
     /// The time by the clock of the writer.
-    pub(crate) at: String,
+    pub at: String,
 }
 
 /// The metadata of an object that affects a hold.
@@ -59,7 +59,7 @@ pub(crate) struct HeldWrite {
 
 impl HoldMark {
     /// Parses the annotation. Any other text is ignored and holds no object.
-    pub(crate) fn read(text: &str) -> Option<Self> {
+    pub fn read(text: &str) -> Option<Self> {
         read_note(text)
     }
 }

@@ -30,17 +30,23 @@ use super::{
 #[derive(Debug)]
 pub struct Kind {
     pub(crate) name: Arc<str>,
-    pub(crate) group: String,
+    /// The API group.
+    pub group: String,
     pub(crate) kind: String,
-    pub(crate) plural: String,
+    /// The resource name, as in the path of the API.
+    pub plural: String,
     pub(crate) versions: Versions,
     /// Each step leads from a version to the next newer version, oldest first.
     pub(crate) steps: Vec<Step>,
     pub(crate) rollout_hash: Option<HashedFields>,
-    pub(crate) admission: Admission,
-    pub(crate) health: Option<Health>,
-    pub(crate) checks: Checks,
-    pub(crate) workflows: Vec<Workflow>,
+    /// The rules for labels, immutable fields and upgrades.
+    pub admission: Admission,
+    /// When a controller has processed an object, and with what result.
+    pub health: Option<Health>,
+    /// The checks at the start of a rollout or wave.
+    pub checks: Checks,
+    /// The workflows that a rollout can name.
+    pub workflows: Vec<Workflow>,
     pub(crate) crd: Value,
     lenient_crd: Option<Value>,
     /// How objects of another kind are replaced by objects of this kind.
@@ -226,6 +232,13 @@ impl Kind {
         self.becoming.as_deref()
     }
 
+    /// The facts of the kind conversion: name, field with the name of the Secret, and key in the Secret.
+    pub fn secret_facts(&self) -> impl Iterator<Item = (&str, &Path, &str)> {
+        let steps = self.becoming.iter().flat_map(|becoming| &becoming.bridge().steps);
+        let facts = steps.flat_map(|step| &step.level.facts);
+        facts.map(|fact| (fact.name.as_str(), &fact.secret.path, fact.key.as_str()))
+    }
+
     /// Takes the kind conversion out of this kind.
     pub fn take_conversion(&mut self) -> Option<KindConversion<Self>> {
         self.becoming.take().map(|becoming| *becoming)
@@ -376,7 +389,7 @@ impl Kind {
     }
 
     /// Returns the versions, oldest first, in which each of some fields has the same meaning as in the newest version.
-    pub(crate) fn versions_alike(&self, fields: &[&Path]) -> Vec<String> {
+    pub fn versions_alike(&self, fields: &[&Path]) -> Vec<String> {
         let newest = self.versions.newest();
         let is_alike = |index: VersionIndex, field: &Path| {
             let has_it = || self.version_at(index).schema.find_readable(field).is_ok();

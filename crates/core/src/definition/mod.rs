@@ -7,7 +7,7 @@
 //! Types that end in `Spec` describe the file as written, next to the type that they compile to.
 
 mod accessed_fields;
-pub(crate) mod admission;
+pub mod admission;
 mod built_in;
 mod carried_metadata;
 mod chain;
@@ -50,54 +50,57 @@ mod workflows;
 mod yaml;
 
 pub use built_in::embedded_text;
-pub use checks::{BadHttpAddress, HttpAddress, quoted_in_address};
+pub use carried_metadata::is_taken_along;
+pub use checks::{
+    AddressTemplate, BadHttpAddress, Checks, HttpAddress, HttpCheck, ListCheck, MetricCheck, MetricQuery, NamedCheck,
+    StartCheck, quoted_in_address,
+};
 pub use crd_paths::missing_crd_paths;
 pub use definition_spec::{API_VERSION, KIND};
 pub use either::{Definition, json_schema};
 pub use field_change::FieldChange;
+pub use gates::{Gate, unmet_of};
+pub use health::Health;
+pub use hold::{HELD, HoldMark, RELEASE_REQUEST, RELEASED, WANTED};
 pub use kind::Kind;
-pub use move_effects::ROLLOUT_MANAGER;
-pub use mutations::{FactQuery, FactScope, MutatedKind, WatchedFact};
-pub use problems::{BadDefinition, Problem, Warning};
+pub use move_effects::{MOVED, ROLLOUT_MANAGER};
+pub use mutations::{FactQuery, FactScope, MutatedKind, Mutation, MutationPhase, MutationSelection, WatchedFact};
+pub use note::read_note;
+pub use path::Path;
+pub use problems::{BadDefinition, Problem, Warning, line};
 pub use remedy::{Remedy, StepEdit};
-pub use replaces::KindConversion;
-pub(crate) use replaces::Retirement;
+pub use replaces::{KindConversion, KindRefusal, Retirement};
 pub use step::StepSummary;
-pub use yaml::MOST_ALIASED;
+pub use version_words::RolloutVersions;
+pub use workflows::{
+    ClusterSecret, IfAny, JobSource, ListWait, NamedDeletion, OF_LABELS, ObjectAction, ObjectStep, REWRITE, Recreation,
+    StepDirection, StepObject, StepPlace, Touch, WaitedFor, Workflow, WorkflowAct, WorkflowJob, WorkflowJobSpec,
+    WorkflowStep, bad_manifest,
+};
+pub use yaml::{MOST_ALIASED, explain};
 
 pub(crate) use accessed_fields::AccessedFields;
-pub(crate) use carried_metadata::is_taken_along;
-pub(crate) use checks::{Checks, HttpCheck, ListCheck, MetricCheck, NamedCheck, StartCheck};
 pub(crate) use completeness::{Completeness, Required};
 #[cfg(feature = "laws")]
 pub(crate) use crd::version_schema;
 pub(crate) use crd_versions::CrdVersions;
-pub(crate) use gates::{Gate, Gated, unmet_of};
+pub(crate) use gates::Gated;
 pub(crate) use growth::{Added, Growth};
-pub(crate) use health::Health;
-pub(crate) use hold::{HELD, HeldMetadata, HeldWrite, HoldMark, RELEASE_REQUEST, RELEASED, WANTED, held_write};
+pub(crate) use hold::{HeldMetadata, HeldWrite, held_write};
 pub(crate) use metadata_field::{MetadataField, MetadataMap};
-pub(crate) use move_effects::{MOVED, lost_mark};
+pub(crate) use move_effects::lost_mark;
 pub(crate) use mutations::{
-    ContainerName, FieldPlace, FieldRoot, FlagEntry, FlagForm, LISTS, Mutation, MutationFact, MutationOperation,
-    MutationPhase, MutationSelection, NAMESPACE, SCRIPT_OPTION_TAKING, SETTLE_ROUNDS, SHELLS, SHELLS_OF_USER,
-    SYSTEM_NAMESPACE, are_against, hang_on_order, is_truth, may_make_room, namespace_and_name,
+    ContainerName, FieldPlace, FieldRoot, FlagEntry, FlagForm, LISTS, MutationFact, MutationOperation, NAMESPACE,
+    SCRIPT_OPTION_TAKING, SETTLE_ROUNDS, SHELLS, SHELLS_OF_USER, SYSTEM_NAMESPACE, are_against, hang_on_order,
+    is_truth, may_make_room, namespace_and_name,
 };
-pub(crate) use note::read_note;
 #[cfg(feature = "laws")]
 pub(crate) use operation::Condition;
 pub(crate) use operation::{Fragment, Level, Operation, is_name, is_set};
-pub(crate) use path::Path;
 pub(crate) use place::Place;
-pub(crate) use problems::line;
 pub(crate) use rollout_hash::{HashedFields, StatusMapping};
 pub(crate) use schema::{ANYTHING, Schema};
 pub(crate) use side::{Side, Sides};
 pub(crate) use step::{KEPT, Step};
 pub(crate) use version::VersionIndex;
-pub(crate) use version_words::RolloutVersions;
-pub(crate) use workflows::{
-    IfAny, JobSource, ListWait, NamedDeletion, OF_LABELS, ObjectAction, REWRITE, Recreation, StepDirection, StepObject,
-    StepPlace, Touch, WaitedFor, Workflow, WorkflowAct, WorkflowJob, WorkflowJobSpec, WorkflowStep, bad_manifest,
-};
-pub(crate) use yaml::{explain, is_plain};
+pub(crate) use yaml::is_plain;

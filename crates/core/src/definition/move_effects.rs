@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::note::read_note;
 
 /// The annotation of an object that a rollout has moved.
-pub(crate) const MOVED: &str = "pointsman.dev/rollout";
+pub const MOVED: &str = "pointsman.dev/rollout";
 
 /// The field manager of a rollout's own writes.
 pub const ROLLOUT_MANAGER: &str = "pointsman-rollout";

@@ -4,11 +4,11 @@ use std::fmt;
 
 /// The names of a path, outermost first. Empty for an item itself (written `.`).
 #[derive(Clone, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
-pub(crate) struct Path(Vec<Box<str>>);
+pub struct Path(Vec<Box<str>>);
 
 impl Path {
     /// Parses a path, or returns the error message.
-    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+    pub fn parse(text: &str) -> Result<Self, String> {
         if text == "." {
             return Ok(Self::default());
         }
@@ -48,7 +48,8 @@ impl Path {
         Ok(Self(names))
     }
 
-    pub(crate) fn names(&self) -> &[Box<str>] {
+    /// The names of the fields, from the root of the object.
+    pub fn names(&self) -> &[Box<str>] {
         &self.0
     }
 
@@ -56,29 +57,31 @@ impl Path {
         self.0.is_empty()
     }
 
-    pub(crate) fn len(&self) -> usize {
+    /// The number of names.
+    pub fn len(&self) -> usize {
         self.0.len()
     }
 
     /// Returns how many leading names two paths have in common.
-    pub(crate) fn common(&self, other: &Self) -> usize {
+    pub fn common(&self, other: &Self) -> usize {
         self.0.iter().zip(&other.0).take_while(|(one, two)| one == two).count()
     }
 
-    pub(crate) fn join(&self, name: &str) -> Self {
+    /// The path of a field of this object.
+    pub fn join(&self, name: &str) -> Self {
         let mut names = self.0.clone();
         names.push(name.into());
         Self(names)
     }
 
     /// Splits the path after `count` names.
-    pub(crate) fn split_at(&self, count: usize) -> (Self, Self) {
+    pub fn split_at(&self, count: usize) -> (Self, Self) {
         let (one, two) = self.0.split_at(count.min(self.0.len()));
         (Self(one.to_vec()), Self(two.to_vec()))
     }
 
     /// The path of the enclosing value. `None` for a path without names.
-    pub(crate) fn parent(&self) -> Option<Self> {
+    pub fn parent(&self) -> Option<Self> {
         self.0.split_last().map(|(_, rest)| Self(rest.to_vec()))
     }
 

@@ -6,7 +6,7 @@ use crate::json::Json;
 /// A field of one version, with its schema.
 #[derive(Debug)]
 pub(crate) struct Place {
-    pub(crate) path: Path,
+    pub path: Path,
     /// The path as written in kept fields.
     pub(crate) id: String,
     pub(crate) schema: Schema,

@@ -20,6 +20,14 @@ pub struct Problem {
     pub remedy: Option<Remedy>,
 }
 
+impl Problem {
+    /// A problem without a proposed change. `line` counts from 1, and is 0 if there is none.
+    #[must_use]
+    pub fn new(file: &str, line: u64, message: impl Into<String>) -> Self {
+        Self { file: file.to_owned(), line, message: message.into(), remedy: None }
+    }
+}
+
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.line {
@@ -90,6 +98,6 @@ impl Problems {
 }
 
 /// The line of a value.
-pub(crate) fn line<T>(spanned: &Spanned<T>) -> u64 {
+pub fn line<T>(spanned: &Spanned<T>) -> u64 {
     spanned.referenced.line()
 }

@@ -55,7 +55,7 @@ pub(crate) struct Step {
     /// The kept annotation of each side. It stores values that only this side can represent, on an object of the other
     /// side.
     pub(crate) kept: Sides<String>,
-    pub(crate) level: Level,
+    pub level: Level,
     /// The required fields of a complete object of each version.
     pub(crate) complete: Sides<Completeness>,
     /// Top-level fields that must be objects where they are present.

@@ -5,11 +5,11 @@ use crate::apimachinery::did_you_mean;
 
 /// The versions of a rollout that replace the placeholders.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct RolloutVersions<'a> {
+pub struct RolloutVersions<'a> {
     /// The version before the rollout. `None` if the rollout accepts any version.
-    pub(crate) from: Option<&'a str>,
+    pub from: Option<&'a str>,
     /// The version after the rollout.
-    pub(crate) to: &'a str,
+    pub to: &'a str,
 }
 
 /// A piece of a text.
@@ -23,7 +23,7 @@ pub(crate) enum Piece<'t> {
 
 impl<'a> RolloutVersions<'a> {
     /// Returns a text with the versions in place of `{from}` and `{to}`.
-    pub(crate) fn filled(self, text: &str) -> String {
+    pub fn filled(self, text: &str) -> String {
         self.filled_as(text, str::to_owned)
     }
 

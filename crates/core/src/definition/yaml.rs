@@ -39,7 +39,7 @@ fn options() -> Options {
 pub const MOST_ALIASED: usize = 100_000;
 
 /// Returns the line of an error, 0 if there is none, and the message.
-pub(crate) fn explain(error: &Error) -> (u64, String) {
+pub fn explain(error: &Error) -> (u64, String) {
     (error.location().map_or(0, |location| location.line()), message(error.without_snippet()))
 }
 

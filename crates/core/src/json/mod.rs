@@ -21,4 +21,5 @@ pub(crate) use number::go_number;
 pub use pointer::{pointer_names, pointer_token};
 pub(crate) use reader::Reader;
 pub(crate) use scan::{string_end, unescape};
-pub(crate) use value::{Duplicate, Json, Members, OnlyMembers};
+pub(crate) use value::{Duplicate, OnlyMembers};
+pub use value::{Json, Members};

@@ -9,15 +9,18 @@ use super::scan::{self, unescape};
 
 /// A JSON value: unparsed text, or one parsed level.
 #[derive(Clone, Debug)]
-pub(crate) enum Json<'a> {
+pub enum Json<'a> {
+    /// A string, with escapes resolved.
     Text(Cow<'a, str>),
+    /// An object.
     Object(Members<'a>),
+    /// An array.
     Array(Vec<Self>),
 }
 
 /// The members of an object, in their original order. Names are unique.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Members<'a>(Vec<(Cow<'a, str>, Json<'a>)>);
+pub struct Members<'a>(Vec<(Cow<'a, str>, Json<'a>)>);
 
 /// An object with a duplicate member. Readers disagree on the value, so it is an error.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -57,7 +60,7 @@ impl<'a> Json<'a> {
     }
 
     /// Wraps valid, owned JSON.
-    pub(crate) fn owned(text: String) -> Self {
+    pub fn owned(text: String) -> Self {
         Json::Text(Cow::Owned(text))
     }
 
@@ -362,7 +365,8 @@ impl<'a> Json<'a> {
         }
     }
 
-    pub(crate) fn to_text(&self) -> String {
+    /// The value as JSON text.
+    pub fn to_text(&self) -> String {
         let mut out = String::with_capacity(self.size());
         self.write(&mut out);
         out

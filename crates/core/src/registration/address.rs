@@ -68,7 +68,7 @@ impl FromStr for NamespacedName {
 
 impl NamespacedName {
     /// The user name of the service account with this name.
-    pub(super) fn as_service_account(&self) -> String {
+    pub fn as_service_account(&self) -> String {
         format!("system:serviceaccount:{}:{}", self.namespace, self.name)
     }
 }

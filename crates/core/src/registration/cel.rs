@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::definition::Path;
 
 /// A string literal, which has the same syntax as in JSON.
-pub(super) fn literal(text: &str) -> String {
+pub fn literal(text: &str) -> String {
     Value::String(text.to_owned()).to_string()
 }
 

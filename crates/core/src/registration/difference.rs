@@ -6,7 +6,7 @@ use crate::apimachinery::excerpt;
 
 /// A difference between two documents. Absent and empty values equal the API server's default.
 #[derive(Debug, PartialEq)]
-pub(super) struct Difference<'v> {
+pub struct Difference<'v> {
     /// The path, such as `spec.validations[0].expression`.
     pub(super) path: String,
     pub(super) found: Option<&'v Value>,
@@ -14,7 +14,7 @@ pub(super) struct Difference<'v> {
 }
 
 /// All differences between a document and the printed document. Lists of strings are compared as sets.
-pub(super) fn differences<'v>(path: &str, found: &'v Value, printed: &'v Value) -> Vec<Difference<'v>> {
+pub fn differences<'v>(path: &str, found: &'v Value, printed: &'v Value) -> Vec<Difference<'v>> {
     match (found, printed) {
         (Value::Object(these), Value::Object(those)) => {
             let more = those.keys().filter(|name| !these.contains_key(*name));
@@ -85,7 +85,7 @@ pub(super) fn is_nothing(name: &str, value: &Value) -> bool {
 
 impl Difference<'_> {
     /// Describes the actual and the expected value.
-    pub(super) fn problem(&self) -> String {
+    pub fn problem(&self) -> String {
         let path = &self.path;
         match (self.found, self.printed) {
             (None, printed) => format!("{path} is missing, and {} is printed", short(text(printed), 0)),

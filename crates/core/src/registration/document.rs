@@ -14,7 +14,7 @@ pub(super) fn set(object: &mut Value, name: &str, value: Value) {
 
 /// The purpose of a document, so that documents of one purpose can be deleted together.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Component {
+pub enum Component {
     /// Access rules. Can be deleted in an emergency.
     Admission,
     /// Conversion. Without it fields are lost.
@@ -24,7 +24,7 @@ pub(super) enum Component {
 }
 
 /// The metadata of an object that pointsman owns.
-pub(super) fn metadata(name: &str, component: Component) -> Value {
+pub fn metadata(name: &str, component: Component) -> Value {
     json!({
         "name": name,
         "labels": {
@@ -41,14 +41,14 @@ pub(super) fn metadata(name: &str, component: Component) -> Value {
 
 /// A match condition that allows updates of terminating objects even while no server runs, because finalizers are
 /// removed by updates. The new object does not count: a creation may contain a deletion timestamp.
-pub(super) fn not_being_deleted() -> Value {
+pub fn not_being_deleted() -> Value {
     json!({"name": "not-being-deleted", "expression": "oldObject == null || !has(oldObject.metadata.deletionTimestamp)"})
 }
 
 /// Fills in the API server's defaults of a policy or webhook configuration
 /// (`k8s.io/kubernetes/pkg/apis/admissionregistration/v1/defaults.go`), if they belong to a member that server-side
 /// apply treats as atomic. So another client that applies the same document has no conflict.
-pub(super) fn with_api_defaults(mut document: Value) -> Value {
+pub fn with_api_defaults(mut document: Value) -> Value {
     if let Some(constraints) = document.pointer_mut("/spec/matchConstraints") {
         // Atomic: the whole member belongs to one field manager.
         set_default(constraints, "namespaceSelector", json!({}));

@@ -14,7 +14,7 @@ use super::{refusal::Refused, version::same};
 
 /// The allowed hops, by rules and by exact versions.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Graph {
+pub struct Graph {
     pub(crate) rules: Vec<Hop>,
     /// Exact versions and their neighbours.
     pub(crate) exact: Vec<Neighbours>,
@@ -22,7 +22,7 @@ pub(crate) struct Graph {
 
 impl Graph {
     /// Checks whether `wanted` may follow `running`.
-    pub(crate) fn allow(&self, running: &Version, wanted: &Version) -> Result<(), Refused> {
+    pub fn allow(&self, running: &Version, wanted: &Version) -> Result<(), Refused> {
         if self.hop(running, wanted) {
             return Ok(());
         }

@@ -14,8 +14,9 @@ mod refusal;
 mod tests;
 mod version;
 
-pub(crate) use graph::Graph;
+pub use graph::Graph;
 pub(crate) use hop::{Hop, Neighbours, Reach, Target};
 pub(crate) use range::Range;
-pub(crate) use refusal::Refused;
-pub(crate) use version::{VersionText, image_tag, tag, version};
+pub use refusal::Refused;
+pub use version::{VersionText, version};
+pub(crate) use version::{image_tag, tag};

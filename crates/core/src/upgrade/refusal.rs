@@ -6,7 +6,7 @@ use semver::Version;
 
 /// Why one version may not follow another.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) struct Refused {
+pub struct Refused {
     pub(crate) running: Version,
     pub(crate) wanted: Version,
     /// The next version on the shortest path, if known.
@@ -15,7 +15,7 @@ pub(crate) struct Refused {
 
 impl Refused {
     /// The refusal, with versions in this spelling.
-    pub(crate) fn refusal_message(&self, spell: impl Fn(&Version) -> String) -> String {
+    pub fn refusal_message(&self, spell: impl Fn(&Version) -> String) -> String {
         let Self { running, wanted, next } = self;
         let what = if wanted.cmp_precedence(running).is_lt() { "downgrade" } else { "upgrade" };
         let way = match next {

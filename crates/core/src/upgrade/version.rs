@@ -3,7 +3,7 @@
 use semver::Version;
 
 /// Parses a version in a common spelling: `2`, `2.17`, `v2.17.1`.
-pub(crate) fn version(text: &str) -> Option<Version> {
+pub fn version(text: &str) -> Option<Version> {
     let text = text.strip_prefix('v').unwrap_or(text);
     let (numbers, rest) = match text.find(['-', '+']) {
         Some(at) => text.split_at(at),
@@ -44,18 +44,21 @@ pub(super) fn same(one: &Version, two: &Version) -> bool {
 
 /// A version as written. Two spellings may be one version.
 #[derive(Clone, Debug)]
-pub(crate) struct VersionText {
-    pub(crate) text: String,
-    pub(crate) version: Option<Version>,
+pub struct VersionText {
+    /// The version as written.
+    pub text: String,
+    /// The parsed version. `None` if the text is no semantic version.
+    pub version: Option<Version>,
 }
 
 impl VersionText {
-    pub(crate) fn new(text: &str) -> Self {
+    /// Parses a version.
+    pub fn new(text: &str) -> Self {
         Self { text: text.to_owned(), version: version(text) }
     }
 
     /// Returns whether both are one version, ignoring build metadata. Unparsable versions are compared as text.
-    pub(crate) fn is(&self, other: &Self) -> bool {
+    pub fn is(&self, other: &Self) -> bool {
         match (&self.version, &other.version) {
             (Some(one), Some(other)) => same(one, other),
             _ => self.text == other.text,

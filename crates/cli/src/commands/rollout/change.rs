@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use pointsman_cluster::{RolloutClock, RolloutError, change_rollout, clean_rollout, get_rollout, set_in_rollout};
-use pointsman_core::rollout::{RolloutRequest, RolloutStatus, WaveSide};
+use pointsman_rollout::{RolloutRequest, RolloutStatus, WaveSide};
 use serde_json::{Value, json};
 
 use super::rollout_kind::{advise, checked, kind_of, without_effect};

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use pointsman_core::rollout::ROLLOUT_CRD;
+use pointsman_rollout::ROLLOUT_CRD;
 
 use super::change::{ApproveArgs, ChangeArgs, CleanArgs};
 use super::lease::LeaseArgs;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use pointsman_core::rollout::{Forecast, ObjectState, Rollout, RolloutStatus, gate_descriptions};
+use pointsman_rollout::{Forecast, ObjectState, Rollout, RolloutStatus, gate_descriptions};
 
 use super::object_table::{NONE, ObjectList, why};
 use crate::commands::objects_page::{ObjectsPage, bar, escaped};

@@ -1,6 +1,6 @@
 //! The state of rollouts as metrics, for alerts.
 
-use pointsman_core::rollout::{RolloutCounts, RolloutStatus};
+use pointsman_rollout::{RolloutCounts, RolloutStatus};
 use serde_json::Value;
 
 use crate::commands::gauge::{MetricSample, gauge};

@@ -1,6 +1,6 @@
 //! Objects of a rollout: order, running versions, and state.
 
-use pointsman_core::rollout::{Direction, Forecast, ObjectState, Rollout, RolloutStatus};
+use pointsman_rollout::{Direction, Forecast, ObjectState, Rollout, RolloutStatus};
 use serde_json::{Map, Value, json};
 
 use crate::commands::table::table_of;
@@ -129,7 +129,7 @@ const UNKNOWN: &str = "?";
 #[cfg(test)]
 mod tests {
     use pointsman_core::definition::Kind;
-    use pointsman_core::rollout::{ClockReading, FleetObject, PlanInput, forecast, read_rollout};
+    use pointsman_rollout::{ClockReading, FleetObject, PlanInput, forecast, read_rollout};
 
     use super::*;
 

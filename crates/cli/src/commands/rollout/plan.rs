@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use pointsman_cluster::{FleetSnapshot, RolloutClock, SnapshotOptions, survey_rollout, unfreezable};
-use pointsman_core::rollout::{
+use pointsman_rollout::{
     Forecast, GateDescription, ObjectState, Rollout, RolloutStatus, StepDescription, forecast, gate_descriptions,
     missing_mutations, shut_now, start_refusals, step_descriptions,
 };

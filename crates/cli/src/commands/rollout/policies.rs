@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use clap::Args;
 use pointsman_cluster::get_rollout;
 use pointsman_core::definition::Kind;
-use pointsman_core::registration::{freeze, replacement_policies};
-use pointsman_core::rollout::Rollout;
+use pointsman_rollout::Rollout;
+use pointsman_rollout::documents::{freeze, replacement_policies};
 
 use super::rollout_kind::{FileRollout, advise, checked};
 use super::runner_args::RunnerArgs;

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use pointsman_cluster::{RolloutClock, SnapshotOptions, get_rollout, set_next, survey_rollout};
-use pointsman_core::rollout::{PriorityDecision, RolloutStatus, decide_priority, forecast};
+use pointsman_rollout::{PriorityDecision, RolloutStatus, decide_priority, forecast};
 use serde_json::json;
 
 use super::prometheus_args::PrometheusArgs;

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use clap::Args;
 use pointsman_cluster::get_rollout;
-use pointsman_core::registration::rollout_roles;
-use pointsman_core::rollout::OwnerReferences;
+use pointsman_rollout::OwnerReferences;
+use pointsman_rollout::documents::rollout_roles;
 
 use super::rollout_kind::{FileRollout, advise, checked};
 use crate::commands::cluster_args::ClusterArgs;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use pointsman_cluster::{CallError, RolloutError, unknown_zone};
 use pointsman_core::definition::Kind;
-use pointsman_core::rollout::{NoEffect, Rollout, answered_rollout, read_rollout, rolled_kind};
+use pointsman_rollout::{NoEffect, Rollout, answered_rollout, read_rollout, rolled_kind};
 use serde_json::Value;
 
 use crate::commands::input;

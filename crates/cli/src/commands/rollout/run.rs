@@ -7,7 +7,7 @@ use std::process::{self, ExitCode};
 
 use clap::Args;
 use pointsman_cluster::{RolloutEvent, RolloutOptions, get_rollout, run_rollout, run_rollouts};
-use pointsman_core::rollout::{RolloutPhase, RolloutStatus};
+use pointsman_rollout::{RolloutPhase, RolloutStatus};
 use serde_json::Value;
 
 use super::prometheus_args::PrometheusArgs;

@@ -9,8 +9,8 @@ use pointsman_cluster::{
     survey_rollout, unfreezable,
 };
 use pointsman_core::definition::Kind;
-use pointsman_core::registration::freeze;
-use pointsman_core::rollout::{RolloutStatus, missing_mutations, restarts_forward, start_refusals};
+use pointsman_rollout::documents::freeze;
+use pointsman_rollout::{RolloutStatus, missing_mutations, restarts_forward, start_refusals};
 use serde_json::Value;
 
 use super::prometheus_args::PrometheusArgs;

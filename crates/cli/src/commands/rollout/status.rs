@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use pointsman_cluster::{RolloutClock, SnapshotOptions, get_rollout, list_rollouts, survey_rollout};
-use pointsman_core::rollout::{RolloutStatus, forecast};
+use pointsman_rollout::{RolloutStatus, forecast};
 
 use super::metrics::exposition;
 use super::object_table::{ObjectColumns, ObjectList};

@@ -1,6 +1,6 @@
 //! StagedRollouts as tables and as text.
 
-use pointsman_core::rollout::{Direction, OrderedVersion, RolloutPhase, RolloutStatus, VersionRange, WaveSide};
+use pointsman_rollout::{Direction, OrderedVersion, RolloutPhase, RolloutStatus, VersionRange, WaveSide};
 use serde_json::Value;
 
 use crate::commands::table::table;

@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use clap::{Args, ValueHint};
 use pointsman_cluster::{Cluster, RolloutError, list_rollouts, running_versions};
 use pointsman_core::definition::{API_VERSION, Kind};
-use pointsman_core::rollout::{ROLLOUT, RunningVersions, VersionStatus, rollout_target};
 use pointsman_core::webhook::Webhook;
+use pointsman_rollout::{ROLLOUT, RunningVersions, VersionStatus, rollout_target};
 use serde_json::{Value, json};
 
 use super::rollout_kind::{advise, kind_of};

@@ -2,7 +2,7 @@
 
 use kube::{Client, Config};
 use pointsman_core::definition::Kind;
-use pointsman_core::rollout::{
+use pointsman_rollout::{
     FleetObject, LookupResults, ObjectCall, ObjectWrite, PreconditionObject, Propagation, Replacement,
     ReplacementObject, Rollout, RolloutStatus, answered_rollout, step_lookups,
 };

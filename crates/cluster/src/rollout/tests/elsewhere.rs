@@ -9,7 +9,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use kube::{Client, Config};
 use pointsman_core::definition::Kind;
-use pointsman_core::rollout::{
+use pointsman_rollout::{
     ClockReading, FleetObject, LookupRequest, LookupResults, ObjectCall, ObjectWrite, OtherCluster, PlanInput,
     Propagation, Rollout, RolloutStatus, answered_rollout, forecast, initial_wait_lookups,
 };

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use kube::{Client, Config};
 use pointsman_core::definition::Kind;
-use pointsman_core::rollout::{Rollout, RolloutStatus};
+use pointsman_rollout::{Rollout, RolloutStatus};
 use serde_json::{Value, json};
 
 use super::super::fleet::Fleet;

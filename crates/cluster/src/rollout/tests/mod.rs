@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use kube::{Client, Config};
 use pointsman_core::definition::{HttpAddress, Kind};
-use pointsman_core::rollout::{
+use pointsman_rollout::{
     LookupResults, PlanInput, Rollout, RolloutStatus, answered_rollout, http_probes, shut_now, start_refusals,
 };
 use serde_json::json;

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use kube::{Client, Config};
-use pointsman_core::rollout::{JobWrite, ObjectCall, ObjectWrite, Propagation, RolloutStatus};
+use pointsman_rollout::{JobWrite, ObjectCall, ObjectWrite, Propagation, RolloutStatus};
 use serde_json::{Value, json};
 
 use super::super::clock::RolloutClock;

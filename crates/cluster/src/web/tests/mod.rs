@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Instant;
 
 use pointsman_core::definition::HttpAddress;
-use pointsman_core::rollout::ProbeResult;
+use pointsman_rollout::ProbeResult;
 use rustls::pki_types::PrivateKeyDer;
 use rustls::{RootCertStore, ServerConfig, ServerConnection, StreamOwned};
 

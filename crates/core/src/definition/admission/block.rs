@@ -82,17 +82,22 @@ pub(super) struct ControllerRulesSpec {
 
 /// The admission rules of a kind.
 #[derive(Debug)]
-pub(crate) struct Admission {
+pub struct Admission {
     pub(crate) version_label: String,
-    pub(crate) version_path: Option<UpgradePath>,
+    /// The allowed upgrades between controller versions.
+    pub version_path: Option<UpgradePath>,
     pub(crate) mistaken_labels: Vec<String>,
-    pub(crate) lease: Option<ControllerLease>,
-    pub(crate) managers: BTreeMap<String, String>,
+    /// The lease of the controller.
+    pub lease: Option<ControllerLease>,
+    /// The field managers of controllers, with their versions.
+    pub managers: BTreeMap<String, String>,
     /// The places that contain the running version, by part. There is at least one. Either every part has a name, or
     /// there is one part without a name.
-    pub(crate) observe: Vec<ObservedPart>,
-    pub(crate) role: Option<RoleSource>,
-    pub(crate) prerequisites: Option<Prerequisites>,
+    pub observe: Vec<ObservedPart>,
+    /// The field that shows an active or standby role.
+    pub role: Option<RoleSource>,
+    /// The objects that an upgrade needs.
+    pub prerequisites: Option<Prerequisites>,
     pub(crate) handover: Vec<Gate>,
     pub(crate) rules: Vec<Rule>,
 }

@@ -8,7 +8,7 @@ use crate::apimachinery::{is_dns_label, is_dns_subdomain};
 /// The Lease that a controller version holds while it runs.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Lease")]
-pub(crate) struct ControllerLease {
+pub struct ControllerLease {
     /// The namespace of the Lease and of the controllers.
     namespace: String,
     /// The name of the Lease, with the placeholder `{version}`. In the version, dots become dashes:
@@ -18,7 +18,7 @@ pub(crate) struct ControllerLease {
 
 impl ControllerLease {
     /// Namespace and name of the Lease of a version.
-    pub(crate) fn of(&self, version: &str) -> (String, String) {
+    pub fn of(&self, version: &str) -> (String, String) {
         (self.namespace.clone(), self.name.replace(PLACE, &version.replace('.', "-")))
     }
 
@@ -47,7 +47,7 @@ impl ControllerLease {
     }
 
     /// Returns whether two versions would use the same Lease.
-    pub(crate) fn collide(&self, one: &str, two: &str) -> bool {
+    pub fn collide(&self, one: &str, two: &str) -> bool {
         one != two && self.of(one) == self.of(two)
     }
 }

@@ -8,9 +8,9 @@ use crate::definition::path::Path;
 
 /// A part of an object, and the places that contain its running versions.
 #[derive(Clone, Debug)]
-pub(crate) struct ObservedPart {
+pub struct ObservedPart {
     /// The name. `None` if the definition has no parts, and this is the whole object.
-    pub(crate) name: Option<String>,
+    pub name: Option<String>,
     /// There is at least one.
     places: Vec<VersionPlace>,
 }
@@ -26,7 +26,7 @@ pub(crate) enum VersionPlace {
 
 /// The running versions of a part, without duplicates. Empty if the object has no such part. An error is the reason why
 /// they are unknown.
-pub(crate) type PartVersions = Result<Vec<String>, String>;
+pub type PartVersions = Result<Vec<String>, String>;
 
 impl VersionPlace {
     /// A unique identifier of the place.
@@ -68,17 +68,17 @@ impl ObservedPart {
     }
 
     /// The fields of the object that are read.
-    pub(crate) fn fields(&self) -> impl Iterator<Item = &Path> {
+    pub fn fields(&self) -> impl Iterator<Item = &Path> {
         self.places.iter().filter_map(VersionPlace::own).map(VersionSource::path)
     }
 
     /// The other objects that are read.
-    pub(crate) fn others(&self) -> impl Iterator<Item = &OtherSource> {
+    pub fn others(&self) -> impl Iterator<Item = &OtherSource> {
         self.places.iter().filter_map(VersionPlace::others)
     }
 
     /// The running versions from the object itself, in the newest version of its kind.
-    pub(crate) fn own(&self, object: &Value) -> PartVersions {
+    pub fn own(&self, object: &Value) -> PartVersions {
         let mut versions = Vec::new();
         for place in self.places.iter().filter_map(VersionPlace::own) {
             add(&mut versions, place.read(object)?);
@@ -87,7 +87,7 @@ impl ObservedPart {
     }
 
     /// All known running versions, from the object and from other objects. Ignores places that are unknown.
-    pub(crate) fn known(&self, object: &Value, others: &dyn Fn(&OtherSource) -> PartVersions) -> Vec<String> {
+    pub fn known(&self, object: &Value, others: &dyn Fn(&OtherSource) -> PartVersions) -> Vec<String> {
         let mut versions = Vec::new();
         for place in &self.places {
             let read = match place {
@@ -120,7 +120,7 @@ fn add(versions: &mut Vec<String>, more: impl IntoIterator<Item = String>) {
 
 /// The running versions of each part, from the object itself and from other objects. If no part has a version, all are
 /// unknown.
-pub(crate) fn whole_parts(
+pub fn whole_parts(
     parts: &[ObservedPart],
     own: &[PartVersions],
     others: &dyn Fn(&OtherSource) -> PartVersions,

@@ -9,10 +9,13 @@ use crate::definition::path::Path;
 
 /// Compiled: other objects that contain a version.
 #[derive(Clone, Debug)]
-pub(crate) struct OtherSource {
-    pub(crate) resource: ResourceName,
-    pub(crate) namespace: Option<String>,
-    pub(crate) labels: Selector,
+pub struct OtherSource {
+    /// The resource of the objects.
+    pub resource: ResourceName,
+    /// Their namespace. `None` for cluster-scoped objects.
+    pub namespace: Option<String>,
+    /// The labels of the objects.
+    pub labels: Selector,
     by: Path,
     /// Group and kind of the objects that they refer to.
     of: (String, String),
@@ -51,21 +54,21 @@ impl OtherSource {
     }
 
     /// The name of these objects in messages: `pods of kube-system with tier=control-plane`.
-    pub(crate) fn title(&self) -> String {
+    pub fn title(&self) -> String {
         let within = self.namespace.as_ref().map(|namespace| format!(" of {namespace}")).unwrap_or_default();
         let with = if self.labels.is_everything() { String::new() } else { format!(" with {}", self.labels) };
         format!("{}{within}{with}", self.resource)
     }
 
     /// A unique identifier of the source.
-    pub(crate) fn id(&self) -> String {
+    pub fn id(&self) -> String {
         let item = self.item.as_ref().map(|(list, name)| format!(" in {list} {name}")).unwrap_or_default();
         format!("{}, by {}: {}{item}", self.title(), self.by, self.version.path())
     }
 
     /// Reads an other object: the object that it refers to, and the version or why it is unknown. `None` if it refers
     /// to no object of the kind.
-    pub(crate) fn read<'v>(&self, other: &'v Value) -> Option<(NamedObject<'v>, Result<String, String>)> {
+    pub fn read<'v>(&self, other: &'v Value) -> Option<(NamedObject<'v>, Result<String, String>)> {
         Some((self.about(other)?, self.version(other)))
     }
 
@@ -111,7 +114,7 @@ impl OtherSource {
 
     /// The versions if no other object refers to an object. `elsewhere` is true if an object of that name in another
     /// namespace is referred to.
-    pub(crate) fn if_unreferenced(&self, elsewhere: bool) -> Result<Vec<String>, String> {
+    pub fn if_unreferenced(&self, elsewhere: bool) -> Result<Vec<String>, String> {
         if self.optional {
             return Ok(Vec::new());
         }
@@ -123,10 +126,11 @@ impl OtherSource {
 
 /// A referenced object.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) struct NamedObject<'v> {
+pub struct NamedObject<'v> {
     /// `None` if the namespace does not matter.
-    pub(crate) namespace: Option<&'v str>,
-    pub(crate) name: &'v str,
+    pub namespace: Option<&'v str>,
+    /// The name of the object.
+    pub name: &'v str,
 }
 
 fn text(value: Option<&Value>) -> Option<&str> {

@@ -12,13 +12,13 @@ use crate::definition::path::Path;
 /// The prerequisites of a version, by id.
 #[derive(Clone, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Needs")]
-pub(crate) struct Needs {
+pub struct Needs {
     /// Must be applied before a rollout to this version starts.
     #[serde(default)]
-    pub(crate) applied: Vec<String>,
+    pub applied: Vec<String>,
     /// Must be available by then, and not yet applied.
     #[serde(default)]
-    pub(crate) available: Vec<String>,
+    pub available: Vec<String>,
 }
 
 /// The source of the state of prerequisites: one object for each.
@@ -37,16 +37,18 @@ pub(super) struct PrerequisitesSpec {
 
 /// The compiled source.
 #[derive(Clone, Debug)]
-pub(crate) struct Prerequisites {
-    pub(crate) resource: ResourceName,
-    pub(crate) namespace: Option<String>,
+pub struct Prerequisites {
+    /// The resource of the objects.
+    pub resource: ResourceName,
+    /// Their namespace. `None` for all namespaces.
+    pub namespace: Option<String>,
     name: String,
     state: Path,
 }
 
 impl Needs {
     /// All ids with their required states.
-    pub(crate) fn all(&self) -> impl Iterator<Item = (&str, &'static str)> {
+    pub fn all(&self) -> impl Iterator<Item = (&str, &'static str)> {
         let applied = self.applied.iter().map(|id| (id.as_str(), APPLIED));
         applied.chain(self.available.iter().map(|id| (id.as_str(), AVAILABLE)))
     }
@@ -98,12 +100,12 @@ impl PrerequisitesSpec {
 
 impl Prerequisites {
     /// The name of the object of an id.
-    pub(crate) fn name_of(&self, id: &str) -> String {
+    pub fn name_of(&self, id: &str) -> String {
         self.name.replace(PLACE, &id.to_lowercase().replace('_', "-"))
     }
 
     /// The state in such an object.
-    pub(crate) fn state_of(&self, object: &Value) -> Option<String> {
+    pub fn state_of(&self, object: &Value) -> Option<String> {
         let found = self.state.names().iter().try_fold(object, |value, name| value.get(name.as_ref()));
         found.and_then(Value::as_str).map(str::to_owned)
     }
@@ -112,6 +114,6 @@ impl Prerequisites {
 /// The placeholder for the id.
 const PLACE: &str = "{id}";
 /// The state of a prerequisite in `applied`.
-pub(crate) const APPLIED: &str = "applied";
+pub const APPLIED: &str = "applied";
 /// The state of a prerequisite in `available`.
-pub(crate) const AVAILABLE: &str = "available";
+pub const AVAILABLE: &str = "available";

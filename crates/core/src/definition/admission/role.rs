@@ -18,7 +18,7 @@ pub(super) struct RoleSpec {
 
 /// A place that contains the role of an object.
 #[derive(Clone, Debug)]
-pub(crate) struct RoleSource(Path);
+pub struct RoleSource(Path);
 
 impl RoleSource {
     pub(super) fn label(key: &str) -> Self {
@@ -30,12 +30,12 @@ impl RoleSource {
     }
 
     /// The field that is read.
-    pub(crate) fn path(&self) -> &Path {
+    pub fn path(&self) -> &Path {
         &self.0
     }
 
     /// Reads the role from an object in the newest version of its kind. `None` if it is absent.
-    pub(crate) fn read(&self, object: &Value) -> Option<String> {
+    pub fn read(&self, object: &Value) -> Option<String> {
         let found = self.0.names().iter().try_fold(object, |value, name| value.get(name.as_ref()));
         found.and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned)
     }

@@ -70,26 +70,33 @@ pub(super) struct NeighboursSpec {
 
 /// A version of a path with its neighbours, as written.
 #[derive(Clone, Debug)]
-pub(crate) struct NamedVersion {
-    pub(crate) version: String,
-    pub(crate) upgrade_from: Vec<String>,
-    pub(crate) downgrade_to: Vec<String>,
-    pub(crate) needs: Needs,
+pub struct NamedVersion {
+    /// The version.
+    pub version: String,
+    /// The versions that may upgrade to this version.
+    pub upgrade_from: Vec<String>,
+    /// The versions to which this version may downgrade.
+    pub downgrade_to: Vec<String>,
+    /// The objects that an upgrade to this version needs.
+    pub needs: Needs,
 }
 
 /// An upgrade path with its opt-out annotations.
 #[derive(Clone, Debug)]
-pub(crate) struct UpgradePath {
-    pub(crate) path: Graph,
+pub struct UpgradePath {
+    /// The allowed hops between versions.
+    pub path: Graph,
     /// The versions that the path names, as written, in order.
-    pub(crate) named: Vec<NamedVersion>,
-    pub(crate) opt_out: Option<String>,
-    pub(crate) downgrade_opt_out: Option<String>,
+    pub named: Vec<NamedVersion>,
+    /// The annotation that allows any upgrade of its object.
+    pub opt_out: Option<String>,
+    /// The annotation that allows any downgrade of its object.
+    pub downgrade_opt_out: Option<String>,
 }
 
 impl UpgradePath {
     /// The prerequisites of each version that has any.
-    pub(crate) fn needs(&self) -> impl Iterator<Item = (&str, &Needs)> {
+    pub fn needs(&self) -> impl Iterator<Item = (&str, &Needs)> {
         let all = self.named.iter().map(|named| (named.version.as_str(), &named.needs));
         all.filter(|(_, needs)| **needs != Needs::default())
     }

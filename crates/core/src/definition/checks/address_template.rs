@@ -9,7 +9,7 @@ use crate::definition::version_words::{KNOWN, RolloutVersions, is_version, near_
 /// An address with `{from}` and `{to}` in its path or query. The host is fixed, so that the author of a StagedRollout
 /// cannot direct requests to other hosts.
 #[derive(Clone)]
-pub(crate) struct AddressTemplate {
+pub struct AddressTemplate {
     base: HttpAddress,
     target: String,
 }
@@ -41,7 +41,7 @@ impl AddressTemplate {
     }
 
     /// The address for a rollout. Each version is one encoded value, with any content.
-    pub(crate) fn filled(&self, versions: RolloutVersions<'_>) -> HttpAddress {
+    pub fn filled(&self, versions: RolloutVersions<'_>) -> HttpAddress {
         self.base.below(&versions.filled_as(&self.target, quoted_in_address))
     }
 

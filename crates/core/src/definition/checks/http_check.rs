@@ -19,9 +19,11 @@ pub(super) struct HttpCheckSpec {
 
 /// The compiled check.
 #[derive(Clone, Debug)]
-pub(crate) struct HttpCheck {
-    pub(crate) name: String,
-    pub(crate) address: AddressTemplate,
+pub struct HttpCheck {
+    /// The name of the check, used in messages.
+    pub name: String,
+    /// The requested address.
+    pub address: AddressTemplate,
 }
 
 impl HttpCheckSpec {

@@ -30,11 +30,15 @@ pub(super) struct ListCheckSpec {
 
 /// The compiled check.
 #[derive(Clone, Debug)]
-pub(crate) struct ListCheck {
-    pub(crate) name: String,
-    pub(crate) resource: ResourceName,
-    pub(crate) namespace: Option<String>,
-    pub(crate) labels: Selector,
+pub struct ListCheck {
+    /// The name of the check, used in messages.
+    pub name: String,
+    /// The resource of the listed objects.
+    pub resource: ResourceName,
+    /// The name of the check, used in messages.
+    pub namespace: Option<String>,
+    /// The labels of the listed objects.
+    pub labels: Selector,
     gate: Gate,
 }
 
@@ -65,7 +69,7 @@ impl ListCheckSpec {
 
 impl ListCheck {
     /// The check for a rollout.
-    pub(crate) fn filled(&self, versions: RolloutVersions<'_>) -> Self {
+    pub fn filled(&self, versions: RolloutVersions<'_>) -> Self {
         let fill = |text: &str| versions.filled(text);
         Self { labels: self.labels.with_values(&fill), gate: self.gate.filled(&fill), ..self.clone() }
     }
@@ -84,7 +88,7 @@ impl ListCheck {
     }
 
     /// Describes the condition that an object does not meet.
-    pub(crate) fn unmet(&self, object: &Value) -> Option<String> {
+    pub fn unmet(&self, object: &Value) -> Option<String> {
         self.gate.unmet(&mut GatedValue(object))
     }
 }

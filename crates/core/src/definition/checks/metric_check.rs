@@ -38,9 +38,11 @@ fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::
 
 /// The compiled check.
 #[derive(Clone, Debug)]
-pub(crate) struct MetricCheck {
-    pub(crate) name: String,
-    pub(crate) query: MetricQuery,
+pub struct MetricCheck {
+    /// The name of the check, used in messages.
+    pub name: String,
+    /// The PromQL query.
+    pub query: MetricQuery,
     at_least: Option<f64>,
     at_most: Option<f64>,
 }
@@ -74,7 +76,7 @@ impl MetricCheckSpec {
 
 impl MetricCheck {
     /// Describes the bound that a number violates.
-    pub(crate) fn unmet(&self, number: f64) -> Option<String> {
+    pub fn unmet(&self, number: f64) -> Option<String> {
         let (least, most) = (self.at_least.filter(|least| number < *least), self.at_most.filter(|most| number > *most));
         let bound = least.map(|least| ("least", least)).or_else(|| most.map(|most| ("most", most)));
         bound.map(|(word, bound)| format!("is {}, and must be at {word} {bound}", short(number)))

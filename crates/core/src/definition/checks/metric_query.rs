@@ -9,7 +9,7 @@ use crate::definition::version_words::{
 
 /// A query with `{from}` and `{to}` in its strings.
 #[derive(Clone, Debug)]
-pub(crate) struct MetricQuery(Vec<QueryPart>);
+pub struct MetricQuery(Vec<QueryPart>);
 
 /// A part of a query.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -63,7 +63,7 @@ impl MetricQuery {
     }
 
     /// The query for a rollout.
-    pub(crate) fn filled(&self, versions: RolloutVersions<'_>) -> String {
+    pub fn filled(&self, versions: RolloutVersions<'_>) -> String {
         let part = |part: &QueryPart| match part {
             QueryPart::Text(text) => text.clone(),
             QueryPart::Version(word) => in_text(versions.of(word).unwrap_or_default()),

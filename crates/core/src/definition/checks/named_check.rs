@@ -13,7 +13,7 @@ use crate::definition::yaml::plain;
 
 /// A check with a name.
 #[derive(Clone, Debug)]
-pub(crate) enum NamedCheck {
+pub enum NamedCheck {
     /// An HTTP server responds with success.
     Http(HttpCheck),
     /// Objects of any kind meet a condition.
@@ -48,7 +48,7 @@ impl NamedCheck {
     }
 
     /// Returns why the check is invalid for a rollout.
-    pub(crate) fn unfit(&self, versions: RolloutVersions<'_>) -> Option<String> {
+    pub fn unfit(&self, versions: RolloutVersions<'_>) -> Option<String> {
         if versions.from.is_none() && self.mentions(FROM) {
             return Some(format!(
                 "{} contains {{from}}, and the StagedRollout has no `from`: add the version of its objects",

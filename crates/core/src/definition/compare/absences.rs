@@ -82,7 +82,7 @@ struct Place {
     /// The enclosing items, with `[*]`.
     items: String,
     /// The path from the innermost item.
-    path: Path,
+    pub path: Path,
 }
 
 impl Place {

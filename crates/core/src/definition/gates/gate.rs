@@ -8,38 +8,53 @@ use crate::{json::Json, upgrade};
 
 /// A condition on an object. An absent value fails the condition: a gate never opens because of missing information.
 #[derive(Clone, Debug)]
-pub(crate) enum Gate {
+pub enum Gate {
+    /// Every inner gate passes.
     All(Vec<Self>),
+    /// One inner gate passes.
     Any(Vec<Self>),
+    /// No inner gate passes.
     None(Vec<Self>),
     /// The field must have one of these values.
     Among {
+        /// The field.
         field: Path,
+        /// The values.
         values: Vec<Json<'static>>,
     },
     /// The field must have none of these values. An absent field passes.
     NotAmong {
+        /// The field.
         field: Path,
+        /// The values.
         values: Vec<Json<'static>>,
     },
     /// The field must be at least a number, or at least a version.
     AtLeast {
+        /// The field.
         field: Path,
+        /// The lowest value that passes.
         least: Json<'static>,
     },
     /// The field must be present, or absent.
     Present {
+        /// The field.
         field: Path,
+        /// Whether the field must exist.
         present: bool,
     },
     /// The field must be at least `metadata.generation`.
     Observed {
+        /// The field.
         field: Path,
     },
     /// An item of a list of conditions.
     Condition {
+        /// The list of conditions.
         list: Path,
+        /// The type of the condition.
         name: String,
+        /// The required status.
         is: String,
     },
 }

@@ -21,7 +21,7 @@ impl Gated for GatedValue<'_> {
 }
 
 /// Describes the unmet condition of an object that the API server returned.
-pub(crate) fn unmet_of(gate: &Gate, object: &Value) -> Option<String> {
+pub fn unmet_of(gate: &Gate, object: &Value) -> Option<String> {
     gate.unmet(&mut GatedValue(object))
 }
 

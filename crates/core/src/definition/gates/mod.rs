@@ -6,7 +6,8 @@ mod gated_value;
 mod spec;
 
 pub(super) use compiler::{GateCompiler, foreign_gate};
-pub(crate) use gate::{Gate, Gated};
+pub use gate::Gate;
+pub(crate) use gate::Gated;
 pub(super) use gated_value::GatedValue;
-pub(crate) use gated_value::unmet_of;
+pub use gated_value::unmet_of;
 pub(super) use spec::GateSpec;

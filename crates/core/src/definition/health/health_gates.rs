@@ -9,22 +9,22 @@ use crate::definition::path::Path;
 
 /// The conditions of an object after it was moved.
 #[derive(Clone, Debug)]
-pub(crate) struct Health {
+pub struct Health {
     pub(super) gate: Gate,
     /// How long the conditions must hold without interruption.
-    pub(crate) settle: Duration,
+    pub settle: Duration,
     /// The field manager whose write shows that the controller has observed the object.
-    pub(crate) seen: Option<String>,
+    pub seen: Option<String>,
 }
 
 impl Health {
     /// The fields that are read.
-    pub(crate) fn fields(&self) -> Vec<&Path> {
+    pub fn fields(&self) -> Vec<&Path> {
         self.gate.fields()
     }
 
     /// Describes the condition that an object does not meet now.
-    pub(crate) fn unmet(&self, object: &Value) -> Option<String> {
+    pub fn unmet(&self, object: &Value) -> Option<String> {
         self.gate.unmet(&mut GatedValue(object))
     }
 }

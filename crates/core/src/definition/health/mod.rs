@@ -4,5 +4,5 @@
 mod health_gates;
 mod spec;
 
-pub(crate) use health_gates::Health;
+pub use health_gates::Health;
 pub(super) use spec::HealthSpec;

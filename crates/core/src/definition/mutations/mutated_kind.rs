@@ -59,8 +59,10 @@ pub struct MutatedKind {
     pub(crate) version: String,
     pub(crate) kind: String,
     pub(crate) plural: String,
-    pub(crate) pod: Path,
-    pub(crate) mutations: Vec<Mutation>,
+    /// The path of the Pod template.
+    pub pod: Path,
+    /// The mutations, in the order of the definition.
+    pub mutations: Vec<Mutation>,
 }
 
 impl MutatedKind {

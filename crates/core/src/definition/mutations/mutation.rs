@@ -9,8 +9,10 @@ use crate::json::Json;
 
 /// The phase of an object: the fact is not yet true, or it is.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum MutationPhase {
+pub enum MutationPhase {
+    /// Before the mutations of other webhooks.
     Before,
+    /// After the mutations of other webhooks.
     After,
 }
 
@@ -33,10 +35,12 @@ impl FailurePolicy {
 
 /// The state of objects before a fact is true, and after.
 #[derive(Clone, Debug)]
-pub(crate) struct Mutation {
-    pub(crate) name: String,
+pub struct Mutation {
+    /// The name of the mutation, used in messages.
+    pub name: String,
     pub(crate) fact: MutationFact,
-    pub(crate) selection: MutationSelection,
+    /// The objects that it changes.
+    pub selection: MutationSelection,
     pub(crate) failure_policy: FailurePolicy,
     pub(crate) always: Vec<MutationOperation>,
     pub(crate) once_true: Vec<MutationOperation>,
@@ -50,7 +54,7 @@ impl Mutation {
 
     /// Applies the operations of a phase. Once the fact is true, the operations of the phase before also apply. So a
     /// new object ends in the same state as an old one.
-    pub(crate) fn apply(&self, phase: MutationPhase, object: &mut Json<'_>, pod: &Path) {
+    pub fn apply(&self, phase: MutationPhase, object: &mut Json<'_>, pod: &Path) {
         settle(object, &|object| {
             settle(object, &|object| self.always.iter().for_each(|operation| operation.apply(object, pod)));
             if phase == MutationPhase::After {
@@ -62,7 +66,7 @@ impl Mutation {
 
 impl Mutation {
     /// Warnings for the client about operations that have no effect on the object.
-    pub(crate) fn remarks(&self, phase: MutationPhase, object: &mut Json<'_>, pod: &Path) -> Vec<String> {
+    pub fn remarks(&self, phase: MutationPhase, object: &mut Json<'_>, pod: &Path) -> Vec<String> {
         let once_true = self.once_true.iter().filter(|_| phase == MutationPhase::After);
         let (mut wanted, mut found, mut left_alone) = (false, false, false);
         for operation in self.always.iter().chain(once_true) {

@@ -8,7 +8,7 @@ use crate::json::Json;
 /// The objects of the kind that a mutation selects. Absent criteria match everything, except that objects in
 /// `kube-system` must be selected by namespace.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct MutationSelection {
+pub struct MutationSelection {
     pub(crate) names: Vec<String>,
     pub(crate) namespaces: Vec<String>,
     pub(crate) labels: Selector,
@@ -16,7 +16,7 @@ pub(crate) struct MutationSelection {
 
 impl MutationSelection {
     /// Returns whether an object is selected in its current state.
-    pub(crate) fn matches(&self, object: &Json<'_>) -> bool {
+    pub fn matches(&self, object: &Json<'_>) -> bool {
         let (namespace, name) = namespace_and_name(object);
         let is_named = self.names.is_empty() || self.names.contains(&name);
         let is_there = match self.namespaces.as_slice() {

@@ -229,16 +229,16 @@ pub(crate) struct Level {
     /// Whether any operation has a condition.
     pub(crate) is_conditional: bool,
     /// The facts that conditions may use.
-    pub(crate) facts: Vec<Fact>,
+    pub facts: Vec<Fact>,
 }
 
 /// A fact about an object of the older version: whether a Secret that it names has a key.
 #[derive(Debug)]
 pub(crate) struct Fact {
-    pub(crate) name: String,
+    pub name: String,
     /// The field with the name of the Secret. If it is not set, the fact is false without a lookup.
-    pub(crate) secret: Place,
-    pub(crate) key: String,
+    pub secret: Place,
+    pub key: String,
 }
 
 impl Level {

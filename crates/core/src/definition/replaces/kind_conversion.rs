@@ -44,18 +44,20 @@ pub struct KindConversion<K> {
 
 /// The response to the creation of a new object of the source kind.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Retirement {
+pub enum Retirement {
+    /// A new object is accepted with a warning.
     Warn,
+    /// A new object is rejected.
     Deny,
 }
 
 /// A condition under which an object is not replaced.
 #[derive(Debug)]
-pub(crate) struct KindRefusal {
+pub struct KindRefusal {
     /// The gate that such an object passes.
-    pub(crate) gate: Gate,
+    pub gate: Gate,
     /// The reason of the refusal, for the owner of the object.
-    pub(crate) message: String,
+    pub message: String,
 }
 
 /// The parts of the kind that contains both kinds.
@@ -162,7 +164,7 @@ impl<K> KindConversion<K> {
     }
 
     /// The `apiVersion` of the source kind.
-    pub(crate) fn source_api_version(&self) -> &str {
+    pub fn source_api_version(&self) -> &str {
         &self.source_api_version
     }
 
@@ -177,27 +179,27 @@ impl<K> KindConversion<K> {
     }
 
     /// Returns whether the source kind has a field.
-    pub(crate) fn has_source_field(&self, field: &Path) -> bool {
+    pub fn has_source_field(&self, field: &Path) -> bool {
         self.source_schema.find(field).is_ok()
     }
 
     /// The health of an object of the source kind.
-    pub(crate) fn source_health(&self) -> Option<&Health> {
+    pub fn source_health(&self) -> Option<&Health> {
         self.health.as_ref()
     }
 
     /// The status field that receives the reason of a refusal.
-    pub(crate) fn error_field(&self) -> Option<&Path> {
+    pub fn error_field(&self) -> Option<&Path> {
         self.error_field.as_ref()
     }
 
     /// The response to the creation of a new object of the source kind.
-    pub(crate) fn retirement(&self) -> Option<Retirement> {
+    pub fn retirement(&self) -> Option<Retirement> {
         self.retirement
     }
 
     /// The conditions under which an object of the source kind is refused.
-    pub(crate) fn refused(&self) -> &[KindRefusal] {
+    pub fn refused(&self) -> &[KindRefusal] {
         &self.refusals
     }
 }

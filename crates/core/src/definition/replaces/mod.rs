@@ -8,6 +8,5 @@ mod kind_conversion;
 mod spec;
 
 pub(super) use kind_conversion::Bridge;
-pub use kind_conversion::KindConversion;
-pub(crate) use kind_conversion::Retirement;
+pub use kind_conversion::{KindConversion, KindRefusal, Retirement};
 pub(super) use spec::ReplacesSpec;

@@ -9,23 +9,34 @@ use crate::definition::gates::Gate;
 
 /// A Job, and its completion condition.
 #[derive(Clone, Debug)]
-pub(crate) struct WorkflowJob {
-    pub(crate) source: JobSource,
+pub struct WorkflowJob {
+    /// The manifest of the Job.
+    pub source: JobSource,
     /// Environment variables of its containers. Values may contain placeholders such as `{name}`.
-    pub(crate) env: Vec<(String, String)>,
+    pub env: Vec<(String, String)>,
     /// The condition of the object that marks the work as complete, regardless of the cause.
-    pub(crate) until: Option<Gate>,
+    pub until: Option<Gate>,
     /// The time limit.
     pub(crate) timeout: Option<Duration>,
 }
 
 /// The source of the manifest.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) enum JobSource {
+pub enum JobSource {
     /// A ConfigMap with the manifest under the key `job`.
-    Template { namespace: String, name: String },
+    Template {
+        /// The namespace of the ConfigMap.
+        namespace: String,
+        /// The name of the ConfigMap.
+        name: String,
+    },
     /// The definition or the StagedRollout itself.
-    Inline { namespace: String, manifest: Value },
+    Inline {
+        /// The namespace of the Job.
+        namespace: String,
+        /// The manifest, without a name.
+        manifest: Value,
+    },
 }
 
 impl WorkflowJob {
@@ -34,7 +45,7 @@ impl WorkflowJob {
     }
 
     /// The namespace of the Job.
-    pub(crate) fn namespace(&self) -> &str {
+    pub fn namespace(&self) -> &str {
         match &self.source {
             JobSource::Template { namespace, .. } | JobSource::Inline { namespace, .. } => namespace,
         }
@@ -42,7 +53,7 @@ impl WorkflowJob {
 }
 
 /// Returns why a manifest is no valid Job for a step.
-pub(crate) fn bad_manifest(manifest: &Value) -> Option<String> {
+pub fn bad_manifest(manifest: &Value) -> Option<String> {
     let text = |path: &str| manifest.pointer(path).and_then(Value::as_str).unwrap_or_default();
     if (text("/apiVersion"), text("/kind")) != ("batch/v1", "Job") {
         return Some(format!(

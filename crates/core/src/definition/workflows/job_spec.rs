@@ -15,7 +15,7 @@ use crate::definition::schema::Schema;
 /// A Job: either `template` or `manifest`. The Job runs once. After a failure, a resumed rollout runs the Job again.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "WorkflowJob")]
-pub(crate) struct WorkflowJobSpec {
+pub struct WorkflowJobSpec {
     /// Namespace and name of a ConfigMap, such as `kube-system/upgrade-kubelet`. Its key `job` contains the manifest of
     /// a Job, as YAML or JSON. The Job is created in the same namespace.
     template: Option<String>,
@@ -35,8 +35,16 @@ pub(crate) struct WorkflowJobSpec {
 }
 
 impl WorkflowJobSpec {
+    /// Compiles the Job of a wave and its undo Job. They have no object.
+    ///
+    /// # Errors
+    /// All problems, as sentences.
+    pub fn compile_for_wave(&self) -> Result<(WorkflowJob, Option<WorkflowJob>), Vec<String>> {
+        self.compile(None)
+    }
+
     /// Compiles the Job and its undo Job. `schema` is that of the newest version. Without a schema there is no object.
-    pub(crate) fn compile(&self, schema: Option<&Schema>) -> Result<(WorkflowJob, Option<WorkflowJob>), Vec<String>> {
+    pub(super) fn compile(&self, schema: Option<&Schema>) -> Result<(WorkflowJob, Option<WorkflowJob>), Vec<String>> {
         let mut bad = Vec::new();
         let job = self.one(schema, &mut bad);
         let undo = self.undo.as_ref().and_then(|undo| {
@@ -55,7 +63,7 @@ impl WorkflowJobSpec {
     }
 
     /// Returns whether the Job has an undo Job.
-    pub(crate) fn has_undo(&self) -> bool {
+    pub fn has_undo(&self) -> bool {
         self.undo.is_some()
     }
 

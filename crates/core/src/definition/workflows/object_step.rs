@@ -10,16 +10,22 @@ use crate::definition::gates::Gate;
 
 /// A step on other objects, with its time limit.
 #[derive(Clone, Debug)]
-pub(crate) struct ObjectStep {
-    pub(crate) act: ObjectAction,
+pub struct ObjectStep {
+    /// The action.
+    pub act: ObjectAction,
     pub(crate) timeout: Option<Duration>,
 }
 
 /// The action of the step.
 #[derive(Clone, Debug)]
-pub(crate) enum ObjectAction {
+pub enum ObjectAction {
     /// Waits until a condition holds for another object.
-    Wait { on: StepObject, until: WaitedFor },
+    Wait {
+        /// The object.
+        on: StepObject,
+        /// The condition.
+        until: WaitedFor,
+    },
     /// Waits until a condition holds for every object of a list, possibly in another cluster.
     WaitForAll(Box<ListWait>),
     /// Creates the object of the other kind.
@@ -29,7 +35,12 @@ pub(crate) enum ObjectAction {
     /// Moves the dependents of the object to its replacement.
     Adopt(Vec<ResourceName>),
     /// Deletes objects with these labels. The labels may contain placeholders such as `{name}`.
-    DeleteLabelled { resource: ResourceName, labels: String },
+    DeleteLabelled {
+        /// The resource of the objects.
+        resource: ResourceName,
+        /// Their labels, as a selector.
+        labels: String,
+    },
     /// Deletes objects by name, possibly in another cluster.
     DeleteNamed(Box<NamedDeletion>),
     /// Deletes the object itself, and orphans its dependents.
@@ -40,7 +51,7 @@ pub(crate) enum ObjectAction {
 
 /// The condition of a wait.
 #[derive(Clone, Debug)]
-pub(crate) enum WaitedFor {
+pub enum WaitedFor {
     /// A gate.
     Gate(Gate),
     /// All Pods of a Deployment have the latest template and are available.
@@ -49,15 +60,16 @@ pub(crate) enum WaitedFor {
 
 /// A Deployment that is recreated.
 #[derive(Clone, Debug)]
-pub(crate) struct Recreation {
-    pub(crate) resource: ResourceName,
+pub struct Recreation {
+    /// The resource of the objects.
+    pub resource: ResourceName,
     /// Its name, with placeholders such as `{name}`.
-    pub(crate) name: String,
+    pub name: String,
     /// The labels of the new selector.
-    pub(crate) selector: BTreeMap<String, String>,
+    pub selector: BTreeMap<String, String>,
     /// The labels of the old selector, for objects that are recreated from their replacement. The saved Deployment no
     /// longer exists by then. Empty if not specified.
-    pub(crate) was: BTreeMap<String, String>,
+    pub was: BTreeMap<String, String>,
 }
 
 impl ObjectAction {
@@ -107,12 +119,12 @@ impl ObjectAction {
     }
 
     /// Returns whether the action only waits.
-    pub(crate) fn is_wait(&self) -> bool {
+    pub fn is_wait(&self) -> bool {
         matches!(self, Self::Wait { .. } | Self::WaitForAll(_))
     }
 
     /// Returns whether the revert needs writes. Other actions need no revert.
-    pub(crate) fn is_undone_by_writes(&self) -> bool {
+    pub fn is_undone_by_writes(&self) -> bool {
         matches!(self, Self::Convert | Self::Recreate(_) | Self::Adopt(_))
     }
 }

@@ -6,37 +6,48 @@ use crate::definition::gates::Gate;
 
 /// A wait for every object of a list.
 #[derive(Clone, Debug)]
-pub(crate) struct ListWait {
-    pub(crate) resource: ResourceName,
-    pub(crate) place: StepPlace,
-    pub(crate) every: Gate,
+pub struct ListWait {
+    /// The resource of the objects.
+    pub resource: ResourceName,
+    /// The namespace and cluster of the objects.
+    pub place: StepPlace,
+    /// The gate that every object must pass.
+    pub every: Gate,
 }
 
 /// A deletion by name.
 #[derive(Clone, Debug)]
-pub(crate) struct NamedDeletion {
-    pub(crate) resource: ResourceName,
-    pub(crate) names: Vec<String>,
-    pub(crate) place: StepPlace,
+pub struct NamedDeletion {
+    /// The resource of the objects.
+    pub resource: ResourceName,
+    /// The names of the objects.
+    pub names: Vec<String>,
+    /// The namespace and cluster of the objects.
+    pub place: StepPlace,
     /// Objects that do not meet this condition are left unchanged.
-    pub(crate) when: Option<Gate>,
+    pub when: Option<Gate>,
 }
 
 /// Writes objects without changes, so that a mutation processes them.
 #[derive(Clone, Debug)]
-pub(crate) struct Touch {
-    pub(crate) resource: ResourceName,
-    pub(crate) names: Vec<String>,
-    pub(crate) place: StepPlace,
+pub struct Touch {
+    /// The resource of the objects.
+    pub resource: ResourceName,
+    /// The names of the objects.
+    pub names: Vec<String>,
+    /// The namespace and cluster of the objects.
+    pub place: StepPlace,
     /// The mutation, from the definition of that resource.
-    pub(crate) mutation: String,
+    pub mutation: String,
 }
 
 /// A list that must not be empty.
 #[derive(Clone, Debug)]
-pub(crate) struct IfAny {
-    pub(crate) resource: ResourceName,
-    pub(crate) place: StepPlace,
+pub struct IfAny {
+    /// The resource of the objects.
+    pub resource: ResourceName,
+    /// The namespace and cluster of the objects.
+    pub place: StepPlace,
 }
 
 impl ListWait {

@@ -4,13 +4,18 @@ use crate::apimachinery::{ResourceName, is_dns_subdomain};
 
 /// An object that a step reads or writes.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) enum StepObject {
+pub enum StepObject {
     /// The object of the rollout.
     Source,
     /// Its replacement of another kind.
     Target,
     /// Another object in its namespace. The name contains placeholders such as `{name}`.
-    Named { resource: ResourceName, name: String },
+    Named {
+        /// The resource of the object.
+        resource: ResourceName,
+        /// Its name.
+        name: String,
+    },
 }
 
 impl StepObject {

@@ -9,20 +9,22 @@ use crate::apimachinery::is_dns_label;
 /// The location of the objects of a step. In its texts, placeholders such as `{name}` stand for the object of the
 /// rollout.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub(crate) struct StepPlace {
+pub struct StepPlace {
     /// The Secret for access to another cluster. `None` for the cluster of the rollout.
-    pub(crate) cluster: Option<ClusterSecret>,
+    pub cluster: Option<ClusterSecret>,
     /// The namespace. `None` for cluster-scoped objects.
-    pub(crate) namespace: Option<String>,
+    pub namespace: Option<String>,
 }
 
 /// A Secret in the cluster of the rollout with the kubeconfig of another cluster.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) struct ClusterSecret {
-    pub(crate) namespace: String,
-    pub(crate) name: String,
+pub struct ClusterSecret {
+    /// The namespace of the Secret.
+    pub namespace: String,
+    /// The name of the Secret.
+    pub name: String,
     /// The key in its data.
-    pub(crate) key: String,
+    pub key: String,
 }
 
 /// The object of a step, or the cluster of its objects.

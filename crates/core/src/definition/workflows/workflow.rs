@@ -11,52 +11,65 @@ use crate::definition::gates::{Gate, GatedValue};
 use crate::definition::path::Path;
 
 /// The built-in workflow for every kind with a version label: changes the label.
-pub(crate) const OF_LABELS: &str = "controller-version";
+pub const OF_LABELS: &str = "controller-version";
 
 /// The other built-in workflow: stores each object again.
-pub(crate) const REWRITE: &str = "rewrite";
+pub const REWRITE: &str = "rewrite";
 
 /// The steps for one object.
 #[derive(Clone, Debug)]
-pub(crate) struct Workflow {
-    pub(crate) name: String,
+pub struct Workflow {
+    /// The name, unique in the definition.
+    pub name: String,
     /// Selects the objects. Others are skipped.
-    pub(crate) when: Option<Gate>,
+    pub when: Option<Gate>,
     /// The workflow concerns objects of the source kind of a kind conversion.
-    pub(crate) is_of_source: bool,
-    pub(crate) steps: Vec<WorkflowStep>,
+    pub is_of_source: bool,
+    /// The steps, in order.
+    pub steps: Vec<WorkflowStep>,
     /// The workflow as written, to detect changes.
-    pub(crate) words: Value,
+    pub words: Value,
 }
 
 /// A step: one write to apply it, and one write to revert it.
 #[derive(Clone, Debug)]
-pub(crate) struct WorkflowStep {
+pub struct WorkflowStep {
     /// The name in messages. A StagedRollout accepts an irreversible step by this name.
-    pub(crate) name: String,
-    pub(crate) act: WorkflowAct,
+    pub name: String,
+    /// The action of the step.
+    pub act: WorkflowAct,
     /// Why the step cannot be reverted.
-    pub(crate) irreversible: Option<String>,
+    pub irreversible: Option<String>,
     /// If set, the step is skipped for objects for which this list is empty.
-    pub(crate) if_any: Option<IfAny>,
+    pub if_any: Option<IfAny>,
 }
 
 /// The action of a step.
 #[derive(Clone, Debug)]
-pub(crate) enum WorkflowAct {
+pub enum WorkflowAct {
     /// Sets fields of the object. `None` removes a field.
     Set(Vec<(Path, Option<Value>)>),
     /// Waits until a condition holds for the object.
-    Wait { until: Gate, timeout: Option<Duration> },
+    Wait {
+        /// The condition.
+        until: Gate,
+        /// The time limit. `None` waits without limit.
+        timeout: Option<Duration>,
+    },
     /// Runs a Job, and another Job for the revert.
-    Job { job: Box<WorkflowJob>, undo: Option<Box<WorkflowJob>> },
+    Job {
+        /// The Job.
+        job: Box<WorkflowJob>,
+        /// The Job that reverts it. `None` if nothing has to be reverted.
+        undo: Option<Box<WorkflowJob>>,
+    },
     /// An action on other objects.
     OnObjects(Box<ObjectStep>),
 }
 
 impl Workflow {
     /// The workflow for a rollout, with its versions in place of `{from}` and `{to}`.
-    pub(crate) fn filled(&self, fill: &dyn Fn(&str) -> String) -> Self {
+    pub fn filled(&self, fill: &dyn Fn(&str) -> String) -> Self {
         let steps = self.steps.iter().map(|step| WorkflowStep { act: step.act.filled(fill), ..step.clone() });
         Self {
             name: self.name.clone(),
@@ -68,7 +81,7 @@ impl Workflow {
     }
 
     /// The fields that are read or written.
-    pub(crate) fn fields(&self) -> Vec<&Path> {
+    pub fn fields(&self) -> Vec<&Path> {
         let mut fields: Vec<&Path> = self.when.iter().flat_map(Gate::fields).collect();
         for step in &self.steps {
             match &step.act {
@@ -85,12 +98,12 @@ impl Workflow {
     }
 
     /// Describes why the workflow does not select an object.
-    pub(crate) fn unmet(&self, object: &Value) -> Option<String> {
+    pub fn unmet(&self, object: &Value) -> Option<String> {
         self.when.as_ref()?.unmet(&mut GatedValue(object))
     }
 
     /// Returns whether a text of the workflow contains this placeholder.
-    pub(crate) fn mentions(&self, words: &str) -> bool {
+    pub fn mentions(&self, words: &str) -> bool {
         // Gates are filled for the workflow. Set values and Job variables are filled for each object.
         let without = self.filled(&|text| text.replace(words, ""));
         let in_steps = self.steps.iter().any(|step| match &step.act {
@@ -111,7 +124,7 @@ impl Workflow {
 
     /// Of the first `done` steps, the number that stay applied: those up to the last irreversible step. A deleted
     /// object is recreated as a new object.
-    pub(crate) fn floor(&self, done: usize) -> usize {
+    pub fn floor(&self, done: usize) -> usize {
         let undone = self.steps.len().checked_sub(1).filter(|_| self.returns());
         let all = self.steps.iter().enumerate().take(done).filter(|(at, _)| Some(*at) != undone);
         all.filter(|(_, step)| step.irreversible.is_some()).map(|(at, _)| at + 1).max().unwrap_or_default()
@@ -119,7 +132,7 @@ impl Workflow {
 
     /// Returns whether an object that the last step deleted can be recreated from its replacement, and all earlier
     /// steps be reverted.
-    pub(crate) fn returns(&self) -> bool {
+    pub fn returns(&self) -> bool {
         let acts = || self.steps.iter().filter_map(WorkflowStep::object_step).map(|step| &step.act);
         let Some((last, before)) = self.steps.split_last() else { return false };
         last.object_step().is_some_and(|last| matches!(last.act, ObjectAction::DeleteSource))
@@ -131,7 +144,7 @@ impl Workflow {
 
 impl WorkflowStep {
     /// The action on other objects, if any.
-    pub(crate) fn object_step(&self) -> Option<&ObjectStep> {
+    pub fn object_step(&self) -> Option<&ObjectStep> {
         match &self.act {
             WorkflowAct::OnObjects(step) => Some(step),
             _ => None,
@@ -139,7 +152,7 @@ impl WorkflowStep {
     }
 
     /// Returns whether the step only waits.
-    pub(crate) fn is_wait(&self) -> bool {
+    pub fn is_wait(&self) -> bool {
         match &self.act {
             WorkflowAct::Wait { .. } => true,
             WorkflowAct::OnObjects(step) => step.act.is_wait(),
@@ -148,7 +161,7 @@ impl WorkflowStep {
     }
 
     /// Describes the condition that an object does not meet yet before the step is applied or reverted.
-    pub(crate) fn unmet(&self, object: &Value, way: StepDirection) -> Option<String> {
+    pub fn unmet(&self, object: &Value, way: StepDirection) -> Option<String> {
         let gate = match (&self.act, way) {
             (WorkflowAct::Wait { until, .. }, StepDirection::Done) => Some(until),
             (WorkflowAct::Job { job, .. }, StepDirection::Done) => job.until.as_ref(),
@@ -161,7 +174,7 @@ impl WorkflowStep {
     }
 
     /// The time limit, if specified.
-    pub(crate) fn timeout(&self, way: StepDirection) -> Option<Duration> {
+    pub fn timeout(&self, way: StepDirection) -> Option<Duration> {
         match (&self.act, way) {
             (WorkflowAct::Set(_), _) => None,
             (WorkflowAct::Wait { timeout, .. }, _) => *timeout,
@@ -174,8 +187,10 @@ impl WorkflowStep {
 
 /// The direction of a step.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum StepDirection {
+pub enum StepDirection {
+    /// Forward: the step is applied.
     Done,
+    /// Backward: the step is reverted.
     Undone,
 }
 

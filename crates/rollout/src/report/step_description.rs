@@ -1,0 +1,118 @@
+//! Descriptions of rollout steps, for the printed plan.
+
+use crate::lookup::place::ResolvedLocation;
+use crate::spec::rollout::Rollout;
+use pointsman_core::definition::{
+    IfAny, ObjectAction, StepObject, StepPlace, WaitedFor, Workflow, WorkflowAct, WorkflowStep,
+};
+
+/// A step with its description.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct StepDescription {
+    /// Its workflow.
+    pub workflow: String,
+    /// Its name.
+    pub name: String,
+    /// Its description.
+    pub does: String,
+    /// The reason why it is irreversible, if so.
+    pub irreversible: Option<String>,
+}
+
+/// The steps of each object, if other objects are written too or the object is stored again. Empty if steps only write
+/// the object and run Jobs.
+#[must_use]
+pub fn step_descriptions(rollout: &Rollout) -> Vec<StepDescription> {
+    let mut workflows = Vec::new();
+    for workflow in rollout.waves.iter().filter(|wave| !wave.is_run).filter_map(|wave| wave.workflow.as_ref()) {
+        let is_known = workflows.iter().any(|known: &&Workflow| known.name == workflow.name);
+        let is_described = rollout.stores.is_some() || workflow.steps.iter().any(|step| step.object_step().is_some());
+        if !is_known && is_described {
+            workflows.push(workflow);
+        }
+    }
+    let descriptions = workflows.into_iter().flat_map(|workflow| {
+        workflow.steps.iter().map(|step| StepDescription {
+            workflow: workflow.name.clone(),
+            name: step.name.clone(),
+            does: does(rollout, step) + again(workflow, step) + &only_for(step),
+            irreversible: step.irreversible.clone(),
+        })
+    });
+    descriptions.collect()
+}
+
+/// The effect of a rollback on a deleted object.
+fn again(workflow: &Workflow, step: &WorkflowStep) -> &'static str {
+    let is_deletion = step.object_step().is_some_and(|step| matches!(step.act, ObjectAction::DeleteSource));
+    if is_deletion && workflow.returns() { "; an undo recreates the object from its replacement" } else { "" }
+}
+
+/// The condition under which a step applies.
+fn only_for(step: &WorkflowStep) -> String {
+    let only = |list: &IfAny| format!(", if {}{} exist", list.resource, at(&list.place));
+    step.if_any.as_ref().map(only).unwrap_or_default()
+}
+
+fn does(rollout: &Rollout, step: &WorkflowStep) -> String {
+    let target = rollout.pair.as_ref().map(|pair| pair.target.resource.to_string()).unwrap_or_default();
+    match &step.act {
+        WorkflowAct::Set(fields) if fields.is_empty() => {
+            format!("only writes its progress, so that the object is stored as {}", rollout.to)
+        }
+        WorkflowAct::Set(fields) => {
+            let fields: Vec<String> = fields.iter().map(|(field, _)| field.to_string()).collect();
+            format!("writes {}", fields.join(", "))
+        }
+        WorkflowAct::Wait { .. } => "waits for the object".to_owned(),
+        WorkflowAct::Job { .. } => "runs a Job".to_owned(),
+        WorkflowAct::OnObjects(object_step) => match &object_step.act {
+            ObjectAction::Wait { on, until } => waits(on, until, &target),
+            ObjectAction::Convert => format!("makes its {target}"),
+            ObjectAction::Recreate(recreation) => format!(
+                "recreates {} {} with another selector: during the step, twice the Pods exist, and the \
+                     revisions are lost",
+                recreation.resource, recreation.name
+            ),
+            ObjectAction::Adopt(resources) => {
+                let all: Vec<String> = resources.iter().map(ToString::to_string).collect();
+                format!("transfers the dependents of {} to its {target}", all.join(", "))
+            }
+            ObjectAction::DeleteLabelled { resource, labels } => format!("deletes {resource} with {labels}"),
+            ObjectAction::WaitForAll(wait) => {
+                format!("waits until all {} have the expected state{}", wait.resource, at(&wait.place))
+            }
+            ObjectAction::DeleteNamed(deletion) => {
+                let which = if deletion.when.is_some() { ", where `when` holds" } else { "" };
+                format!("deletes {} {}{}{which}", deletion.resource, deletion.names.join(", "), at(&deletion.place))
+            }
+            ObjectAction::Readmit(readmission) => format!(
+                "sends {} {}{} again, until mutation {} is applied",
+                readmission.resource,
+                readmission.names.join(", "),
+                at(&readmission.place),
+                readmission.mutation
+            ),
+            ObjectAction::DeleteSource => "deletes the object without its dependents".to_owned(),
+        },
+    }
+}
+
+/// The location of a step's objects.
+fn at(place: &StepPlace) -> String {
+    let within = place.namespace.as_ref().map_or_else(String::new, |namespace| format!(" of {namespace}"));
+    let elsewhere = ResolvedLocation::of(place, &str::to_owned).cluster.map(|cluster| format!(" in {cluster}"));
+    within + &elsewhere.unwrap_or_default()
+}
+
+fn waits(on: &StepObject, until: &WaitedFor, target: &str) -> String {
+    let on = match on {
+        StepObject::Source => "the object".to_owned(),
+        StepObject::Target => format!("its {target}"),
+        StepObject::Named { resource, name } => format!("{resource} {name}"),
+    };
+    match until {
+        WaitedFor::RolledOut => format!("waits until {on} is rolled out"),
+        WaitedFor::Gate(_) => format!("waits for {on}"),
+    }
+}

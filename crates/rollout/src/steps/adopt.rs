@@ -1,0 +1,77 @@
+//! A step that transfers dependents of an object to its replacement, by owner references.
+
+use serde_json::Value;
+
+use super::annotations::BECAME;
+use super::context::StepContext;
+use super::controller_reference::{hand_over, place};
+use super::convert::not_ours;
+use super::object_write::ObjectCall;
+use super::observation::target_lookup;
+use super::observed_object::{ObservedObject, annotation, is_terminating, list, text};
+use super::revert::linked;
+use super::step_outcome::{ObjectStepInput, StepOutcome};
+use crate::lookup::request::LookupRequest;
+use crate::lookup::request::PairedKind;
+use pointsman_core::apimachinery::ResourceName;
+
+pub(super) fn lookups(context: StepContext<'_>, resources: &[ResourceName]) -> Vec<LookupRequest> {
+    let owned = resources.iter().map(|resource| owned(context, resource));
+    target_lookup(context).into_iter().chain(owned).collect()
+}
+
+/// The replacement has the same name as the object.
+fn owned(context: StepContext<'_>, resource: &ResourceName) -> LookupRequest {
+    LookupRequest::of_owned(resource, context.object.namespace(), context.object.name())
+}
+
+pub(super) fn forward(step: ObjectStepInput<'_>, resources: &[ResourceName]) -> StepOutcome {
+    let (Some(pair), Some(target)) = (step.pair(), target_lookup(step.context)) else {
+        return StepOutcome::Stuck("the replacement of the object is unknown".to_owned());
+    };
+    match linked(step, &target) {
+        Ok(object) => {
+            let to = (&pair.target, text(object, "/metadata/name"), text(object, "/metadata/uid"));
+            hand_all_over(step, resources, step.uid(), to)
+        }
+        Err(not_yet) => not_yet,
+    }
+}
+
+pub(super) fn back(step: ObjectStepInput<'_>, resources: &[ResourceName]) -> StepOutcome {
+    let (Some(pair), Some(target)) = (step.pair(), target_lookup(step.context)) else { return StepOutcome::Done };
+    match step.observed(&target) {
+        // A terminating object would take its dependents along.
+        ObservedObject::There(object) | ObservedObject::Terminating(object)
+            if annotation(object, BECAME) == Some(step.uid()) =>
+        {
+            let to = (&pair.source, step.context.object.name(), step.uid());
+            hand_all_over(step, resources, text(object, "/metadata/uid"), to)
+        }
+        ObservedObject::Unknown(why) => StepOutcome::Waits(why),
+        ObservedObject::There(object) => not_ours(step, &target, object),
+        // A missing object has no dependents.
+        ObservedObject::Terminating(_) | ObservedObject::Absent => StepOutcome::Done,
+    }
+}
+
+/// Transfers the first dependent that still refers to the earlier owner.
+fn hand_all_over(
+    step: ObjectStepInput<'_>,
+    resources: &[ResourceName],
+    from: &str,
+    to: (&PairedKind, &str, &str),
+) -> StepOutcome {
+    for resource in resources {
+        let all = match list(step.answers, &owned(step.context, resource)) {
+            Ok(all) => all,
+            Err(why) => return StepOutcome::Waits(why),
+        };
+        let is_its = |object: &&Value| !is_terminating(object) && place(object, from).is_some();
+        let Some(object) = all.iter().find(is_its) else { continue };
+        if let Some(patch) = hand_over(object, from, to) {
+            return step.next(resource, None, text(object, "/metadata/name"), ObjectCall::Patch(patch));
+        }
+    }
+    StepOutcome::Done
+}

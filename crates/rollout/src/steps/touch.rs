@@ -1,0 +1,35 @@
+//! A step that writes objects with an empty patch until a mutation has processed them after its fact. A server that has
+//! not received the fact yet leaves them unchanged; the step then writes again.
+
+use super::context::StepContext;
+use super::object_write::ObjectCall;
+use super::step_outcome::{ObjectStepInput, StepOutcome};
+use crate::lookup::mutation_state::MutationState;
+use crate::lookup::request::LookupRequest;
+use pointsman_core::definition::Touch;
+
+/// Lookups of the objects to write.
+pub(crate) fn lookups(context: StepContext<'_>, readmission: &Touch) -> Vec<LookupRequest> {
+    let place = context.place_of(&readmission.place);
+    let names = readmission.names.iter().map(|name| context.filled_text(name));
+    names.map(|name| LookupRequest::of_mutated(&readmission.resource, &place, &name, &readmission.mutation)).collect()
+}
+
+pub(super) fn forward(step: ObjectStepInput<'_>, readmission: &Touch) -> StepOutcome {
+    let place = step.context.place_of(&readmission.place);
+    let names = readmission.names.iter().map(|name| step.context.filled_text(name));
+    for (lookup, name) in lookups(step.context, readmission).into_iter().zip(names) {
+        match step.answers.mutated_of(&lookup) {
+            Some(MutationState::Seen) => {}
+            Some(MutationState::Unseen(_)) => {
+                let call = ObjectCall::Readmit(readmission.mutation.clone());
+                return step.next_at(&place, (&readmission.resource, None), &name, call);
+            }
+            Some(MutationState::Absent) => return StepOutcome::Waits(format!("{lookup} does not exist")),
+            Some(MutationState::Terminating) => return StepOutcome::Waits(format!("{lookup} is being deleted")),
+            Some(MutationState::Unknown(why)) => return StepOutcome::Waits(format!("{lookup}: {why}")),
+            None => return StepOutcome::Waits(format!("{lookup} was not read yet")),
+        }
+    }
+    StepOutcome::Done
+}
