@@ -14,54 +14,54 @@ mod spec;
 mod steps;
 
 pub use evaluate::object_state::ObjectState;
-pub use lookup::http_probe::{HttpProbe, ProbeKind};
-pub use lookup::mutation_state::MutationState;
-pub use lookup::other_cluster::OtherCluster;
-pub use lookup::probe_result::ProbeResult;
+pub use lookup::http::ProbeResult;
+pub use lookup::http::{HttpProbe, ProbeKind};
+pub use lookup::request::OtherCluster;
 pub use lookup::request::{FactLookup, LookupRequest, LookupTarget};
+pub use lookup::results::MutationState;
 pub use lookup::results::{ConversionOutcome, LookupResults};
 pub use observe::conditions::Condition;
 pub use observe::facts::{PlanInput, RunnerCache};
 pub use observe::field_managers::ManagerRecord;
+pub use observe::field_managers::ROLLOUT_MANAGER;
 pub use observe::fleet_object::{FleetObject, OF_WAVE};
-pub use observe::json_patch::{is_patched, patched_uid};
-pub use observe::managed_fields::ROLLOUT_MANAGER;
 pub use observe::moment::{ClockReading, LONGEST_CALL, rfc3339, wall};
+pub use observe::observed_field::{is_patched, patched_uid};
 pub use observe::status::{
     BlockedObject, CrdSnapshot, HistoryEntry, InFlightObject, ObservedJob, OrphanedJob, PauseReason, RolloutCounts,
     RolloutFailure, RolloutPhase, RolloutStatus, WaveCounts,
 };
 pub use plan::forecast::{Forecast, forecast};
+pub use plan::forecast::{PriorityDecision, decide_priority};
 pub use plan::next_writes::{RolloutPlan, plan};
-pub use plan::prioritization::{PriorityDecision, decide_priority};
+pub use plan::planner::RolloutWrite;
 pub use plan::requests::{NoEffect, RolloutRequest, restarts_forward};
 pub use plan::start::{
     http_probes, needs_crd, needs_other_rollouts, rollout_lookups, shut_now, start_refusals, stays_over,
 };
 pub use plan::workflow_plan::{initial_wait_lookups, preflight_lookups, step_lookups};
+pub use report::descriptions::{GateDescription, gate_descriptions};
+pub use report::descriptions::{StepDescription, step_descriptions};
 pub use report::documents;
-pub use report::gate_description::{GateDescription, gate_descriptions};
 pub use report::mutations::{missing_mutations, seen_by_mutation};
 pub use report::rate_limiter::{ApiCallKind, RateChange, RateLimiter};
 pub use report::rights::{RolloutRights, rights, rights_elsewhere};
 pub use report::running_versions::{RunningVersions, UnreadVersion, VersionState, VersionStatus, rollout_target};
-pub use report::step_description::{StepDescription, step_descriptions};
-pub use spec::bad_rollout::BadRollout;
+pub use spec::compiler::{answered_rollout, read_rollout, rolled_kind};
+pub use spec::document::BadRollout;
 pub use spec::document::{ROLLOUT, ROLLOUT_CRD};
 pub use spec::freeze::Frozen;
-pub use spec::ordered_version::OrderedVersion;
-pub use spec::owner_references::OwnerReferences;
-pub use spec::read::{answered_rollout, read_rollout, rolled_kind};
+pub use spec::rollout::OwnerReferences;
 pub use spec::rollout::{Direction, Rollout};
-pub use spec::version_range::VersionRange;
-pub use spec::wave_gate::WaveSide;
+pub use spec::versions::OrderedVersion;
+pub use spec::versions::VersionRange;
+pub use spec::waves::WaveSide;
 pub use spec::window::LocalTime;
 pub use steps::converted_source::{annotation_removals, converted_sources, replacements_lookup};
 pub use steps::job_write::JobWrite;
 pub use steps::object_write::{
     ObjectCall, ObjectWrite, PreconditionObject, Propagation, Replacement, ReplacementObject,
 };
+pub use steps::observed_object::not_left_behind;
 pub use steps::patch::ObjectPatch;
-pub use steps::rollout_write::RolloutWrite;
-pub use steps::settlement::not_left_behind;
 pub use steps::steps_digest::steps_not_compared;

@@ -53,7 +53,8 @@ impl Path {
         &self.0
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    /// True for the path of the object itself.
+    pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 

@@ -2,8 +2,14 @@
 
 use super::object_state::ObjectState;
 use crate::observe::fleet_object::FleetObject;
-use crate::observe::status::{BlockedObject, RolloutCounts, RolloutStatus, WaveCounts};
-use crate::spec::rollout::{Direction, Rollout};
+use crate::observe::status::BlockedObject;
+use crate::observe::status::ROLLED_BACK;
+use crate::observe::status::RolloutCounts;
+use crate::observe::status::RolloutPhase;
+use crate::observe::status::RolloutStatus;
+use crate::observe::status::WaveCounts;
+use crate::spec::rollout::Direction;
+use crate::spec::rollout::Rollout;
 
 /// A fleet with evaluated states.
 pub(crate) struct FleetView<'f, 'a> {
@@ -124,7 +130,7 @@ impl<'f, 'a> FleetView<'f, 'a> {
 
     pub(crate) fn waves(&self) -> Vec<WaveCounts> {
         let at = self.wave_at();
-        let counts = |(index, wave): (usize, &crate::spec::wave::Wave)| {
+        let counts = |(index, wave): (usize, &crate::spec::waves::Wave)| {
             if wave.workflow.is_some() {
                 let object_progress = self.all().filter(|(_, object_state)| **object_state != ObjectState::Deleted);
                 let object_progress = object_progress.filter(|(object, _)| !self.is_converted(object));
@@ -147,3 +153,36 @@ impl<'f, 'a> FleetView<'f, 'a> {
 }
 
 const UNMOVED: usize = 50;
+
+/// The state word of a rollout that has begun and is at a wave. The second word, if given, must be written before the
+/// rollout continues.
+pub(crate) fn state(
+    rollout: &Rollout,
+    status: &RolloutStatus,
+    at: usize,
+    pending_state: Option<&str>,
+) -> Option<String> {
+    if let Some(pending_state) = pending_state {
+        return Some(pending_state.to_owned());
+    }
+    let wave = rollout.waves.get(at)?;
+    let word = match (status.phase, status.direction) {
+        (RolloutPhase::Complete, _) => &rollout.waves.last()?.states.done,
+        (RolloutPhase::Aborted, _) if status.reason.as_deref() == Some(ROLLED_BACK) => {
+            return Some("undone".to_owned());
+        }
+        (RolloutPhase::Aborted, _) => return Some("aborted".to_owned()),
+        (RolloutPhase::Failed, _) => &wave.states.failed,
+        _ if status.halted.is_some() => &wave.states.failed,
+        (_, Direction::Undo) => return Some("undoing".to_owned()),
+        (_, Direction::Abort) => return Some("stopping".to_owned()),
+        _ if status.wave.is_none() => return Some(rollout.started.clone()),
+        _ if status.before => match at.checked_sub(1).and_then(|before| rollout.waves.get(before)) {
+            Some(before) => &before.states.done,
+            None => return Some(rollout.started.clone()),
+        },
+        _ if status.wave_done.is_some() => &wave.states.done,
+        _ => &wave.states.running,
+    };
+    Some(word.clone())
+}

@@ -1,8 +1,8 @@
 //! The summary of a rollout: phase, reason, message and counts.
 
 use super::fleet_view::FleetView;
+use super::fleet_view::state;
 use super::object_state::ObjectState;
-use super::state_label::state;
 use crate::observe::conditions::REQUESTED;
 use crate::observe::fleet_object::FleetObject;
 use crate::observe::status::{API_ERROR, BlockedObject, ROLLED_BACK, RolloutPhase, RolloutStatus, WaveCounts};

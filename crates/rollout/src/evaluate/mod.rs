@@ -5,4 +5,3 @@ pub(crate) mod message;
 pub(crate) mod object_state;
 pub(crate) mod rewrite;
 pub(crate) mod running_range;
-pub(crate) mod state_label;

@@ -12,17 +12,17 @@ use crate::observe::status::{
     RolloutStatus, TIMED_OUT,
 };
 use crate::spec::rollout::{Direction, Rollout};
-use crate::steps::change::{StepChange, StepWrite};
 use crate::steps::context::{Completion, StepContext, WantedJob};
-use crate::steps::initial_waits::{StepApplicability, applies, initial_wait};
 use crate::steps::job_write::{SeenJob, job_write};
 use crate::steps::observed_object::held_by_finalizers;
+use crate::steps::outcome::{PreflightFailure, StepOutcome};
+use crate::steps::outcome::{StepChange, StepWrite};
 use crate::steps::preflight::refused_ahead;
-use crate::steps::step_outcome::{PreflightFailure, StepOutcome};
 use crate::steps::step_state::{
     conflicting_replacement, half_done, has_uncounted_changes, progress_of, stepping_of, way,
 };
-use crate::steps::wait_recheck::{WaitRecheck, begins_for_good, waited};
+use crate::steps::waits::{StepApplicability, applies, initial_wait};
+use crate::steps::waits::{WaitRecheck, begins_for_good, waited};
 use pointsman_core::definition::{ObjectAction, StepDirection, WorkflowAct, WorkflowStep};
 
 /// The state of an object.

@@ -6,9 +6,9 @@ use super::fleet_view::FleetView;
 use crate::observe::facts::PlanInput;
 use crate::observe::fleet_object::FleetObject;
 use crate::observe::status::{InFlightObject, RolloutStatus};
-use crate::spec::ordered_version::OrderedVersion;
 use crate::spec::rollout::Rollout;
-use crate::spec::version_range::VersionRange;
+use crate::spec::versions::OrderedVersion;
+use crate::spec::versions::VersionRange;
 use pointsman_core::definition::admission::PartVersions;
 
 /// The known range of running versions.

@@ -1,14 +1,15 @@
 //! Lookups that a runner performs in the cluster.
 
-use std::fmt;
-
-use serde_json::Value;
-
-use super::other_cluster::OtherCluster;
-use super::place::ResolvedLocation;
 use pointsman_core::apimachinery::ResourceName;
-use pointsman_core::definition::admission::{OtherSource, Prerequisites};
-use pointsman_core::definition::{Gate, JobSource, ListCheck, unmet_of};
+use pointsman_core::definition::Gate;
+use pointsman_core::definition::JobSource;
+use pointsman_core::definition::ListCheck;
+use pointsman_core::definition::StepPlace;
+use pointsman_core::definition::admission::OtherSource;
+use pointsman_core::definition::admission::Prerequisites;
+use pointsman_core::definition::unmet_of;
+use serde_json::Value;
+use std::fmt;
 
 /// One of the two kinds.
 #[derive(Clone, Debug)]
@@ -16,6 +17,13 @@ pub(crate) struct PairedKind {
     pub(crate) resource: ResourceName,
     pub(crate) kind: String,
     pub(crate) api_version: String,
+}
+
+impl PairedKind {
+    /// The version without the group.
+    pub(crate) fn version(&self) -> &str {
+        self.api_version.split_once('/').map_or(self.api_version.as_str(), |(_, version)| version)
+    }
 }
 
 /// A fact of one object.
@@ -381,5 +389,45 @@ pub(crate) fn title(object: &Value) -> String {
     match text("/metadata/namespace") {
         Some(namespace) => format!("{namespace}/{name}"),
         None => name.to_owned(),
+    }
+}
+
+/// A location of objects.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub(crate) struct ResolvedLocation {
+    pub(crate) cluster: Option<OtherCluster>,
+    /// `None` for cluster-scoped objects, and for all namespaces.
+    pub(crate) namespace: Option<String>,
+}
+
+impl ResolvedLocation {
+    /// Resolves the location of a step with expanded placeholders.
+    pub(crate) fn of(place: &StepPlace, fill: &dyn Fn(&str) -> String) -> Self {
+        Self {
+            namespace: place.namespace.as_deref().map(fill),
+            cluster: place.cluster.as_ref().map(|cluster| OtherCluster {
+                namespace: fill(&cluster.namespace),
+                secret: fill(&cluster.name),
+                key: cluster.key.clone(),
+            }),
+        }
+    }
+}
+
+/// Another cluster, by the Secret with its kubeconfig in the cluster of the rollout.
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub struct OtherCluster {
+    /// Namespace of the Secret.
+    pub namespace: String,
+    /// Name of the Secret.
+    pub secret: String,
+    /// Key in its data.
+    pub key: String,
+}
+
+/// For messages: `the cluster of secret namespace/name`.
+impl fmt::Display for OtherCluster {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the cluster of secret {}/{}", self.namespace, self.secret)
     }
 }

@@ -1,15 +1,19 @@
 //! Results of lookups in the cluster.
 
-use std::collections::BTreeMap;
-
+use super::http::HttpProbe;
+use super::http::ProbeKind;
+use super::http::ProbeResult;
+use super::http::read_number;
+use super::request::LookupFilter;
+use super::request::LookupPurpose;
+use super::request::LookupRequest;
+use super::request::LookupTarget;
+use super::request::title;
+use pointsman_core::definition::admission::NamedObject;
+use pointsman_core::definition::admission::OtherSource;
+use pointsman_core::definition::admission::PartVersions;
 use serde_json::Value;
-
-use super::http_probe::{HttpProbe, ProbeKind};
-use super::mutation_state::MutationState;
-use super::probe_result::ProbeResult;
-use super::prometheus::read_number;
-use super::request::{LookupFilter, LookupPurpose, LookupRequest, LookupTarget, title};
-use pointsman_core::definition::admission::{NamedObject, OtherSource, PartVersions};
+use std::collections::BTreeMap;
 
 /// Lookup results, initially empty. A condition without result is unmet.
 #[derive(Clone, Debug, Default)]
@@ -213,3 +217,18 @@ fn add_version(known: &mut PartVersions, version: Result<String, String>) {
 
 /// Number of listed objects.
 const SHOWN: usize = 3;
+
+/// State of an object that a mutation must process.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum MutationState {
+    /// The object does not exist.
+    Absent,
+    /// The object is terminating, and mutations skip it.
+    Terminating,
+    /// The object equals the result of the mutation.
+    Seen,
+    /// The object differs, at this path.
+    Unseen(String),
+    /// Unknown, with the reason.
+    Unknown(String),
+}

@@ -28,7 +28,7 @@ pub struct PlanInput {
     pub others: Vec<(String, Vec<String>)>,
     /// Message about the freeze that cannot be enforced. The rollout does not begin.
     pub unfrozen: Option<String>,
-    /// True if preflight lookups of every object are complete: see [`super::preflight_lookups`].
+    /// True if preflight lookups of every object are complete: see [`crate::preflight_lookups`].
     pub ahead: bool,
     /// Lookup results from the cluster.
     pub answers: LookupResults,

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::annotation_content::AnnotationContent;
 use super::field_managers::{FieldManagers, ManagerRecord};
-use super::hold_annotations::HoldAnnotations;
-use super::managed_fields::{git_manager, label_owner, wrote_since};
+use super::field_managers::{git_manager, label_owner, wrote_since};
 use super::moment::wall;
 use super::progress::{ObjectProgress, WaveProgress};
+use super::rollout_annotation::AnnotationContent;
+use super::rollout_annotation::HoldAnnotations;
 use super::rollout_annotation::{ANNOTATION, RolloutAnnotation};
 use crate::lookup::results::LookupResults;
 use crate::spec::rollout::Rollout;

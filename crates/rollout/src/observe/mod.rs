@@ -1,17 +1,11 @@
 //! Observed state: the objects of the fleet, the annotations that rollouts write on objects, and the status.
 
-pub(crate) mod annotation_content;
 pub(crate) mod conditions;
 pub(crate) mod facts;
 pub(crate) mod field_managers;
 pub(crate) mod fleet_object;
-pub(crate) mod hold_annotations;
-pub(crate) mod json_patch;
-pub(crate) mod managed_fields;
 pub(crate) mod moment;
 pub(crate) mod observed_field;
 pub(crate) mod progress;
 pub(crate) mod rollout_annotation;
-pub(crate) mod shared_metadata;
-pub(crate) mod short_hash;
 pub(crate) mod status;

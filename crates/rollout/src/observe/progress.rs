@@ -9,7 +9,7 @@ use super::rollout_annotation::RolloutAnnotation;
 use super::status::RolloutStatus;
 use crate::lookup::request::FactLookup;
 use crate::spec::rollout::Rollout;
-use crate::spec::wave::Wave;
+use crate::spec::waves::Wave;
 use pointsman_core::definition::{Path, StepDirection, WorkflowAct};
 
 /// The wave entries of an object, in wave order, and the observed fields that steps write.

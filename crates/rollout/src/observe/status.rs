@@ -8,11 +8,11 @@ use serde_json::Value;
 use super::conditions::{Condition, Summary, UNREADABLE, conditions, stored_halt};
 use super::field_managers::ManagerRecord;
 use super::moment::{ClockReading, rfc3339, wall};
-use crate::spec::bad_rollout::BadRollout;
-use crate::spec::ordered_version::OrderedVersion;
+use crate::spec::document::BadRollout;
 use crate::spec::rollout::{Direction, Rollout};
-use crate::spec::version_range::VersionRange;
-use crate::spec::wave_gate::WaveSide;
+use crate::spec::versions::OrderedVersion;
+use crate::spec::versions::VersionRange;
+use crate::spec::waves::WaveSide;
 
 /// The state of a rollout, and its objects in flight.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]

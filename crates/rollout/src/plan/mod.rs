@@ -2,16 +2,12 @@
 
 pub(crate) mod advance;
 pub(crate) mod complete;
-pub(crate) mod decide;
 pub(crate) mod failure;
 pub(crate) mod forecast;
-pub(crate) mod gates;
-pub(crate) mod hold;
 pub(crate) mod next_writes;
 pub(crate) mod object_move;
 pub(crate) mod object_steps;
 pub(crate) mod planner;
-pub(crate) mod prioritization;
 pub(crate) mod requests;
 pub(crate) mod rollback;
 pub(crate) mod start;

@@ -3,20 +3,20 @@
 use std::collections::BTreeMap;
 
 use super::planner::Planner;
+use super::planner::RolloutWrite;
 use crate::lookup::request::LookupRequest;
 use crate::observe::status::InFlightObject;
 use crate::spec::rollout::{Direction, Rollout};
 use crate::steps::context::StepContext;
 use crate::steps::delete::{leftover_lookups, leftovers};
-use crate::steps::initial_waits::{condition_lookup, initial_lookups};
 use crate::steps::object_write::{ObjectCall, ObjectWrite};
+use crate::steps::obstacles::PodSet;
+use crate::steps::outcome::PreflightFailure;
 use crate::steps::preflight::{pods_ahead, pods_lookups, preflight_lookups, refused_ahead};
-use crate::steps::quota::PodSet;
-use crate::steps::rollout_write::RolloutWrite;
-use crate::steps::step_outcome::PreflightFailure;
 use crate::steps::step_state::{has_uncounted_changes, way};
-use crate::steps::wait_recheck::recheck_lookups;
-use crate::steps::{delete, lookup, name_reuse};
+use crate::steps::waits::recheck_lookups;
+use crate::steps::waits::{condition_lookup, initial_lookups};
+use crate::steps::{convert, delete, lookup};
 
 /// Lookups that an in-flight object needs.
 pub(crate) fn step_lookups_of(context: StepContext<'_>, in_flight_object: &InFlightObject) -> Vec<LookupRequest> {
@@ -31,7 +31,7 @@ pub(crate) fn step_lookups_of(context: StepContext<'_>, in_flight_object: &InFli
         lookups.extend(condition_lookups(context));
         lookups.extend(recheck_lookups(context, in_flight_object));
     } else if let Some((step, _)) = context.next_step(in_flight_object) {
-        lookups.extend(name_reuse::name_reuse_lookup(context, step));
+        lookups.extend(convert::name_reuse_lookup(context, step));
     }
     for (step, act) in context.object_actions(in_flight_object.back) {
         lookups.extend(lookup::step_lookups(context, act, step, way));

@@ -1,21 +1,32 @@
 //! The planner: input, decisions so far, and shared helpers.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-
 use super::start::recheck_requested;
 use crate::evaluate::fleet_view::FleetView;
 use crate::evaluate::message::Blockers;
-use crate::evaluate::object_state::{ObjectState, StateEvaluator};
+use crate::evaluate::object_state::ObjectState;
+use crate::evaluate::object_state::StateEvaluator;
 use crate::evaluate::rewrite::rewrite_gate;
 use crate::observe::facts::PlanInput;
-use crate::observe::fleet_object::{FleetObject, Membership};
-use crate::observe::moment::{ClockReading, rfc3339};
-use crate::observe::status::{
-    ANNOTATION_REMOVED, HistoryEntry, InFlightObject, PauseReason, RolloutPhase, RolloutStatus,
-};
-use crate::spec::rollout::{Direction, NO_WAY_BACK, Rollout};
+use crate::observe::fleet_object::FleetObject;
+use crate::observe::fleet_object::Membership;
+use crate::observe::moment::ClockReading;
+use crate::observe::moment::rfc3339;
+use crate::observe::status::ANNOTATION_REMOVED;
+use crate::observe::status::HistoryEntry;
+use crate::observe::status::InFlightObject;
+use crate::observe::status::PauseReason;
+use crate::observe::status::RolloutPhase;
+use crate::observe::status::RolloutStatus;
+use crate::spec::rollout::Direction;
+use crate::spec::rollout::NO_WAY_BACK;
+use crate::spec::rollout::Rollout;
 use crate::steps::context::StepContext;
+use crate::steps::job_write::JobWrite;
+use crate::steps::object_write::ObjectWrite;
 use crate::steps::patch::ObjectPatch;
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::collections::HashMap;
 
 /// A plan in progress.
 pub(crate) struct Planner<'a> {
@@ -222,3 +233,34 @@ fn refused_upgrades<'a>(rollout: &Rollout, fleet: &'a [FleetObject]) -> BTreeMap
 
 /// Maximum number of history entries.
 const HISTORY: usize = 10;
+
+/// One call of the API server.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum RolloutWrite {
+    /// The whole status of the StagedRollout, with the resourceVersion that was read: writes of a runner that lost the
+    /// rollout are refused.
+    Status(Box<RolloutStatus>),
+    /// The move of an object.
+    Move(ObjectPatch),
+    /// A Job of a step. An existing Job of that name is the intended one.
+    Job(Box<JobWrite>),
+    /// A step's write of another object.
+    Object(Box<ObjectWrite>),
+    /// Holds an object until its turn, or releases it.
+    Hold(ObjectPatch),
+    /// A move as dry run, to check whether it is still refused. The result is recorded in [`crate::RunnerCache`].
+    Try(ObjectPatch),
+}
+
+impl RolloutWrite {
+    /// The uid of its fleet object; `None` for a status.
+    #[must_use]
+    pub fn uid(&self) -> Option<&str> {
+        match self {
+            Self::Status(_) => None,
+            Self::Move(one) | Self::Hold(one) | Self::Try(one) => Some(&one.uid),
+            Self::Job(one) => Some(&one.uid),
+            Self::Object(one) => Some(&one.uid),
+        }
+    }
+}

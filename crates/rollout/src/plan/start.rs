@@ -2,7 +2,7 @@
 
 use crate::evaluate::message::some;
 use crate::evaluate::rewrite::{crd_lookup, not_stored};
-use crate::lookup::http_probe::HttpProbe;
+use crate::lookup::http::HttpProbe;
 use crate::lookup::request::LookupRequest;
 use crate::observe::facts::PlanInput;
 use crate::observe::fleet_object::{FleetObject, Membership};

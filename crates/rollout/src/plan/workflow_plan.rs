@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::object_steps::{deleted_object_lookups, has_leftovers, is_held_ahead, leftover_write, step_lookups_of};
 use super::planner::Planner;
+use super::planner::RolloutWrite;
 use crate::evaluate::object_state::ObjectState;
 use crate::lookup::request::{LookupRequest, LookupTarget};
 use crate::observe::fleet_object::FleetObject;
@@ -12,14 +13,13 @@ use crate::observe::status::{
     ANNOTATION_REMOVED, CHANGED, InFlightObject, ObservedJob, OrphanedJob, RolloutFailure, RolloutStatus, TIMED_OUT,
 };
 use crate::spec::rollout::{Direction, Rollout};
-use crate::steps::change::{StepChange, StepWrite};
 use crate::steps::context::StepContext;
-use crate::steps::initial_waits::{initial_lookups, initial_wait};
-use crate::steps::job_name::job_name;
+use crate::steps::context::job_name;
 use crate::steps::job_write::SeenJob;
 use crate::steps::object_write::ObjectWrite;
-use crate::steps::rollout_write::RolloutWrite;
+use crate::steps::outcome::{StepChange, StepWrite};
 use crate::steps::step_state::open_gap;
+use crate::steps::waits::{initial_lookups, initial_wait};
 use crate::steps::{preflight, revert};
 use pointsman_core::definition::{JobSource, StepDirection, WorkflowAct, WorkflowJob};
 

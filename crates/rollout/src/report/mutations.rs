@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::lookup::mutation_state::MutationState;
+use crate::lookup::results::MutationState;
 use crate::observe::status::RolloutStatus;
 use crate::spec::rollout::{Direction, Rollout};
 use crate::steps::observed_object::is_terminating;

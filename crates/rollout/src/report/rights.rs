@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::lookup::request::{LookupRequest, LookupTarget};
-use crate::spec::owner_references::OwnerReferences;
+use crate::spec::rollout::OwnerReferences;
 use crate::spec::rollout::Rollout;
 use crate::steps::required_rights::{rights_elsewhere_of, rights_of};
 use pointsman_core::apimachinery::ResourceName;

@@ -1,12 +1,24 @@
 //! The checks of a rollout to a version, as far as they concern the cluster apart from the fleet.
 
-use super::http_checks::{unmet_number, unmet_page};
-use crate::lookup::http_probe::HttpProbe;
-use crate::lookup::request::{LookupPurpose, LookupRequest};
-use crate::lookup::results::{FoundObjects, LookupResults};
+use crate::lookup::http::HttpProbe;
+use crate::lookup::request::LookupPurpose;
+use crate::lookup::request::LookupRequest;
+use crate::lookup::results::FoundObjects;
+use crate::lookup::results::LookupResults;
 use pointsman_core::apimachinery::excerpt;
-use pointsman_core::definition::admission::{APPLIED, AVAILABLE, Needs, Prerequisites};
-use pointsman_core::definition::{Checks, HttpCheck, Kind, ListCheck, NamedCheck, RolloutVersions, StartCheck};
+use pointsman_core::definition::Checks;
+use pointsman_core::definition::HttpAddress;
+use pointsman_core::definition::HttpCheck;
+use pointsman_core::definition::Kind;
+use pointsman_core::definition::ListCheck;
+use pointsman_core::definition::MetricCheck;
+use pointsman_core::definition::NamedCheck;
+use pointsman_core::definition::RolloutVersions;
+use pointsman_core::definition::StartCheck;
+use pointsman_core::definition::admission::APPLIED;
+use pointsman_core::definition::admission::AVAILABLE;
+use pointsman_core::definition::admission::Needs;
+use pointsman_core::definition::admission::Prerequisites;
 use pointsman_core::upgrade::VersionText;
 
 /// The checks of a rollout to a version.
@@ -182,4 +194,28 @@ fn unmet_list(list: &ListCheck, answer: Option<&Result<FoundObjects, String>>) -
             Some(format!("{name}: {resource} {}{more}", found.shown.join("; ")))
         }
     }
+}
+
+/// The message of a page check without success.
+pub(crate) fn unmet_page(name: &str, address: &HttpAddress, answer: Option<&Result<(), String>>) -> Option<String> {
+    match answer {
+        None => Some(format!("{name}: {address} was not read yet")),
+        Some(Err(why)) => Some(format!("{name}: {address} does not answer with 2xx: {why}")),
+        Some(Ok(())) => None,
+    }
+}
+
+/// The message of a number outside its bounds. `query` is the Prometheus query.
+pub(crate) fn unmet_number(check: &MetricCheck, query: &str, answer: Option<&Result<f64, String>>) -> Option<String> {
+    let (name, query) = (&check.name, one_line(query));
+    match answer {
+        None => Some(format!("{name}: Prometheus was not queried yet for {query}")),
+        Some(Err(why)) => Some(format!("{name}: {query} cannot be read: {why}")),
+        Some(Ok(number)) => check.unmet(*number).map(|why| format!("{name}: {query} {why}")),
+    }
+}
+
+/// A query in one short line.
+fn one_line(query: &str) -> String {
+    excerpt(&query.split_whitespace().collect::<Vec<_>>().join(" "))
 }

@@ -1,27 +1,49 @@
 //! Validates a StagedRollout against the definition of its kind.
 
-use std::time::Duration;
-
-use serde_json::Value;
-use serde_saphyr::Spanned;
-
-use super::bad_rollout::BadRollout;
 use super::checks::RolloutChecks;
-use super::document::{FreezeSpec, OrderSpec, RolloutDocument, RolloutSpec, RunSpec, WaveSpec, WindowSpec};
+use super::document::BadRollout;
+use super::document::FreezeSpec;
+use super::document::OrderSpec;
+use super::document::RolloutDocument;
+use super::document::RolloutSpec;
+use super::document::RunSpec;
+use super::document::WaveSpec;
+use super::document::WindowSpec;
+use super::document::near;
 use super::freeze::Freeze;
 use super::kinds::SourceAndTargetKind;
-use super::object_selector::ObjectSelector;
-use super::rollout::{Direction, NO_WAY_BACK, OnFailure, Rollout};
-use super::suggestion::near;
-use super::wave::{MaxInFlight, Wave, WaveStates};
-use super::wave_gate::{WaveGate, WaveSide};
+use super::rollout::Direction;
+use super::rollout::NO_WAY_BACK;
+use super::rollout::OnFailure;
+use super::rollout::Rollout;
+use super::waves::MaxInFlight;
+use super::waves::ObjectSelector;
+use super::waves::Wave;
+use super::waves::WaveGate;
+use super::waves::WaveSide;
+use super::waves::WaveStates;
 use super::window::RolloutWindow;
-use pointsman_core::apimachinery::{is_dns_label, is_dns_subdomain, is_label_value, parse_duration};
-use pointsman_core::definition::admission::{ObservedPart, RoleSource};
-use pointsman_core::definition::{
-    Health, Kind, OF_LABELS, Path, Problem, REWRITE, RolloutVersions, Workflow, WorkflowAct, WorkflowStep, line,
-};
+use pointsman_core::apimachinery::is_dns_label;
+use pointsman_core::apimachinery::is_dns_subdomain;
+use pointsman_core::apimachinery::is_label_value;
+use pointsman_core::apimachinery::parse_duration;
+use pointsman_core::definition::Health;
+use pointsman_core::definition::Kind;
+use pointsman_core::definition::OF_LABELS;
+use pointsman_core::definition::Path;
+use pointsman_core::definition::Problem;
+use pointsman_core::definition::REWRITE;
+use pointsman_core::definition::RolloutVersions;
+use pointsman_core::definition::Workflow;
+use pointsman_core::definition::WorkflowAct;
+use pointsman_core::definition::WorkflowStep;
+use pointsman_core::definition::admission::ObservedPart;
+use pointsman_core::definition::admission::RoleSource;
+use pointsman_core::definition::line;
 use pointsman_core::upgrade;
+use serde_json::Value;
+use serde_saphyr::Spanned;
+use std::time::Duration;
 
 /// Validates a StagedRollout and collects its problems.
 pub(crate) struct RolloutCompiler<'a> {
@@ -616,3 +638,28 @@ const DIRECTIONS: [(&str, Direction); 3] =
 const TIMEOUT: Duration = Duration::from_secs(20 * 60);
 /// Characters. A Lease is named `pointsman-rollout-` and the name; derived names need room.
 const LONGEST: usize = 200;
+
+/// The kind in a StagedRollout, as spelled there. `file` is the name for messages.
+///
+/// # Errors
+/// [`BadRollout`]: the document is not a StagedRollout.
+pub fn rolled_kind(file: &str, text: &str) -> Result<String, BadRollout> {
+    RolloutDocument::read(file, text).map(|document| document.spec.value.kind)
+}
+
+/// Reads a StagedRollout, as YAML or JSON, and checks it against the definition of its kind.
+///
+/// # Errors
+/// [`BadRollout`]: all errors found.
+pub fn read_rollout(file: &str, text: &str, kind: &Kind) -> Result<Rollout, BadRollout> {
+    RolloutCompiler::new(file, kind).compile(&RolloutDocument::read(file, text)?)
+}
+
+/// Reads a StagedRollout returned by the API server.
+///
+/// # Errors
+/// [`BadRollout`].
+pub fn answered_rollout(document: &Value, kind: &Kind) -> Result<Rollout, BadRollout> {
+    let name = document.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
+    read_rollout(&format!("rollout {name}"), &document.to_string(), kind)
+}

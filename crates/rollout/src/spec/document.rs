@@ -1,12 +1,16 @@
 //! The document of a StagedRollout. The CRD documents the meaning of each member for users.
 
+use pointsman_core::definition;
+use pointsman_core::definition::Problem;
+use pointsman_core::definition::WorkflowJobSpec;
+use pointsman_core::definition::explain;
+use pointsman_core::definition::line;
+use pointsman_core::did_you_mean;
+use serde::Deserialize;
+use serde::Deserializer;
 use serde::de::Error as _;
-use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use serde_saphyr::Spanned;
-
-use super::bad_rollout::BadRollout;
-use pointsman_core::definition::{self, Problem, WorkflowJobSpec, explain, line};
 
 /// The `kind` of a StagedRollout.
 pub const ROLLOUT: &str = "StagedRollout";
@@ -234,3 +238,18 @@ fn switch<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<bool>, D:
 }
 
 const EMPTY: &str = "is empty: begin with `apiVersion: pointsman.dev/v1` and `kind: StagedRollout`";
+
+/// A StagedRollout that is invalid.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("{}", .problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
+#[non_exhaustive]
+pub struct BadRollout {
+    /// All problems, in line order.
+    pub problems: Vec<Problem>,
+}
+
+/// The end of a sentence: `, did you mean "x"?` if a known word is similar, otherwise a full stop.
+pub(crate) fn near(word: &str, known: &[&str]) -> String {
+    let meant = did_you_mean(word, known.iter().copied());
+    if meant.is_empty() { ".".to_owned() } else { meant }
+}

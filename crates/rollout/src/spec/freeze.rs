@@ -4,8 +4,8 @@
 //! (`crates/rollout/src/report/documents/rollout_freeze.rs`).
 
 use super::document::FreezeSpec;
-use super::ordered_version::OrderedVersion;
-use super::suggestion::near;
+use super::document::near;
+use super::versions::OrderedVersion;
 use pointsman_core::apimachinery::{Requirement, ResourceName, Selector, is_dns_label};
 
 /// Resources, and their refused operations.

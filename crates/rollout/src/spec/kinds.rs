@@ -106,10 +106,3 @@ impl SourceAndTargetKind {
         wanted.collect()
     }
 }
-
-impl PairedKind {
-    /// The version without the group.
-    pub(crate) fn version(&self) -> &str {
-        self.api_version.split_once('/').map_or(self.api_version.as_str(), |(_, version)| version)
-    }
-}

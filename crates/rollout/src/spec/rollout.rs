@@ -1,25 +1,32 @@
 //! A StagedRollout that is validated against the definition of its kind.
 
+use super::checks::RolloutChecks;
+use super::freeze::Freeze;
+use super::freeze::Frozen;
+use super::kinds::SourceAndTargetKind;
+use super::waves::ObjectSelector;
+use super::waves::Wave;
+use super::waves::WaveSide;
+use super::window::RolloutWindow;
+use pointsman_core::definition::Health;
+use pointsman_core::definition::JobSource;
+use pointsman_core::definition::ObjectAction;
+use pointsman_core::definition::Path;
+use pointsman_core::definition::RolloutVersions;
+use pointsman_core::definition::Workflow;
+use pointsman_core::definition::WorkflowAct;
+use pointsman_core::definition::WorkflowJob;
+use pointsman_core::definition::WorkflowStep;
+use pointsman_core::definition::admission::ControllerLease;
+use pointsman_core::definition::admission::ObservedPart;
+use pointsman_core::definition::admission::OtherSource;
+use pointsman_core::definition::admission::PartVersions;
+use pointsman_core::definition::admission::RoleSource;
+use pointsman_core::definition::admission::UpgradePath;
+use pointsman_core::upgrade;
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::time::Duration;
-
-use serde_json::Value;
-
-use super::checks::RolloutChecks;
-use super::freeze::{Freeze, Frozen};
-use super::kinds::SourceAndTargetKind;
-use super::object_selector::ObjectSelector;
-use super::read_version::readable;
-use super::wave::Wave;
-use super::wave_gate::WaveSide;
-use super::window::RolloutWindow;
-use pointsman_core::definition::admission::{
-    ControllerLease, ObservedPart, OtherSource, PartVersions, RoleSource, UpgradePath,
-};
-use pointsman_core::definition::{
-    Health, JobSource, ObjectAction, Path, RolloutVersions, Workflow, WorkflowAct, WorkflowJob, WorkflowStep,
-};
-use pointsman_core::upgrade;
 
 /// A validated StagedRollout: objects, versions and pace.
 #[derive(Clone, Debug)]
@@ -412,3 +419,20 @@ impl Rollout {
 
 /// The accepted risk of a rollout without rollback.
 pub(crate) const NO_WAY_BACK: &str = "no-way-back";
+
+/// The storage version, which needs no conversion, if it is among `alike`: the versions, oldest first, in which the
+/// inspected fields are the same. Otherwise the newest served version among them.
+pub(crate) fn readable<'v>(alike: &'v [String], stored: &str, served: &[&str]) -> Option<&'v str> {
+    let mut readable = alike.iter().map(String::as_str).filter(|version| served.contains(version)).rev();
+    readable.clone().find(|version| *version == stored).or_else(|| readable.next())
+}
+
+/// Whether the API server requires additional rights to change owner references, by its admission plugin
+/// `OwnerReferencesPermissionEnforcement`. Source: `kubernetes plugin/pkg/admission/gc/gc_admission.go`.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum OwnerReferences {
+    /// Additional rights are not required (the default).
+    Free,
+    /// Additional rights are required.
+    Guarded,
+}

@@ -2,15 +2,15 @@
 
 use serde_json::Value;
 
-use super::annotations::BECAME;
 use super::context::StepContext;
-use super::controller_reference::{hand_over, place};
 use super::convert::not_ours;
 use super::object_write::ObjectCall;
-use super::observation::target_lookup;
+use super::observed_object::BECAME;
+use super::observed_object::target_lookup;
 use super::observed_object::{ObservedObject, annotation, is_terminating, list, text};
+use super::observed_object::{hand_over, place};
+use super::outcome::{ObjectStepInput, StepOutcome};
 use super::revert::linked;
-use super::step_outcome::{ObjectStepInput, StepOutcome};
 use crate::lookup::request::LookupRequest;
 use crate::lookup::request::PairedKind;
 use pointsman_core::apimachinery::ResourceName;

@@ -1,26 +1,35 @@
 //! An object in a wave of its workflow: the next step, and the single write that applies or reverts the step and
 //! records it.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
-
-use serde_json::{Value, json};
-
-use super::job_name::job_name;
 use super::patch::ObjectPatch;
-use crate::lookup::place::ResolvedLocation;
+use crate::lookup::request::ResolvedLocation;
 use crate::observe::fleet_object::FleetObject;
-use crate::observe::moment::{ClockReading, rfc3339};
-use crate::observe::observed_field::{FieldPatch, ObservedField};
-use crate::observe::progress::{ObjectProgress, WaveProgress};
-use crate::observe::rollout_annotation::{ANNOTATION, RecreatedFrom, RolloutAnnotation};
-use crate::observe::shared_metadata::SharedMetadata;
-use crate::observe::status::{InFlightObject, ObservedJob};
+use crate::observe::moment::ClockReading;
+use crate::observe::moment::rfc3339;
+use crate::observe::observed_field::FieldPatch;
+use crate::observe::observed_field::ObservedField;
+use crate::observe::progress::ObjectProgress;
+use crate::observe::progress::WaveProgress;
+use crate::observe::rollout_annotation::ANNOTATION;
+use crate::observe::rollout_annotation::RecreatedFrom;
+use crate::observe::rollout_annotation::RolloutAnnotation;
+use crate::observe::rollout_annotation::SharedMetadata;
+use crate::observe::rollout_annotation::short_hash;
+use crate::observe::status::InFlightObject;
+use crate::observe::status::ObservedJob;
 use crate::spec::rollout::Rollout;
 use pointsman_core::apimachinery::excerpt;
-use pointsman_core::definition::{
-    ObjectAction, Path, StepDirection, StepPlace, WorkflowAct, WorkflowJob, WorkflowStep,
-};
+use pointsman_core::definition::ObjectAction;
+use pointsman_core::definition::Path;
+use pointsman_core::definition::StepDirection;
+use pointsman_core::definition::StepPlace;
+use pointsman_core::definition::WorkflowAct;
+use pointsman_core::definition::WorkflowJob;
+use pointsman_core::definition::WorkflowStep;
+use serde_json::Value;
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// How completely an applied step has run.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -448,3 +457,15 @@ fn changed_message(field: &Path, left: Option<&Value>) -> String {
     let left = left.map_or_else(|| "nothing".to_owned(), |left| excerpt(&left.to_string()));
     format!("{field} was changed by another client since the rollout set it to {left}")
 }
+
+/// The Job name of a step: deterministic, and different for each attempt.
+pub(crate) fn job_name(rollout: &Rollout, in_flight_object: &InFlightObject, step: &str, way: StepDirection) -> String {
+    let way = if way == StepDirection::Done { "done" } else { "undone" };
+    let attempt = in_flight_object.attempt.to_string();
+    let parts = [&rollout.uid, &in_flight_object.uid, &in_flight_object.wave, step, way, &attempt];
+    let text: String = parts.iter().map(|part| format!("{part}\0")).collect();
+    format!("pointsman-{}", short_hash(&text, DIGITS))
+}
+
+/// Bytes of the hash in a name: longer than hashes of Kubernetes, and far below the 63 characters of a label.
+const DIGITS: usize = 10;

@@ -1,21 +1,35 @@
 //! A step that creates the replacement of an object.
 
-use serde_json::{Map, Value, json};
-
-use super::annotations::{BECAME, GENERATION, MADE_BY, RETURNED, SHARED};
 use super::context::StepContext;
 use super::copied_metadata::carried;
 use super::delete::belongs;
 use super::object_write::ObjectCall;
-use super::observation::{object_lookup, target_lookup};
-use super::observed_object::{ObservedObject, annotation, terminating_message, text};
-use super::revert_preflight::{behind, revert_preflight_lookups};
-use super::step_outcome::{ObjectStepInput, StepOutcome};
+use super::observed_object::BECAME;
+use super::observed_object::GENERATION;
+use super::observed_object::MADE_BY;
+use super::observed_object::ObservedObject;
+use super::observed_object::RETURNED;
+use super::observed_object::SHARED;
+use super::observed_object::annotation;
+use super::observed_object::object_lookup;
+use super::observed_object::target_lookup;
+use super::observed_object::terminating_message;
+use super::observed_object::text;
+use super::outcome::ObjectStepInput;
+use super::outcome::StepOutcome;
+use super::revert_preflight::behind;
+use super::revert_preflight::revert_preflight_lookups;
 use crate::lookup::request::LookupRequest;
 use crate::lookup::results::ConversionOutcome;
-use crate::observe::shared_metadata::SharedMetadata;
+use crate::observe::rollout_annotation::SharedMetadata;
 use crate::spec::kinds::SourceAndTargetKind;
-use pointsman_core::definition::{StepDirection, StepObject};
+use pointsman_core::definition::ObjectAction;
+use pointsman_core::definition::StepDirection;
+use pointsman_core::definition::StepObject;
+use pointsman_core::definition::WorkflowStep;
+use serde_json::Map;
+use serde_json::Value;
+use serde_json::json;
 
 pub(super) fn lookups(context: StepContext<'_>, step: usize, way: StepDirection) -> Vec<LookupRequest> {
     let becoming = conversion_lookup(context).filter(|_| way == StepDirection::Done);
@@ -156,4 +170,35 @@ fn made_of(
         }
     }
     object
+}
+
+/// The lookup before a step is reverted. `None` for steps after the conversion, which check the replacement themselves.
+pub(crate) fn name_reuse_lookup(context: StepContext<'_>, step: usize) -> Option<LookupRequest> {
+    let converts = |step: &WorkflowStep| {
+        step.object_step().is_some_and(|object_step| matches!(object_step.act, ObjectAction::Convert))
+    };
+    let is_after = context.steps().iter().take(step + 1).any(converts);
+    target_lookup(context).filter(|_| !is_after && !context.object_progress.is_run)
+}
+
+/// The reason why a step is not reverted: the replacement has another source, or lacks the annotation.
+pub(crate) fn conflicting_replacement_outcome(step: ObjectStepInput<'_>) -> Option<StepOutcome> {
+    let lookup = name_reuse_lookup(step.context, step.step)?;
+    let (object, is_terminating) = match step.observed(&lookup) {
+        ObservedObject::Unknown(why) => return Some(StepOutcome::Waits(why)),
+        ObservedObject::Absent => return None,
+        ObservedObject::There(object) => (object, false),
+        ObservedObject::Terminating(object) => (object, true),
+    };
+    let of = match annotation(object, BECAME) {
+        Some(of) if of == step.uid() => return None,
+        Some(_) => "was created from an earlier object of this name",
+        None => "exists, but its annotations name no source object",
+    };
+    if is_terminating {
+        return Some(StepOutcome::Waits(format!("{lookup} is being deleted")));
+    }
+    Some(StepOutcome::Stuck(format!(
+        "{lookup} {of}, and both controllers would act: rename or delete one of the two, and resume"
+    )))
 }

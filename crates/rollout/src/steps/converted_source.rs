@@ -6,15 +6,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::lookup::results::LookupResults;
 use serde_json::{Value, json};
 
-use super::annotations::ON_WHAT_WAS_MADE;
-use super::annotations::{BECAME, MADE_BY};
 use super::object_write::ObjectCall;
 use super::object_write::ObjectWrite;
+use super::observed_object::ON_WHAT_WAS_MADE;
+use super::observed_object::{BECAME, MADE_BY};
 use super::observed_object::{annotation, list};
 use crate::lookup::request::PairedKind;
 use crate::lookup::request::{LookupRequest, title};
 use crate::observe::fleet_object::FleetObject;
-use crate::observe::json_patch::{pointer, test};
+use crate::observe::observed_field::{pointer, test};
 use crate::observe::rollout_annotation::RolloutAnnotation;
 use crate::observe::status::RolloutStatus;
 use crate::spec::rollout::{Direction, Rollout};

@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use super::annotations::SHARED;
 use super::object_write::ObjectCall;
+use super::observed_object::SHARED;
 use super::observed_object::{annotation, text};
-use super::step_outcome::{ObjectStepInput, StepOutcome};
-use crate::observe::json_patch::{pointer, test};
-use crate::observe::managed_fields::{latest, writers};
-use crate::observe::shared_metadata::{PLACES, SharedMetadata, members};
+use super::outcome::{ObjectStepInput, StepOutcome};
+use crate::observe::field_managers::{latest, writers};
+use crate::observe::observed_field::{pointer, test};
+use crate::observe::rollout_annotation::{PLACES, SharedMetadata, members};
 use pointsman_core::definition::{ROLLOUT_MANAGER, StepDirection};
 
 /// The metadata shared at conversion, from the annotations of both. `target` is the replacement.

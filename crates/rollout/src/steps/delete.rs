@@ -2,16 +2,16 @@
 
 use serde_json::Value;
 
-use super::annotations::{BECAME, GENERATION, WORKFLOW_LABEL};
 use super::context::StepContext;
-use super::controller_reference::controller;
 use super::copied_metadata::carried;
 use super::object_write::{ObjectCall, ObjectWrite, Propagation};
-use super::observation::{deployment_lookup, object_lookup, recreations, selector, target_lookup};
+use super::observed_object::controller;
+use super::observed_object::{BECAME, GENERATION, WORKFLOW_LABEL};
 use super::observed_object::{ObservedObject, annotation, is_terminating, list, observed, text};
+use super::observed_object::{deployment_lookup, object_lookup, recreations, selector, target_lookup};
+use super::outcome::{ObjectStepInput, StepOutcome};
 use super::recreation_source::selector_of;
 use super::revert::linked;
-use super::step_outcome::{ObjectStepInput, StepOutcome};
 use super::wait::not_rolled_out;
 use crate::lookup::request::LookupRequest;
 use crate::lookup::results::LookupResults;

@@ -3,7 +3,7 @@
 use super::context::StepContext;
 use super::object_write::Propagation;
 use super::observed_object::ObservedObject;
-use super::step_outcome::{ObjectStepInput, StepOutcome};
+use super::outcome::{ObjectStepInput, StepOutcome};
 use crate::lookup::request::LookupRequest;
 use pointsman_core::definition::{NamedDeletion, unmet_of};
 

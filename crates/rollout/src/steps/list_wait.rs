@@ -1,7 +1,7 @@
 //! A step that waits until every object of a list passes a gate.
 
 use super::context::StepContext;
-use super::step_outcome::{ObjectStepInput, StepOutcome};
+use super::outcome::{ObjectStepInput, StepOutcome};
 use crate::lookup::request::LookupRequest;
 use pointsman_core::definition::ListWait;
 

@@ -1,7 +1,7 @@
 //! Lookups of a step.
 
 use super::context::StepContext;
-use super::observation::object_lookup;
+use super::observed_object::object_lookup;
 use super::{adopt, convert, delete, deletion_by_name, list_wait, recreate, revert, touch};
 use crate::lookup::request::LookupRequest;
 use pointsman_core::definition::{ObjectAction, StepDirection};

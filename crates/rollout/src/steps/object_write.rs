@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::annotations::{KNOWN_BY, STAYS};
+use super::observed_object::{KNOWN_BY, STAYS};
 use super::observed_object::{annotation, is_terminating, text};
-use crate::lookup::other_cluster::OtherCluster;
-use crate::observe::json_patch::{pointer, test};
+use crate::lookup::request::OtherCluster;
+use crate::observe::observed_field::{pointer, test};
 use crate::observe::rollout_annotation::keeps_not;
 
 /// One call of the API server.
@@ -130,7 +130,7 @@ impl PreconditionObject {
 }
 
 /// An object that is created in place of a deleted one. Two checks precede the deletion: a dry run of the creation, and
-/// whether dependents of the old object remain ([`not_left_behind`](super::settlement::not_left_behind)).
+/// whether dependents of the old object remain ([`not_left_behind`](super::observed_object::not_left_behind)).
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ReplacementObject {
     /// The object.

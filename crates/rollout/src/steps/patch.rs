@@ -6,8 +6,8 @@
 use serde_json::{Value, json};
 
 use crate::observe::fleet_object::FleetObject;
-use crate::observe::json_patch::{pointer, test};
 use crate::observe::moment::{ClockReading, rfc3339};
+use crate::observe::observed_field::{pointer, test};
 use crate::observe::rollout_annotation::{ANNOTATION, RolloutAnnotation, keeps_not};
 use crate::spec::rollout::Rollout;
 use pointsman_core::definition::{HELD, HoldMark, RELEASE_REQUEST, RELEASED, WANTED};

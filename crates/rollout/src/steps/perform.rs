@@ -1,6 +1,6 @@
 //! Progress of a step, by action.
 
-use super::step_outcome::{ObjectStepInput, StepOutcome};
+use super::outcome::{ObjectStepInput, StepOutcome};
 use super::{adopt, convert, delete, deletion_by_name, list_wait, recreate, revert, touch, wait};
 use pointsman_core::definition::{ObjectAction, StepDirection};
 

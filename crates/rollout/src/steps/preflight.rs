@@ -1,13 +1,13 @@
 //! The preflight before the first step of an object: an obstacle leaves the object unchanged.
 
-use super::annotations::BECAME;
 use super::context::StepContext;
 use super::convert::conversion_lookup;
-use super::observation::{deployment_lookup, recreations, target_lookup};
+use super::observed_object::BECAME;
 use super::observed_object::{ObservedObject, annotation, observed, terminating_message};
+use super::observed_object::{deployment_lookup, recreations, target_lookup};
+use super::obstacles::PodSet;
 use super::obstacles::{obstacle, obstacle_lookups, pending_pods};
-use super::quota::PodSet;
-use super::step_outcome::PreflightFailure;
+use super::outcome::PreflightFailure;
 use crate::lookup::request::LookupRequest;
 use crate::lookup::results::{ConversionOutcome, LookupResults};
 use pointsman_core::definition::{ObjectAction, WorkflowStep};

@@ -8,18 +8,18 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use super::annotations::RESTORED;
 use super::context::StepContext;
 use super::delete::{orphans, revisions};
 use super::object_write::{ObjectCall, Propagation, ReplacementObject};
-use super::observation::{deployment_lookup, selector, selector_again};
+use super::observed_object::RESTORED;
 use super::observed_object::{ObservedObject, annotation, list, text};
+use super::observed_object::{deployment_lookup, selector, selector_again};
 use super::obstacles::{is_anothers, obstacle, obstacle_lookups, stands_against};
+use super::outcome::{ObjectStepInput, StepOutcome};
 use super::recreation_source::{SavedDeployment, restored, revision_name, saved, saved_again, selector_of};
-use super::step_outcome::{ObjectStepInput, StepOutcome};
 use super::wait::not_rolled_out;
 use crate::lookup::request::LookupRequest;
-use crate::observe::json_patch::{pointer, test};
+use crate::observe::observed_field::{pointer, test};
 use pointsman_core::apimachinery::ResourceName;
 use pointsman_core::definition::Recreation;
 use serde_json::Value;

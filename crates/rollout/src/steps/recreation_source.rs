@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use super::annotations::{RECREATED, RESTORED, WORKFLOW_LABEL};
 use super::observed_object::text;
+use super::observed_object::{RECREATED, RESTORED, WORKFLOW_LABEL};
 
 /// The saved state of a Deployment.
 pub(super) struct SavedDeployment<'a> {

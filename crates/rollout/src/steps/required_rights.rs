@@ -2,7 +2,7 @@
 
 use super::delete::revisions;
 use crate::spec::kinds::SourceAndTargetKind;
-use crate::spec::owner_references::OwnerReferences;
+use crate::spec::rollout::OwnerReferences;
 use pointsman_core::apimachinery::ResourceName;
 use pointsman_core::definition::{ObjectAction, StepObject, StepPlace};
 

@@ -2,18 +2,18 @@
 
 use serde_json::{Map, Value, json};
 
-use super::annotations::{BECAME, FIRST_GENERATION, GENERATION, RETURNED};
 use super::context::StepContext;
 use super::object_write::ObjectCall;
-use super::observation::{object_lookup, target_lookup};
+use super::observed_object::{BECAME, FIRST_GENERATION, GENERATION, RETURNED};
 use super::observed_object::{ObservedObject, annotation, terminating_message, text};
+use super::observed_object::{object_lookup, target_lookup};
+use super::outcome::{ObjectStepInput, StepOutcome};
 use super::revert_preflight::{behind, revert_preflight_lookups};
-use super::step_outcome::{ObjectStepInput, StepOutcome};
 use crate::lookup::request::LookupRequest;
 use crate::lookup::results::ConversionOutcome;
-use crate::observe::json_patch::{pointer, test};
+use crate::observe::observed_field::{pointer, test};
+use crate::observe::rollout_annotation::SharedMetadata;
 use crate::observe::rollout_annotation::{ANNOTATION, RolloutAnnotation};
-use crate::observe::shared_metadata::SharedMetadata;
 use crate::observe::status::InFlightObject;
 use crate::spec::rollout::Rollout;
 use pointsman_core::definition::{Path, StepObject};

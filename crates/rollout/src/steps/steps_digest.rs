@@ -9,10 +9,10 @@
 
 use serde_json::{Value, json};
 
-use crate::observe::short_hash::short_hash;
+use crate::observe::rollout_annotation::short_hash;
 use crate::observe::status::RolloutStatus;
 use crate::spec::rollout::Rollout;
-use crate::spec::wave::Wave;
+use crate::spec::waves::Wave;
 
 /// Comparison of the stored hash with the current steps.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

@@ -3,9 +3,9 @@
 
 use super::context::StepContext;
 use super::object_write::ObjectCall;
-use super::step_outcome::{ObjectStepInput, StepOutcome};
-use crate::lookup::mutation_state::MutationState;
+use super::outcome::{ObjectStepInput, StepOutcome};
 use crate::lookup::request::LookupRequest;
+use crate::lookup::results::MutationState;
 use pointsman_core::definition::Touch;
 
 /// Lookups of the objects to write.

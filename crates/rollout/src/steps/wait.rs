@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use super::observation::object_lookup;
+use super::observed_object::object_lookup;
 use super::observed_object::{ObservedObject, terminating_message};
-use super::step_outcome::{ObjectStepInput, StepOutcome};
+use super::outcome::{ObjectStepInput, StepOutcome};
 use pointsman_core::definition::{StepObject, WaitedFor, unmet_of};
 
 pub(super) fn forward(step: ObjectStepInput<'_>, on: &StepObject, until: &WaitedFor) -> StepOutcome {

@@ -1,16 +1,23 @@
-//! The progress of a step, given its observed objects.
-
-use serde_json::Value;
+//! The progress of a step, given its observed objects, and the next change of the object of the rollout.
 
 use super::context::StepContext;
-use super::object_write::{ObjectCall, ObjectWrite, PreconditionObject, Propagation, Replacement, ReplacementObject};
-use super::observed_object::{ObservedObject, observed};
-use crate::lookup::place::ResolvedLocation;
+use super::job_write::JobWrite;
+use super::object_write::ObjectCall;
+use super::object_write::ObjectWrite;
+use super::object_write::PreconditionObject;
+use super::object_write::Propagation;
+use super::object_write::Replacement;
+use super::object_write::ReplacementObject;
+use super::observed_object::ObservedObject;
+use super::observed_object::observed;
+use super::patch::ObjectPatch;
 use crate::lookup::request::LookupRequest;
 use crate::lookup::request::PairedKind;
+use crate::lookup::request::ResolvedLocation;
 use crate::lookup::results::LookupResults;
 use crate::spec::kinds::SourceAndTargetKind;
 use pointsman_core::apimachinery::ResourceName;
+use serde_json::Value;
 
 /// The progress of a step that is being applied or reverted.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -191,4 +198,37 @@ impl<'a> ObjectStepInput<'a> {
         let call = ObjectCall::Delete { uid, resource_version, propagation, replacement };
         self.next_at(place, (resource, version), text("/metadata/name"), call)
     }
+}
+
+/// The next change.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) enum StepChange {
+    /// None: the object is at its end.
+    Landed,
+    /// This write.
+    Next(StepWrite),
+    /// None yet, with the reason. `spent`: its Job has ended and would have to run again.
+    Waits { why: String, spent: bool },
+    /// None while another cluster is unreachable or a request is unacknowledged, with the reason: no timeout applies.
+    Away(String),
+    /// None before the rollout is resumed, with the reason.
+    Fails(String),
+    /// None before an operator has fixed other objects, with the reason.
+    Stuck(String),
+    /// None: another client changed a field that the rollout wrote.
+    Held(String),
+}
+
+/// A write that applies or begins a step.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) enum StepWrite {
+    Move(ObjectPatch),
+    Job(Box<JobWrite>),
+    /// A write of another object.
+    Object(Box<ObjectWrite>),
+    /// Progress of a wave run, which the StagedRollout stores itself.
+    Ran {
+        done: usize,
+        half: bool,
+    },
 }

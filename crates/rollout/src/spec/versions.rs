@@ -1,8 +1,8 @@
-//! A running version with a sortable form.
-
-use serde::{Deserialize, Serialize};
+//! Running versions of a fleet, in order.
 
 use pointsman_core::upgrade;
+use serde::Deserialize;
+use serde::Serialize;
 
 /// A running version.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
@@ -22,6 +22,15 @@ impl OrderedVersion {
         let order = format!("{:020}.{:020}.{:020}{release}", version.major, version.minor, version.patch);
         Some(Self { version: text.to_owned(), order })
     }
+}
+
+/// The lowest and the highest version that may be running.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub struct VersionRange {
+    /// No older version runs.
+    pub lowest: OrderedVersion,
+    /// No newer version runs.
+    pub highest: OrderedVersion,
 }
 
 #[cfg(test)]

@@ -1,10 +1,75 @@
-//! Parses a Prometheus query response into one number, or an error (prometheus.io/docs/prometheus/latest/querying/api,
-//! "Instant queries" and "Expression query result formats").
+//! HTTP requests that the runner sends outside of the cluster's API.
 
+use super::request::LookupPurpose;
+use pointsman_core::apimachinery::excerpt;
+use pointsman_core::definition::HttpAddress;
+use pointsman_core::definition::NamedCheck;
+use pointsman_core::definition::RolloutVersions;
 use serde_json::Value;
 
-use super::probe_result::ProbeResult;
-use pointsman_core::apimachinery::excerpt;
+/// An HTTP request. Pass the response or its absence to [`crate::LookupResults`]: a check without response is unmet.
+#[derive(Clone, Debug)]
+pub struct HttpProbe {
+    pub(crate) about: LookupPurpose,
+    /// The request and its receiver.
+    pub kind: ProbeKind,
+}
+
+/// The request and its receiver.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum ProbeKind {
+    /// This query, to the Prometheus of the cluster.
+    Number(String),
+    /// This address; only the status of the response counts.
+    Page(HttpAddress),
+}
+
+impl HttpProbe {
+    /// The probe of a check, if it needs one. `about` identifies the list of checks.
+    pub(crate) fn of(
+        check: &NamedCheck,
+        about: fn(String) -> LookupPurpose,
+        versions: RolloutVersions<'_>,
+    ) -> Option<Self> {
+        let (name, kind) = match check {
+            NamedCheck::Http(page) => (&page.name, ProbeKind::Page(page.address.filled(versions))),
+            NamedCheck::Metric(metric) => (&metric.name, ProbeKind::Number(metric.query.filled(versions))),
+            NamedCheck::List(_) => return None,
+        };
+        Some(Self { about: about(name.clone()), kind })
+    }
+}
+
+/// An HTTP response.
+#[derive(Clone, Debug)]
+pub struct ProbeResult {
+    /// The status code.
+    pub code: u16,
+    /// The whole body; empty if only the status counts.
+    pub body: Vec<u8>,
+}
+
+impl ProbeResult {
+    /// True if the status is 2xx.
+    pub(crate) fn is_fine(&self) -> bool {
+        (200..300).contains(&self.code)
+    }
+
+    /// An error unless the status is 2xx.
+    pub(crate) fn fine(&self) -> Result<(), String> {
+        if self.is_fine() { Ok(()) } else { Err(self.status()) }
+    }
+
+    /// The status as error text.
+    pub(crate) fn status(&self) -> String {
+        match self.code {
+            300..400 => {
+                format!("HTTP {}: redirects are not followed: use the address of the target", self.code)
+            }
+            code => format!("HTTP {code}"),
+        }
+    }
+}
 
 /// The single number of a response. Any other response is an error, so an unknown value never opens a gate.
 pub(crate) fn read_number(answer: &ProbeResult) -> Result<f64, String> {

@@ -1,11 +1,93 @@
-//! Gates before and after a wave: approval, start checks, and time.
+//! Waves: parts of a fleet that are moved in sequence, each with a limit of objects in flight, and gates before and
+//! after.
 
+use super::document::SelectorSpec;
+use super::document::near;
+use pointsman_core::apimachinery::Selector;
+use pointsman_core::apimachinery::parse_duration;
+use pointsman_core::definition::Workflow;
+use serde_json::Value;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use serde_json::Value;
+/// A part of the fleet.
+#[derive(Clone, Debug)]
+pub(crate) struct Wave {
+    pub(crate) name: String,
+    pub(crate) chosen: ObjectSelector,
+    pub(crate) max_in_flight: MaxInFlight,
+    /// The gate before its first object.
+    pub(crate) before: WaveGate,
+    /// The gate after its last object.
+    pub(crate) after: WaveGate,
+    /// The workflow of its objects; `None` if only the version label changes.
+    pub(crate) workflow: Option<Workflow>,
+    /// The wave has no objects: it runs its workflow once.
+    pub(crate) is_run: bool,
+    pub(crate) states: WaveStates,
+}
 
-use super::suggestion::near;
-use pointsman_core::apimachinery::parse_duration;
+impl Wave {
+    /// The gate on one side.
+    pub(crate) fn gate(&self, side: WaveSide) -> &WaveGate {
+        match side {
+            WaveSide::Before => &self.before,
+            WaveSide::After => &self.after,
+        }
+    }
+}
+
+/// State words of a wave.
+#[derive(Clone, Debug)]
+pub(crate) struct WaveStates {
+    pub(crate) running: String,
+    pub(crate) done: String,
+    pub(crate) failed: String,
+}
+
+/// The maximum number of objects in flight.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum MaxInFlight {
+    Objects(usize),
+    /// Of the objects in the wave.
+    Percent(usize),
+}
+
+impl MaxInFlight {
+    /// Parses `3` or `10%`.
+    pub(crate) fn read(value: &Value) -> Result<Self, String> {
+        let number = match value {
+            Value::Number(number) => number.as_u64().map(|number| (number, false)),
+            Value::String(text) => {
+                let percent = text.strip_suffix('%').and_then(|text| text.parse().ok());
+                percent.filter(|percent| *percent <= 100).map(|percent| (percent, true))
+            }
+            _ => None,
+        };
+        let read = match number {
+            Some((1.., _)) => number.and_then(|(number, of)| Some((usize::try_from(number).ok()?, of))),
+            _ => None,
+        };
+        match read {
+            Some((percent, true)) => Ok(Self::Percent(percent)),
+            Some((objects, false)) if objects <= MOST => Ok(Self::Objects(objects)),
+            _ => {
+                Err(format!("maxInFlight is a number from 1 to {MOST} or a part of the wave such as 10%, not {value}"))
+            }
+        }
+    }
+
+    /// The limit for a wave of this many objects: rounded down, and at least 1, so that the rollout progresses.
+    pub(crate) fn of(self, objects: usize) -> usize {
+        match self {
+            Self::Objects(objects) => objects,
+            Self::Percent(percent) => (objects * percent / 100).clamp(1, MOST),
+        }
+    }
+}
+
+/// The status lists every in-flight object, and must stay small.
+const MOST: usize = 256;
 
 /// The side of a wave.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -111,11 +193,57 @@ const WAIT: &str = "wait";
 /// All of them, for messages.
 const KNOWN: &str = "approval, checks, {wait: 10m}";
 
+/// Objects in some namespaces, with some labels.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ObjectSelector {
+    /// Empty selects all namespaces.
+    namespaces: Vec<String>,
+    labels: Selector,
+}
+
+impl ObjectSelector {
+    /// Compiles the selector, or returns the error. The version label cannot select: the rollout changes it.
+    pub(crate) fn compile(spec: &SelectorSpec, version_label: &str) -> Result<Self, String> {
+        let labels = Selector::parse(spec.labels.as_deref().unwrap_or_default())?;
+        if labels.depends_on(version_label) {
+            return Err(format!(
+                "selector.labels: {labels} contains {version_label}, which the rollout changes: use `from` instead"
+            ));
+        }
+        Ok(Self { namespaces: spec.namespaces.clone(), labels })
+    }
+
+    pub(crate) fn holds(&self, namespace: Option<&str>, labels: &BTreeMap<String, String>) -> bool {
+        let in_one = || self.namespaces.iter().any(|name| Some(name.as_str()) == namespace);
+        (self.namespaces.is_empty() || in_one()) && self.labels.matches(labels)
+    }
+
+    /// True if the selection depends on a label.
+    pub(crate) fn depends_on(&self, label: &str) -> bool {
+        self.labels.depends_on(label)
+    }
+
+    pub(crate) fn is_everything(&self) -> bool {
+        self.namespaces.is_empty() && self.labels.is_everything()
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use super::*;
     use serde_json::json;
 
-    use super::*;
+    #[test]
+    fn percentage_rounds_down_to_one() {
+        let of = |value: Value, objects| MaxInFlight::read(&value).map(|max_in_flight| max_in_flight.of(objects));
+        assert_eq!(of(json!(3), 1), Ok(3));
+        assert_eq!(of(json!("10%"), 9), Ok(1));
+        assert_eq!(of(json!("10%"), 29), Ok(2));
+        assert_eq!(of(json!("100%"), 10_000), Ok(256));
+        for bad in [json!(0), json!(-1), json!(257), json!(1.5), json!("101%"), json!("0%"), json!("3"), json!("x%")] {
+            assert!(of(bad.clone(), 10).is_err(), "{bad}");
+        }
+    }
 
     #[test]
     fn gate_waits_for_one_or_several() {
