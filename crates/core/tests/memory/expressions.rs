@@ -1,9 +1,24 @@
-//! A kind whose newer field has a value for each part of an older text.
+//! Kinds whose newer field has a value for each part of an older text.
 
 use pointsman_core::definition::Kind;
 use serde_json::{Value, json};
 
-pub(crate) fn kind() -> Kind {
+/// Parts with a separator.
+pub(crate) fn separated() -> Kind {
+    kind("value.split(\",\").map(part, part + \"!\")", "value.join(\",\")")
+}
+
+/// A list in YAML.
+pub(crate) fn in_yaml() -> Kind {
+    kind("fromYaml(value)", "toYaml(value)")
+}
+
+/// A list in JSON.
+pub(crate) fn in_json() -> Kind {
+    kind("fromJson(value)", "toJson(value)")
+}
+
+fn kind(up: &str, down: &str) -> Kind {
     let version = |name: &str, field: &Value| {
         let spec = json!({"type": "object", "properties": {"parts": field}});
         let schema = json!({"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}});
@@ -16,10 +31,7 @@ pub(crate) fn kind() -> Kind {
         "spec": {"group": "example.com", "scope": "Namespaced", "names": {"kind": "Text", "plural": "texts"},
             "versions": [version("v1", &text), version("v2", &json!({"type": "array", "items": text}))]},
     });
-    let compute = json!({
-        "from": "spec.parts", "to": "spec.parts",
-        "up": "value.split(\",\").map(part, part + \"!\")", "down": "value.join(\",\")",
-    });
+    let compute = json!({"from": "spec.parts", "to": "spec.parts", "up": up, "down": down});
     let definition = json!({
         "apiVersion": "pointsman.dev/v1", "kind": "KindDefinition", "crd": "texts.crd.yaml",
         "steps": [{"from": "v1", "to": "v2", "operations": [{"compute": compute}]}],

@@ -111,17 +111,25 @@ fn items_stay_within_their_weight() {
     let huge = |count| format!("{{\"level\":{}}}", "1".repeat(10 * count));
     let level = |count| format!("{{\"level\":1.{}}}", "0".repeat(10 * count));
     let parts = |part: &'static str| move |count| format!("{{\"parts\":\"{}\"}}", part.repeat(4 * count));
+    let listed = |count| format!("{{\"parts\":{}}}", many("\"a\"", 4 * count));
+    let in_json = |count| format!("{{\"parts\":\"{}\"}}", many("1", 4 * count));
     let (short_parts, long_parts) = (parts("a,"), parts("a longer part,"));
     type Spec<'a> = &'a dyn Fn(usize) -> String;
-    let cases: [(&str, Kind, String, &str, Spec<'_>); 9] = [
+    let cases: [(&str, Kind, String, &str, Spec<'_>); 15] = [
         ("routes that keep something", load("proxies"), head("Proxy", "v1alpha1"), "v1beta1", &routes),
         ("routes that keep something, two steps", load("proxies"), head("Proxy", "v1alpha1"), "v1", &routes),
         ("items that are given much", giving::kind(), head("Giver", "v1"), "v3", &empty),
         ("items behind a long key", load("proxies"), head("Proxy", "v1alpha1"), "v1beta1", &behind_key),
         ("a number that is long, two steps", load("gadgets"), head("Gadget", "v2"), "v0", &level),
         ("a number that is too large, two steps", load("gadgets"), head("Gadget", "v2"), "v0", &huge),
-        ("a text of short parts", expressions::kind(), head("Text", "v1"), "v2", &short_parts),
-        ("a text of long parts", expressions::kind(), head("Text", "v1"), "v2", &long_parts),
+        ("a text of short parts", expressions::separated(), head("Text", "v1"), "v2", &short_parts),
+        ("a text of long parts", expressions::separated(), head("Text", "v1"), "v2", &long_parts),
+        ("YAML of short items", expressions::in_yaml(), head("Text", "v1"), "v2", &parts("- a\\n")),
+        ("YAML of long items", expressions::in_yaml(), head("Text", "v1"), "v2", &parts("- a much longer item\\n")),
+        ("YAML of comments", expressions::in_yaml(), head("Text", "v1"), "v2", &parts("#\\n")),
+        ("YAML as one line", expressions::in_yaml(), head("Text", "v1"), "v2", &parts("a b: ")),
+        ("a list of short parts as YAML", expressions::in_yaml(), head("Text", "v2"), "v1", &listed),
+        ("JSON of short items", expressions::in_json(), head("Text", "v1"), "v2", &in_json),
         ("items behind a long key, two steps", load("proxies"), head("Proxy", "v1alpha1"), "v1", &behind_key),
     ];
     for (name, kind, head, to, spec) in cases {

@@ -18,7 +18,13 @@ struct Form {
 /// A field that results from an expression in both directions.
 pub(super) fn computed(step: &mut DraftStep, random: &mut Random, older: &Schema) -> Option<()> {
     let from = step.optional(random, older, &|schema| !forms(schema).is_empty())?;
-    let mut all = forms(&take(&mut step.newer, &from)?);
+    let field = take(&mut step.newer, &from)?;
+    let mut all = forms(&field);
+    if all.is_empty() {
+        // An earlier operation changed the items.
+        put(&mut step.newer, &from, field, is_required(older, &from));
+        return None;
+    }
     let Form { newer, up, down } = all.swap_remove(random.below(all.len()));
     let to = if random.percent(50) { step.target(random, older, from.get(..1)?) } else { from.clone() };
     let filled = sample(&newer).filter(|_| random.percent(20));
@@ -92,18 +98,26 @@ fn forms(schema: &Schema) -> Vec<Form> {
                 "has(value.x) ? value.x : null",
             ),
             form(json!({"type": "boolean"}), "value == \"a\" ? true : null", "value == true ? \"a\" : null"),
+            form(
+                json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true}),
+                "fromYaml(value)",
+                "toYaml(value)",
+            ),
         ],
         Some("integer") => vec![
             form(json!({"type": "integer"}), "value / 10", "value * 10"),
             form(text, "string(value) + \"s\"", "int(value.replace(\"s\", \"\"))"),
         ],
         Some("boolean") => vec![form(text, "value == true ? \"on\" : null", "value == \"on\"")],
-        Some("object") if map_values(schema).is_some_and(|each| kind(each) == Some("string")) => vec![form(
-            json!({"type": "array", "items": {"type": "object", "properties": {
-                "name": {"type": "string"}, "value": {"type": "string"}}}}),
-            "value.map(k, {\"name\": k, \"value\": value[k]})",
-            "value.transformMapEntry(i, e, {e.name: e.value})",
-        )],
+        Some("object") if map_values(schema).is_some_and(|each| kind(each) == Some("string")) => vec![
+            form(
+                json!({"type": "array", "items": {"type": "object", "properties": {
+                    "name": {"type": "string"}, "value": {"type": "string"}}}}),
+                "value.map(k, {\"name\": k, \"value\": value[k]})",
+                "value.transformMapEntry(i, e, {e.name: e.value})",
+            ),
+            form(text, "toJson(value)", "fromJson(value)"),
+        ],
         _ => Vec::new(),
     }
 }

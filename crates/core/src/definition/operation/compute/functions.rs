@@ -1,10 +1,11 @@
 //! The functions of expressions: those of the CEL specification, and the string extensions that Kubernetes has.
 //!
-//! Source: `cel-spec doc/langdef.md`, and `cel-go ext/strings.go`.
+//! Source: `cel-spec doc/langdef.md`, and `cel-go ext/strings.go`. The functions for JSON and YAML are of pointsman.
 
 use std::sync::Arc;
 
 use super::meter::{Meter, NoValue, VALUE};
+use super::structure::{from_json, from_yaml, to_json, to_yaml};
 use super::types::Type;
 use super::value::Value;
 
@@ -27,6 +28,10 @@ pub(super) enum Function {
     Trim,
     LowerAscii,
     UpperAscii,
+    FromJson,
+    ToJson,
+    FromYaml,
+    ToYaml,
 }
 
 /// The type of an argument or a result.
@@ -62,7 +67,7 @@ pub(super) struct Signature {
 
 impl Function {
     /// All functions, by name.
-    pub(super) const ALL: [(&str, Self); 16] = [
+    pub(super) const ALL: [(&str, Self); 20] = [
         ("size", Self::Size),
         ("int", Self::Int),
         ("double", Self::Double),
@@ -79,6 +84,10 @@ impl Function {
         ("trim", Self::Trim),
         ("lowerAscii", Self::LowerAscii),
         ("upperAscii", Self::UpperAscii),
+        ("fromJson", Self::FromJson),
+        ("toJson", Self::ToJson),
+        ("fromYaml", Self::FromYaml),
+        ("toYaml", Self::ToYaml),
     ];
 
     pub(super) fn signature(self) -> Signature {
@@ -95,6 +104,8 @@ impl Function {
             Self::Substring => (&[Text, Int], &[Int], Text),
             Self::IndexOf | Self::LastIndexOf => (&[Text, Text], &[], Int),
             Self::Trim | Self::LowerAscii | Self::UpperAscii => (&[Text], &[], Text),
+            Self::FromJson | Self::FromYaml => (&[Text], &[], Any),
+            Self::ToJson | Self::ToYaml => (&[Any], &[], Text),
         };
         Signature { required, optional, result }
     }
@@ -118,6 +129,10 @@ impl Function {
             (Self::Int, _) => int(first),
             (Self::Double, _) => double(first),
             (Self::String, _) => string(first),
+            (Self::ToJson, _) => to_json(first, meter),
+            (Self::ToYaml, _) => to_yaml(first, meter),
+            (Self::FromJson, [text]) => from_json(text, meter),
+            (Self::FromYaml, [text]) => from_yaml(text, meter),
             (Self::Join, separator) => joined(first, separator.first().copied().unwrap_or_default(), meter),
             (Self::Contains, [text, part]) => Ok(Value::Bool(text.contains(part))),
             (Self::StartsWith, [text, part]) => Ok(Value::Bool(text.starts_with(part))),

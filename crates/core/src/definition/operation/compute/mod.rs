@@ -9,6 +9,7 @@ mod expression;
 mod functions;
 mod meter;
 mod parser;
+mod structure;
 #[cfg(test)]
 mod tests;
 mod types;

@@ -78,6 +78,12 @@ fn expressions_have_the_values_of_cel() {
         ("number > 299 && number >= 300.0 && number == 300.0 && number < 301", json!(true)),
         (r#"int("no") == 1 || true"#, json!(true)),
         (r#"{"a": number}.a"#, json!(300)),
+        (r#"fromYaml("a: [1, 1.5, x, null]\nb:\n  c: true\n")"#, json!({"a": [1, 1.5, "x", null], "b": {"c": true}})),
+        (r#"fromJson("{\"b\": [1e2], \"a\": {}}")"#, json!({"a": {}, "b": [100.0]})),
+        ("toJson(pairs)", json!(r#"[{"name":"x","value":"1"},{"name":"y"}]"#)),
+        ("toYaml(pairs)", json!("- name: x\n  value: \"1\"\n- name: \"y\"\n")),
+        (r#"fromYaml(toYaml(pairs)) == pairs && fromJson(toJson(map)) == map"#, json!(true)),
+        (r#"toYaml({"no": "on", "x": [], "z": "a\nb\n"})"#, json!("\"no\": \"on\"\nx: []\nz: |\n  a\n  b\n")),
     ] {
         assert_eq!(evaluated(text), Ok(value), "{text}");
     }
@@ -95,6 +101,13 @@ fn operations_without_result_are_errors() {
         r#"text.substring(9)"#,
         r#"{"a": 1, text: 2, "group/v1": 3}.a"#,
         r#"pairs.map(p, p.value)"#,
+        r#"fromJson("{} x")"#,
+        r#"fromJson("{\"a\": 1, \"a\": 2}")"#,
+        r#"fromYaml("a: 1\na: 2")"#,
+        r#"fromYaml("a: &x [1]\nb: *x")"#,
+        r#"fromYaml("a: 1\n---\nb: 1\n")"#,
+        r#"fromYaml("a: .nan")"#,
+        r#"fromYaml("18446744073709551615")"#,
     ] {
         assert_eq!(evaluated(text), Err(NoValue::Error), "{text}");
     }
@@ -116,6 +129,21 @@ fn work_is_limited() {
     assert_eq!(run(pairs, 4000), Err(NoValue::Limit));
     assert_eq!(run("list.map(a, a + text)", 4000), Ok(()));
     assert_eq!(run("list.map(a, list.map(b, b))", 60), Err(NoValue::Limit));
+    // A text of many values needs more memory than its size allows, and nothing is built beyond the limit.
+    let read = |function: &str, part: &str, count: usize| {
+        let (expression, _) = Parser::new(types()).parse(&format!("{function}(text)")).unwrap();
+        let text = format!("[{}1]", part.repeat(count));
+        let mut variables = values();
+        let mut meter = Meter::new(expression.nodes(), text.len());
+        variables[0] = Value::Text(text.into());
+        Evaluation { variables, meter: &mut meter }.value(&expression).map(drop)
+    };
+    for function in ["fromJson", "fromYaml"] {
+        assert_eq!(read(function, "\"some text\", ", 5000), Ok(()));
+        assert_eq!(read(function, "1,", 5000), Err(NoValue::Error));
+        assert_eq!(read(function, "[1], ", 200), Ok(()));
+        assert_eq!(read(function, "[", 500), Err(NoValue::Error));
+    }
     let nested = "list.all(a, list.all(b, list.all(c, c == text)))";
     assert_eq!(Parser::new(types()).parse(nested).unwrap_err(), "macros are nested in at most 2 levels");
 }
