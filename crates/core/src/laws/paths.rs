@@ -76,6 +76,10 @@ pub(super) fn parent_places(trip: &Trip<'_>, place: &[Segment]) -> Vec<Vec<Segme
             (1..place.len()).filter_map(|end| place.get(..end).map(<[_]>::to_vec)).collect::<Vec<_>>()
         };
         objects.extend(places.iter().flat_map(ends));
+        // An operation under a condition may leave the parent of its field empty.
+        let depending = places.iter().flat_map(|place| depending(&step.level, place));
+        let read = depending.flat_map(|operation| operation.places.of(side.other()));
+        objects.extend(read.flat_map(|place| ends(&segments(&place.path))));
         let next =
             |object: &Vec<Segment>| across(&step.level, side, object).or_else(|| made_of(&step.level, side, object));
         objects = objects.iter().filter_map(next).collect();
@@ -154,12 +158,8 @@ fn replaces(level: &Level, to: Side, at: &[Segment]) -> Vec<Vec<Segment>> {
     // a conversion down, of the result.
     let condition_places =
         if to == Side::Newer { vec![at.to_vec()] } else { [found.as_slice(), &[at.to_vec()]].concat() };
-    for operation in level.operations.iter().filter(|operation| !operation.conditions.is_empty()) {
-        let fields = operation.conditions.iter().flat_map(|condition| condition_fields(level, condition));
-        let mut fields = fields.map(|field| segments(&field.path));
-        if fields.any(|field| condition_places.iter().any(|at| at.starts_with(&field) || field.starts_with(at))) {
-            found.extend(operation.places.of(to).iter().map(|place| segments(&place.path)));
-        }
+    for operation in condition_places.iter().flat_map(|at| depending(level, at)) {
+        found.extend(operation.places.of(to).iter().map(|place| segments(&place.path)));
     }
     if carried {
         // Values are not restored into a removed object, and their previous values are visible elsewhere.
@@ -169,6 +169,15 @@ fn replaces(level: &Level, to: Side, at: &[Segment]) -> Vec<Vec<Segment>> {
         found.push(at.to_vec());
     }
     found
+}
+
+/// The operations under a condition on a place or its contents.
+fn depending<'l>(level: &'l Level, at: &'l [Segment]) -> impl Iterator<Item = &'l Operation> {
+    level.operations.iter().filter(move |operation| {
+        let fields = operation.conditions.iter().flat_map(|condition| condition_fields(level, condition));
+        let mut fields = fields.map(|field| segments(&field.path));
+        fields.any(|field| at.starts_with(&field) || field.starts_with(at))
+    })
 }
 
 /// The field of a condition, or the field of the lookup of its fact.

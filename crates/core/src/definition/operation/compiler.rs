@@ -286,11 +286,34 @@ impl<'a> Compiler<'a> {
     ) {
         let line = self.line;
         let Some(object) = nesting.object(self) else { return };
+        if !conditions.is_empty() {
+            self.has_no_default(&object);
+        }
         let outside = std::mem::replace(&mut self.base, object.clone());
         into.lists += 1;
         self.unfold(nesting.operations().iter(), conditions, into);
         self.base = outside;
         into.objects.push(MovedObject { object, conditions: conditions.to_vec(), line });
+    }
+
+    /// Checks that an object that moves field by field under a condition has no default of its own. Such a default
+    /// fills all fields at once. If the condition does not hold, a field that a client removed would return with it.
+    fn has_no_default(&mut self, object: &Sides<Path>) {
+        for (side, root) in [(Side::Older, self.older), (Side::Newer, self.newer)] {
+            let path = object.of(side);
+            let places = std::iter::successors(Some(path.clone()), Path::parent);
+            let filled = places.filter_map(|place| Some((root.at(&place)?.default.as_ref()?, place)));
+            let mut filled = filled.filter(|(default, place)| {
+                let inside = path.names().iter().skip(place.len());
+                inside.clone().try_fold(*default, |value, name| value.get(name.as_ref())).is_some()
+            });
+            if let Some((_, place)) = filled.next() {
+                self.problem(format!(
+                    "move: under `when`, {path} cannot take `operations`, because the default of {place} fills the object: set \
+                     a default on each field in the CRD, or convert with `compute`"
+                ));
+            }
+        }
     }
 
     /// Checks that the other version lacks the field of `add` or `drop`, unless another operation converts it.

@@ -317,3 +317,19 @@ fn single_element_list_must_fit() {
     }
     step("properties: {a: {type: string}}", &list("minItems: 1"), "  - wrap: spec.a\n", "fine");
 }
+
+#[test]
+fn conditional_object_has_no_default() {
+    let object = |name: &str, more: &str| {
+        format!("mode: {{type: string}}, {name}: {{type: object{more}, properties: {{a: {{type: string}}}}}}")
+    };
+    let fields = |text: String| format!("properties: {{{text}}}");
+    let moved = "move: {from: spec.one, to: spec.two, operations: []}";
+    let conditional = format!("  - when: {{field: spec.mode, set: true, operations: [{moved}]}}\n");
+    let (plain, filled) = (fields(object("two", "")), fields(object("two", ", default: {a: x}")));
+    let expected = "thing.yaml:8: move: under `when`, spec.two cannot take `operations`, because the default of spec.two fills the \
+                    object: set a default on each field in the CRD, or convert with `compute`";
+    step(&fields(object("one", "")), &filled, &conditional, expected);
+    step(&fields(object("one", "")), &plain, &conditional, "fine");
+    step(&fields(object("one", "")), &filled, &format!("  - {moved}\n"), "fine");
+}
