@@ -4,6 +4,8 @@
 //! - [`draft`]: guesses a definition from the schemas of a CRD.
 //! - [`webhook`]: the decisions, bytes in and bytes out, with the entry point [`webhook::Webhook::handle`].
 //! - `laws` (a feature): tests any kind with objects generated from its own schemas.
+//! - [`json`], [`apimachinery`], [`upgrade`]: JSON as text, conventions of Kubernetes, and paths between versions. For
+//!   crates that build on this one.
 //! - [`registration`]: generates the documents for registration in a cluster, and checks existing ones.
 
 pub mod apimachinery;

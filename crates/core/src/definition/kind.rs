@@ -30,11 +30,9 @@ use super::{
 #[derive(Debug)]
 pub struct Kind {
     pub(crate) name: Arc<str>,
-    /// The API group.
-    pub group: String,
+    pub(crate) group: String,
     pub(crate) kind: String,
-    /// The resource name, as in the path of the API.
-    pub plural: String,
+    pub(crate) plural: String,
     pub(crate) versions: Versions,
     /// Each step leads from a version to the next newer version, oldest first.
     pub(crate) steps: Vec<Step>,

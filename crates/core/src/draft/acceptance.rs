@@ -1,6 +1,6 @@
 //! Accepted differences of a drafted step.
 
-use super::unanswered::NOT_REVIEWED;
+use super::review::NOT_REVIEWED;
 use serde_json::Value;
 
 use super::flow::flow;

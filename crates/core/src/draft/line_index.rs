@@ -1,6 +1,6 @@
 //! A text under construction, with the object that each line describes.
 
-use super::unanswered::QUESTION;
+use super::review::QUESTION;
 
 /// A text, and the object that each line describes.
 #[derive(Clone, Debug)]

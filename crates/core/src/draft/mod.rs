@@ -8,7 +8,7 @@
 //!   completion   proposals of the reported problems, until the definition loads; separation is the last resort
 //!   outline      the definition in the meantime: step_outline, entry, acceptance, question
 //!     line_index, flow   its text
-//!     unanswered         its questions and reasons for the author
+//!     review             its questions and reasons for the author
 //!     existing_text      its new entries in the text of an existing definition
 //! ```
 
@@ -25,12 +25,12 @@ mod line_index;
 mod merge;
 mod outline;
 mod question;
+mod review;
 mod separation;
 mod step_outline;
-mod unanswered;
 mod version_order;
 
 pub use definition_draft::{Draft, DraftError};
 pub use fix::{Fix, FixError};
 pub use merge::{MergeError, MergedCrd};
-pub use unanswered::unanswered;
+pub use review::review_warning;

@@ -10,11 +10,11 @@ use super::scan::{self, unescape};
 /// A JSON value: unparsed text, or one parsed level.
 #[derive(Clone, Debug)]
 pub enum Json<'a> {
-    /// A string, with escapes resolved.
+    /// A value that is not parsed yet, as text.
     Text(Cow<'a, str>),
-    /// An object.
+    /// An object, whose members may be unparsed.
     Object(Members<'a>),
-    /// An array.
+    /// An array, whose elements may be unparsed.
     Array(Vec<Self>),
 }
 

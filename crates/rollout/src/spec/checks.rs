@@ -63,7 +63,7 @@ impl RolloutChecks {
             checks: kind.checks.clone(),
             from: from.map(str::to_owned),
             to: to.to_owned(),
-            crd: format!("{}.{}", kind.plural, kind.group),
+            crd: format!("{}.{}", kind.plural(), kind.group()),
             needs: needs.map_or_else(Needs::default, |(_, needs)| needs.clone()),
             prerequisites: admission.prerequisites.clone(),
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use pointsman_core::definition::{self, Kind};
-use pointsman_core::draft::unanswered;
+use pointsman_core::draft::review_warning;
 use pointsman_core::laws::{Broken, LawResult};
 use pointsman_core::webhook::unseen_by_scale;
 
@@ -80,7 +80,7 @@ impl Understood {
             text.push_str(&format!("  note: {note}\n"));
         }
         let lost_paths = definition::missing_crd_paths(kind.crd());
-        let warnings = unanswered(definition).into_iter().chain(kind.warnings().iter().cloned()).collect();
+        let warnings = review_warning(definition).into_iter().chain(kind.warnings().iter().cloned()).collect();
         Self { name, text, json, lost_paths, warnings }
     }
 

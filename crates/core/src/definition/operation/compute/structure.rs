@@ -47,7 +47,8 @@ pub(super) fn to_yaml(value: &Value, meter: &mut Meter) -> Result<Value, NoValue
     Ok(Value::Text(text.text.into()))
 }
 
-/// The maximum nesting, as in requests of the API server with room for the object around the text.
+/// The maximum nesting. Requests may have 128 levels (`json::grammar`), and half of them remain for the object around
+/// the text.
 const DEPTH: usize = 64;
 
 /// A text under construction, which counts its memory. A growing text has up to three times its size: the earlier

@@ -5,7 +5,7 @@ use crate::definition::Warning;
 /// A warning about the open questions and the reasons "not reviewed" in the text of a definition. `None` if the author
 /// has answered all.
 #[must_use]
-pub fn unanswered(definition: &str) -> Option<Warning> {
+pub fn review_warning(definition: &str) -> Option<Warning> {
     let lines = |is_one: fn(&str) -> bool| {
         let lines = definition.lines().zip(1..).filter(move |(line, _)| is_one(line.trim_start()));
         lines.map(|(_, number)| number).collect::<Vec<u64>>()
@@ -13,17 +13,11 @@ pub fn unanswered(definition: &str) -> Option<Warning> {
     let questions = lines(|line| line.strip_prefix("# ").is_some_and(|comment| comment.starts_with(QUESTION)));
     let reasons = lines(|line| !line.starts_with('#') && line.contains(NOT_REVIEWED));
     let line = questions.iter().chain(&reasons).min().copied()?;
-    let counted = |count: usize, one: &str| match count {
-        0 => None,
-        1 => Some(format!("1 {one}")),
-        count => Some(format!("{count} {one}s")),
-    };
-    let questions = counted(questions.len(), "open question");
-    let reasons = counted(reasons.len(), "acceptance").map(|acceptances| format!("{acceptances} \"not reviewed\""));
-    let parts: Vec<String> = [questions, reasons].into_iter().flatten().collect();
     let message = format!(
-        "this draft has {}: answer each question and delete its comment, and write your own reasons",
-        parts.join(" and ")
+        "a draft with open questions ({}) and acceptances \"{NOT_REVIEWED}\" ({}): answer each question and delete its comment, and \
+         write your own reasons",
+        questions.len(),
+        reasons.len()
     );
     Some(Warning { line, message })
 }
@@ -42,13 +36,14 @@ mod tests {
     fn questions_and_reasons_are_counted() {
         let text = "steps:\n  # open question: is a the new b?\n  - drop: spec.a\n  accept:\n  - {path: spec.c, \
                     reason: \"bounds; not reviewed\"}\n  - {path: spec.d, reason: ok}\n";
-        let warning = unanswered(text).unwrap();
+        let warning = review_warning(text).unwrap();
         assert_eq!(warning.line, 2);
-        let counts = "this draft has 1 open question and 1 acceptance \"not reviewed\": ";
+        let counts = "a draft with open questions (1) and acceptances \"not reviewed\" (1): ";
         assert!(warning.message.starts_with(counts), "{}", warning.message);
         let rest: Vec<&str> = text.lines().filter(|line| !line.contains("question")).collect();
-        let warning = unanswered(&rest.join("\n")).unwrap();
-        assert!(warning.message.starts_with("this draft has 1 acceptance \"not reviewed\": "), "{}", warning.message);
-        assert_eq!(unanswered("# a comment: not reviewed\nsteps: []\n"), None);
+        let warning = review_warning(&rest.join("\n")).unwrap();
+        let counts = "a draft with open questions (0) and acceptances \"not reviewed\" (1): ";
+        assert!(warning.message.starts_with(counts), "{}", warning.message);
+        assert_eq!(review_warning("# a comment: not reviewed\nsteps: []\n"), None);
     }
 }
