@@ -496,10 +496,12 @@ fn keep_values<'a>(
     let Some(place) = operation.places.of(to.other()).first() else { return };
     let returns_unchanged = || {
         let reverse = mapped(operation, Side::Newer, became);
-        match operation.items() {
+        let is_same = match operation.items() {
             Some(_) => kinds(was).eq(kinds(&reverse)),
             None => identical(&reverse, was),
-        }
+        };
+        // The conversion back runs the operation only then.
+        is_same && identical(&mapped(operation, Side::Older, &reverse), became)
     };
     match to == Side::Older && idle.contains(index) && returns_unchanged() {
         true => to_keep.note_run(&place.id),
