@@ -191,7 +191,7 @@ fn overwritten_kept_fields(kind: &Kind, write: &Write<'_>) -> Vec<String> {
 
 /// Kept annotations with the old status entries, if the status is a subresource.
 fn status_kept_fields(kind: &Kind, write: &Write<'_>, stamps: &[Stamp]) -> Vec<Stamp> {
-    let Some(new) = stamped(&write.new, stamps) else { return Vec::new() };
+    let Some(new) = with_kept_fields(kind, &write.new, stamps) else { return Vec::new() };
     let Ok(old) = write.old.as_ref().map(SentObject::object).transpose() else { return Vec::new() };
     if !new.version(kind).is_ok_and(|at| kind.version_at(at).status_apart) {
         return Vec::new();
@@ -242,10 +242,7 @@ fn dropped_kept_fields(kind: &Kind, write: &Write<'_>) -> Vec<Stamp> {
 /// An unrelated write leaves them unchanged in any spelling.
 fn stale_kept_fields(kind: &Kind, write: &Write<'_>, stamps: &[Stamp]) -> Vec<Stamp> {
     let keys = || kind.versions.indices().filter_map(|version| kind.kept_annotation(version));
-    let Some(mut new) = stamped(&write.new, stamps).filter(|new| keys().any(|key| new.annotations.text(key).is_some()))
-    else {
-        return Vec::new();
-    };
+    let Some(mut new) = with_kept_fields(kind, &write.new, stamps) else { return Vec::new() };
     let Ok(old) = write.old.as_ref().map(SentObject::object).transpose() else { return Vec::new() };
     // The API server takes the status from the old object. A new object has none.
     if new.version(kind).is_ok_and(|at| kind.version_at(at).status_apart) {
@@ -272,6 +269,14 @@ fn hash(kind: &Kind, new: &SentObject<'_>, kept: &[Stamp]) -> Vec<Stamp> {
     let hash = object.rollout_hash(rollout);
     let stamp = |name: &str, value: String| Stamp::annotation(format!("{}/{name}", kind.group), Some(value));
     vec![stamp("rollout-hash", hash), stamp("rollout-hash-version", HASH_SCHEMA.to_owned())]
+}
+
+/// The object with these annotations. `None` if it cannot be read, and, before anything is read, if it has no kept
+/// annotation.
+fn with_kept_fields<'j>(kind: &Kind, new: &'j SentObject<'_>, stamps: &[Stamp]) -> Option<Object<'j>> {
+    let mut keys = kind.versions.indices().filter_map(|version| kind.kept_annotation(version));
+    let is_restored = |key: &str| stamps.iter().any(|stamp| stamp.key == key && stamp.value.is_some());
+    keys.any(|key| new.annotation(key).is_some() || is_restored(key)).then(|| stamped(new, stamps)).flatten()
 }
 
 /// The object with these annotations. `None` if it cannot be read.
