@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use axum::{Router, body::Bytes, http::StatusCode, routing::post};
 use pointsman_core::definition::Kind;
-use pointsman_core::webhook::{Endpoint, Metadata, Webhook};
+use pointsman_core::webhook::{Endpoint, Metadata, Request, Webhook};
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     let webhook = Arc::new(Webhook::new(Kind::embedded()?, Metadata::Identity)?);
     let convert = |body: Bytes| async move {
-        match webhook.handle(Endpoint::Convert, &body) {
+        match webhook.handle(&Request::new(Endpoint::Convert, &body)) {
             Ok(reply) => (StatusCode::OK, reply.body),
             Err(bad) => (StatusCode::BAD_REQUEST, bad.to_string().into_bytes()),
         }

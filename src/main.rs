@@ -1,5 +1,7 @@
 //! The pointsman binary: flags in, exit code out.
 
+mod error_throttle;
+mod facts;
 mod serve;
 
 use std::io;

@@ -7,17 +7,20 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context;
-use pointsman_cli::{DevAnswers, FactStatus, LimitArgs, ServeArgs, ServedDefinitions, Usage, hinted};
+use pointsman_cli::{DefinitionFiles, DevAnswers, LimitArgs, ServeArgs, Usage, hinted};
+use pointsman_core::webhook::Webhook;
 use pointsman_server::{
-    BodyLimits, CertPaths, Collector, Definitions, DefinitionsFound, DevPage, DevPair, FollowedFact, FollowedFacts,
-    LogQueue, Memory, Options, RequestHandler, ServeError,
+    BodyLimits, CertPaths, Collector, DefinitionSource, Definitions, DevPage, DevPair, FollowedFacts, LogQueue, Memory,
+    Options, RequestHandler, ServeError, ServedWebhook,
 };
+
+use crate::facts::FactFollower;
 
 /// Serves until a stop signal.
 pub(crate) fn run(args: &ServeArgs, log_queue: &LogQueue) -> anyhow::Result<ExitCode> {
     let (mut options, dev) = options(args)?;
     options.log_queue = Some(log_queue.clone());
-    let definitions = args.definitions()?;
+    let (files, webhook) = args.definitions()?;
     for misfit in args.misfits()? {
         let (document, problem, change) = (misfit.document, misfit.problem, misfit.change);
         tracing::warn!(document, problem, change, "the registered configuration does not match this server");
@@ -29,26 +32,29 @@ pub(crate) fn run(args: &ServeArgs, log_queue: &LogQueue) -> anyhow::Result<Exit
             }
         }
     }
-    let served = definitions.served();
-    options.conversions = served.conversions();
+    options.conversions = webhook.every_conversion();
+    let kinds = webhook.names();
+    // Without mutations, and without files that may add some, no cluster is needed.
+    let needs_facts = files.may_change() || !webhook.watched_facts().is_empty();
+    let served = ServedWebhook::new(webhook);
     // For local use only: hidden on other addresses.
     if dev.is_some() && options.admin_listen.ip().is_loopback() {
-        let (kinds, tried) = (DevAnswers::new(served.clone()), DevAnswers::new(served.clone()));
+        let current = served.clone();
+        let kinds = DevAnswers::new(move || current.webhook());
+        let tried = kinds.clone();
         let page = DevPage::new(DevAnswers::PAGE, move || kinds.kinds(), move |question| tried.tried(question));
         options.dev_page = Some(page);
     }
-    if let Some(follower) = args.follower(&definitions) {
+    if needs_facts {
+        let follower = FactFollower::new(served.clone(), args.facts_cluster());
         follower.start().context("failed to start following facts")?;
-        options.facts = Some(FollowedFacts::new(move || follower.standing().into_iter().map(followed).collect()));
+        options.facts = Some(FollowedFacts::new(follower));
     }
-    if definitions.are_files() {
-        options.definitions = Some(looking(definitions));
+    if files.may_change() {
+        options.definitions = Some(Definitions::new(served.clone(), ReloadedFiles(files)));
     }
-    let kinds = served.names();
     let (memory_budget, max_connections) = (options.memory_budget, options.max_connections);
-    let weighing = served.clone();
-    let decide = RequestHandler::awaited(move |endpoint, body, is_awaited| served.handle(endpoint, &body, is_awaited))
-        .weighing(move |endpoint, body| weighing.weight(endpoint, body));
+    let decide = RequestHandler::new(served);
     pointsman_server::serve(options, decide, &mut |addr, admin| {
         let version = env!("CARGO_PKG_VERSION");
         tracing::info!(%addr, %admin, kinds, memory_budget, max_connections, version, "listening");
@@ -61,19 +67,13 @@ pub(crate) fn run(args: &ServeArgs, log_queue: &LogQueue) -> anyhow::Result<Exit
     Ok(ExitCode::SUCCESS)
 }
 
-/// The state of a resource, for the server's metrics.
-fn followed(standing: FactStatus) -> FollowedFact {
-    let FactStatus { resource, is_known, objects, failures, last_contact } = standing;
-    FollowedFact { resource, is_known, objects, failures, last_contact }
-}
+/// The files of `--kinds`, which the server reads again.
+struct ReloadedFiles(DefinitionFiles);
 
-fn looking(mut definitions: ServedDefinitions) -> Definitions {
-    let served = definitions.served();
-    Definitions::new(move || match definitions.reload() {
-        Ok(false) => DefinitionsFound::Same,
-        Ok(true) => DefinitionsFound::Renewed { conversions: served.conversions(), kinds: served.names() },
-        Err(error) => DefinitionsFound::Refused { reason: format!("{error:#}") },
-    })
+impl DefinitionSource for ReloadedFiles {
+    fn changed(&mut self, serving: &Webhook) -> Result<Option<Webhook>, String> {
+        self.0.changed(serving).map_err(|error| format!("{error:#}"))
+    }
 }
 
 fn options(args: &ServeArgs) -> anyhow::Result<(Options, Option<DevPair>)> {

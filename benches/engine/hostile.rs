@@ -9,7 +9,7 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use pointsman_core::definition::Kind;
-use pointsman_core::webhook::{Endpoint, Metadata, Webhook, weight};
+use pointsman_core::webhook::{Endpoint, Metadata, Request, Webhook, weight};
 use serde_json::{Value, json};
 
 use crate::bodies;
@@ -36,7 +36,7 @@ pub(crate) fn main() -> bool {
     let mut bodies = bodies::all();
     bodies.extend(kept(&webhook));
     for (name, endpoint, body) in bodies {
-        let run = || drop(black_box(webhook.handle(endpoint, black_box(body.as_bytes()))));
+        let run = || drop(black_box(webhook.handle(&Request::new(endpoint, black_box(body.as_bytes())))));
         let row = Row { name, objects: 1, bytes: body.len(), run: Box::new(run) };
         let weight = weight(endpoint, body.as_bytes());
         let timed = timed(vec![row], 3).into_iter();

@@ -14,7 +14,7 @@ use std::hint::black_box;
 use std::process::Command;
 
 use pointsman_core::definition::Kind;
-use pointsman_core::webhook::{Endpoint, Metadata, Webhook};
+use pointsman_core::webhook::{Endpoint, Metadata, Request, Webhook};
 use serde_json::{Map, Value, json};
 
 use crate::growing::{self, Grown};
@@ -106,12 +106,12 @@ impl Path {
         let text = String::from_utf8(input.clone()).expect("text");
         move || match self {
             Self::Up | Self::Down | Self::Objects(_) | Self::Operations(_) => {
-                drop(black_box(webhook.handle(Endpoint::Convert, black_box(&input))))
+                drop(black_box(webhook.handle(&Request::new(Endpoint::Convert, black_box(&input)))))
             }
             Self::Grown(..) => drop(black_box(webhook.convert(black_box(&text), to))),
             Self::Hash => drop(black_box(webhook.preimage(black_box(&text)).map(|preimage| preimage.hash()))),
-            Self::Mutate => drop(black_box(webhook.handle(Endpoint::Mutate, black_box(&input)))),
-            Self::Validate => drop(black_box(webhook.handle(Endpoint::Validate, black_box(&input)))),
+            Self::Mutate => drop(black_box(webhook.handle(&Request::new(Endpoint::Mutate, black_box(&input))))),
+            Self::Validate => drop(black_box(webhook.handle(&Request::new(Endpoint::Validate, black_box(&input))))),
         }
     }
 }

@@ -28,7 +28,7 @@ mod reviews;
 use std::hint::black_box;
 use std::time::Duration;
 
-use pointsman_core::webhook::Endpoint;
+use pointsman_core::webhook::{Endpoint, Request};
 use rustix::time::{ClockId, clock_gettime};
 use serde::de::IgnoredAny;
 
@@ -89,13 +89,13 @@ fn measure() -> bool {
 fn conversions(objects: usize, rounds: usize) -> bool {
     let webhook = reviews::webhook();
     let (up, down) = (reviews::conversion(Version::Older, objects), reviews::conversion(Version::Newer, objects));
-    let convert = |body: &[u8]| webhook.handle(Endpoint::Convert, body).expect("reply").body;
+    let convert = |body: &[u8]| webhook.handle(&Request::new(Endpoint::Convert, body)).expect("reply").body;
     naive::compare(&convert(&up), &naive::answer(&up));
     let row = |name: &str, bytes: usize, run: Box<dyn Fn()>| Row { name: name.to_owned(), objects, bytes, run };
     let (up, down): (&'static [u8], &'static [u8]) = (up.leak(), down.leak());
     let webhook: &'static _ = Box::leak(Box::new(webhook));
     let convert = |body: &'static [u8]| -> Box<dyn Fn()> {
-        Box::new(move || drop(black_box(webhook.handle(Endpoint::Convert, black_box(body)))))
+        Box::new(move || drop(black_box(webhook.handle(&Request::new(Endpoint::Convert, black_box(body))))))
     };
     let rows = vec![
         row("copy", up.len(), Box::new(|| drop(black_box(black_box(up).to_vec())))),

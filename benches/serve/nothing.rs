@@ -13,7 +13,7 @@ use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use pointsman_core::webhook::{Endpoint, Outcome, Reply};
+use pointsman_core::webhook::{self, Endpoint, Outcome, Reply};
 use pointsman_server::{CertPaths, Options, RequestHandler, Server, Shutdown};
 use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject;
@@ -32,7 +32,7 @@ pub(crate) fn answer(scenario: &Scenario) -> Vec<u8> {
         Call::Mutate => Endpoint::Mutate,
         Call::Validate => Endpoint::Validate,
     };
-    reviews::webhook().handle(endpoint, &scenario.body).expect("an answer").body
+    reviews::webhook().handle(&webhook::Request::new(endpoint, &scenario.body)).expect("an answer").body
 }
 
 /// Sends `answer` as response to every request until the process is killed.
@@ -58,7 +58,7 @@ async fn null(listen: SocketAddr, certs: &Path, answer: Vec<u8>) {
     let mut options = Options::new(listen, SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), paths);
     options.body_limits = pointsman_server::BodyLimits::up_to(256 << 20);
     options.memory_budget = 2 << 30;
-    let decide = RequestHandler::new(move |_, _| {
+    let decide = RequestHandler::from_fn(move |_| {
         Ok(Reply {
             body: answer.clone(),
             outcome: Outcome::Convert,

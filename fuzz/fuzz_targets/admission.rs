@@ -8,11 +8,11 @@ mod kinds;
 #[allow(dead_code, reason = "the tests use more of it")]
 mod value;
 
-use pointsman_core::webhook::Endpoint;
+use pointsman_core::webhook::{Endpoint, Request};
 
 libfuzzer_sys::fuzz_target!(|body: &[u8]| {
     for endpoint in [Endpoint::Mutate, Endpoint::Validate] {
-        let _ = kinds::WEBHOOK.handle(endpoint, body);
+        let _ = kinds::WEBHOOK.handle(&Request::new(endpoint, body));
     }
     let Some((new, old)) = std::str::from_utf8(body).ok().and_then(|text| text.split_once('\n')) else {
         return;

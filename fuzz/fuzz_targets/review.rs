@@ -11,16 +11,16 @@ mod kinds;
 #[allow(dead_code, reason = "the tests use more of it")]
 mod value;
 
-use pointsman_core::webhook::{Endpoint, Outcome};
+use pointsman_core::webhook::{Endpoint, Outcome, Request};
 use serde_json::Value;
 
 libfuzzer_sys::fuzz_target!(|body: &[u8]| {
-    let _ = kinds::WEBHOOK.handle(Endpoint::Convert, body);
+    let _ = kinds::WEBHOOK.handle(&Request::new(Endpoint::Convert, body));
     // The API server sends JSON in the spelling of Go, with objects in versions other than the desired one.
     let Ok(request) = serde_json::from_slice::<Value>(body) else {
         return;
     };
-    let Ok(reply) = kinds::WEBHOOK.handle(Endpoint::Convert, request.to_string().as_bytes()) else {
+    let Ok(reply) = kinds::WEBHOOK.handle(&Request::new(Endpoint::Convert, request.to_string().as_bytes())) else {
         return;
     };
     let objects = request["request"]["objects"].as_array();

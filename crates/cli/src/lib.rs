@@ -10,9 +10,7 @@ mod terminal;
 mod usage_error;
 
 pub use cli::{ParsedCommand, run};
-pub use commands::{
-    AuthorityRemarks, DevAnswers, FactFollower, FactStatus, LimitArgs, ServeArgs, ServedDefinitions, ServedKinds, Usage,
-};
+pub use commands::{AuthorityRemarks, DefinitionFiles, DevAnswers, LimitArgs, ServeArgs, Usage};
 pub use exit::ended;
 pub use hint::hinted;
 pub use logging::{AdmitsLine, LogArgs, LogFormat, MakeLogWriter};

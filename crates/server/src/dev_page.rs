@@ -14,7 +14,7 @@ use hyper::header::{
 use hyper::{Method, Request, Response, StatusCode};
 use tokio::sync::{Semaphore, oneshot};
 
-use super::definitions::STACK;
+use super::runtime::STACK;
 
 /// A page at `/dev` of the admin address, on which a browser tries webhook calls. It sends `GET /dev/kinds`, and `POST
 /// /dev/try` with at most 256 KiB, one at a time; both return JSON.

@@ -1,8 +1,8 @@
 //! The webhook server: routes, limits, memory, metrics and draining.
 //!
 //! [`Server::bind`] loads the certificate *before* it binds a socket, so that a deployment that cannot serve never
-//! listens; [`BoundServer::run`] serves until a stop request. Decisions are made by [`RequestHandler`], a function from
-//! bytes to bytes.
+//! listens; [`BoundServer::run`] serves until a stop request. [`Decide`] makes the
+//! decisions, from bytes to bytes: usually a [`ServedWebhook`].
 //!
 //! Not intended for the open internet: the expected peers are kube-apiservers, and every limit is derived from their
 //! behaviour (client-go and the API server's webhook packages, named at each constant).
@@ -14,11 +14,9 @@ mod budget;
 mod cgroup;
 mod client;
 mod current_tls;
-mod definitions;
 mod descriptors;
 mod dev_page;
 mod error_chain;
-mod followed_facts;
 mod labels;
 mod last_errors;
 mod line_limits;
@@ -33,10 +31,10 @@ mod printable;
 mod process;
 mod refusal;
 mod reload;
-mod request_handler;
 mod request_head;
 mod reservations;
 mod routes;
+mod runtime;
 mod serve_error;
 mod server;
 mod shutdown;
@@ -44,14 +42,14 @@ mod spans;
 mod throttle;
 
 pub use self::body_limits::BodyLimits;
-pub use self::definitions::{Definitions, DefinitionsFound};
 pub use self::dev_page::DevPage;
-pub use self::followed_facts::{FollowedFact, FollowedFacts};
 pub use self::log_queue::LogQueue;
 pub use self::memory::Memory;
 pub use self::options::Options;
 pub use self::process::serve;
-pub use self::request_handler::RequestHandler;
+pub use self::runtime::{
+    Decide, DefinitionSource, Definitions, FactSource, FollowedFact, FollowedFacts, RequestHandler, ServedWebhook,
+};
 pub use self::serve_error::ServeError;
 pub use self::server::{BoundServer, Server};
 pub use self::shutdown::{Shutdown, Trigger};

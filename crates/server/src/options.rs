@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::body_limits::BodyLimits;
-use super::definitions::Definitions;
 use super::dev_page::DevPage;
-use super::followed_facts::FollowedFacts;
 use super::log_queue::LogQueue;
 use super::memory::Memory;
+use super::runtime::Definitions;
+use super::runtime::FollowedFacts;
 use super::spans::Collector;
 use pointsman_core::webhook::Conversions;
 use pointsman_transport::certificates::CertPaths;

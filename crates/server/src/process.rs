@@ -8,7 +8,7 @@ use std::thread;
 use tokio::runtime::{Builder, Runtime};
 
 use super::options::Options;
-use super::request_handler::RequestHandler;
+use super::runtime::RequestHandler;
 use super::serve_error::ServeError;
 use super::server::Server;
 use super::shutdown::Shutdown;

@@ -10,9 +10,9 @@ use pointsman_server::{CertPaths, Options, RequestHandler};
 pub(crate) fn serve(port: u16, certs: &Path) {
     let at = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     let paths = CertPaths { cert: certs.join("tls.crt"), key: certs.join("tls.key") };
-    let decide = RequestHandler::new(|endpoint, body| {
-        let review = std::str::from_utf8(&body).unwrap();
-        let (outcome, body) = match endpoint {
+    let decide = RequestHandler::from_fn(|request| {
+        let review = std::str::from_utf8(request.body()).unwrap();
+        let (outcome, body) = match request.endpoint() {
             Endpoint::Convert => (Outcome::Convert, converted(review)),
             Endpoint::Mutate | Endpoint::Validate => (Outcome::Allow, allowed(review)),
         };

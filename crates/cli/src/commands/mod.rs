@@ -48,6 +48,6 @@ pub(crate) mod webhooks;
 mod yaml;
 
 pub use ca_file::AuthorityRemarks;
-pub use serve::{DevAnswers, FactFollower, FactStatus, LimitArgs, ServeArgs, ServedDefinitions, ServedKinds};
+pub use serve::{DefinitionFiles, DevAnswers, LimitArgs, ServeArgs};
 pub(crate) use stop::{INTERRUPTED, Stopped};
 pub use usage::Usage;

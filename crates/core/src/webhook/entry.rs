@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::admission::{self, Judgement, Settings, Write};
-use super::caller::Caller;
 use super::convert::{self, Change, ConvertError, Converted, Facts, Metadata, Object, StringArena};
 use super::costs::Costs;
 use super::endpoint::Endpoint;
@@ -13,10 +12,11 @@ use super::kind_conversion::{self, OtherKind, ReplaceError};
 use super::kinds::{DefinedTwice, Kinds};
 use super::mutations::mutated;
 use super::reply::{Conversions, Reply};
+use super::request::Request;
 use super::review::PatchOperation;
 use super::weight::weight_with;
 use super::{handlers, rollout_hash::Preimage};
-use crate::definition::{Kind, MutatedKind, VersionIndex};
+use crate::definition::{Kind, MutatedKind, VersionIndex, WatchedFact};
 use crate::json::{Json, Members};
 
 /// A patch, and the warnings for the client.
@@ -85,6 +85,32 @@ impl Webhook {
         &self.mutated
     }
 
+    /// The facts of all mutations, without duplicates.
+    #[must_use]
+    pub fn watched_facts(&self) -> Vec<WatchedFact> {
+        let mut facts: Vec<WatchedFact> = Vec::new();
+        for fact in self.mutated.iter().flat_map(MutatedKind::facts) {
+            if !facts.contains(&fact) {
+                facts.push(fact);
+            }
+        }
+        facts
+    }
+
+    /// The kinds and their versions, for people: `Widget.example.com v1 v2, …`.
+    #[must_use]
+    pub fn names(&self) -> String {
+        let names = self.kinds().iter().map(|kind| {
+            let versions: Vec<&str> = kind.versions().collect();
+            format!("{}.{} {}", kind.kind(), kind.group(), versions.join(" "))
+        });
+        let mutated = self.mutated.iter().map(|mutated| {
+            let mutations: Vec<&str> = mutated.mutations().collect();
+            format!("mutations of {}: {}", mutated.resource(), mutations.join(" "))
+        });
+        names.chain(mutated).collect::<Vec<_>>().join(", ")
+    }
+
     /// Every possible conversion, with a count of zero, to initialize metrics.
     #[must_use]
     pub fn every_conversion(&self) -> Vec<Conversions> {
@@ -100,17 +126,18 @@ impl Webhook {
         all
     }
 
-    /// Handles one request body. Takes time in proportion to the body and does no I/O.
+    /// Handles one request. Takes time in proportion to the body and does no I/O.
     ///
     /// Errors of an object or of the request are part of the reply, which is sent with HTTP 200.
     ///
     /// # Errors
-    /// [`HandleError::BadReview`] if the body has no request uid for a response.
+    /// The body has no request uid for a response, a mutation needs an unknown fact, or the client has disconnected:
+    /// see [`HandleError`].
     ///
     /// # Examples
     /// ```
     /// use pointsman_core::definition::Kind;
-    /// use pointsman_core::webhook::{Endpoint, Metadata, Outcome, Webhook};
+    /// use pointsman_core::webhook::{Endpoint, Metadata, Outcome, Request, Webhook};
     ///
     /// let webhook = Webhook::new(Kind::embedded()?, Metadata::Identity)?;
     /// let review = br#"{"apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview", "request": {
@@ -118,108 +145,17 @@ impl Webhook {
     ///         {"apiVersion": "materialize.cloud/v1alpha1", "kind": "Materialize",
     ///          "metadata": {"name": "a"}, "spec": {}}
     ///     ]}}"#;
-    /// let reply = webhook.handle(Endpoint::Convert, review)?;
+    /// let reply = webhook.handle(&Request::new(Endpoint::Convert, review))?;
     /// assert_eq!(reply.outcome, Outcome::Convert);
     /// assert_eq!(&*reply.conversions[0].to, "v1alpha2");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn handle(&self, endpoint: Endpoint, body: &[u8]) -> Result<Reply, HandleError> {
-        self.answer(endpoint, body, &Caller::patient())
-    }
-
-    /// Handles one request body as [`Self::handle`] does, with the known facts of mutations.
-    ///
-    /// # Errors
-    /// As [`Self::handle`], and for an object with a mutation whose fact is unknown.
-    ///
-    /// # Examples
-    /// ```
-    /// use pointsman_core::definition::MutatedKind;
-    /// use pointsman_core::webhook::{Endpoint, KnownFacts, Metadata, Outcome, FactValue, Webhook};
-    ///
-    /// let mutations = "
-    /// apiVersion: pointsman.dev/v1
-    /// kind: KindDefinition
-    /// resource: {group: apps, version: v1, kind: Deployment, plural: deployments}
-    /// mutations:
-    /// - name: moved
-    ///   fact: {resource: namespaces, name: '{namespace}', label: moved, is: 'true'}
-    ///   always: [{set: {field: spec.replicas, value: 1}}]
-    ///   onceTrue: [{set: {field: spec.replicas, value: 0}}]
-    /// ";
-    /// let mutated = MutatedKind::load("s.yaml", mutations)?;
-    /// let webhook = Webhook::new(Vec::new(), Metadata::Identity)?.with_mutations(vec![mutated])?;
-    /// let review = br#"{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {"uid": "1",
-    ///     "operation": "CREATE", "kind": {"group": "apps", "version": "v1", "kind": "Deployment"},
-    ///     "object": {"metadata": {"name": "a", "namespace": "n"}, "spec": {"replicas": 1}}}}"#;
-    /// let mut facts = KnownFacts::default();
-    /// let unknown = webhook.handle_knowing(Endpoint::Mutate, review, &facts).unwrap_err();
-    /// let message = "whether label moved of namespaces is \"true\" is still unknown, \
-    ///                and mutation moved needs this fact, try again";
-    /// assert_eq!(unknown.to_string(), message);
-    /// facts.set("moved", FactValue::False);
-    /// assert_eq!(webhook.handle_knowing(Endpoint::Mutate, review, &facts)?.outcome, Outcome::Allow);
-    /// facts.set("moved", FactValue::True);
-    /// assert_eq!(webhook.handle_knowing(Endpoint::Mutate, review, &facts)?.outcome, Outcome::Patch);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn handle_knowing(&self, endpoint: Endpoint, body: &[u8], facts: &KnownFacts) -> Result<Reply, HandleError> {
-        self.answer_knowing(endpoint, body, facts, &Caller::patient())
-    }
-
-    /// Handles one request body while the client waits. Calls `is_awaited` between objects, steps, items and rules, so
-    /// the function must be cheap. Once it returns false, handling stops.
-    ///
-    /// # Errors
-    /// As [`Self::handle_knowing`], and [`HandleError::ClientDisconnected`].
-    ///
-    /// # Examples
-    /// ```
-    /// use pointsman_core::definition::Kind;
-    /// use pointsman_core::webhook::{Endpoint, KnownFacts, Metadata, HandleError, Webhook};
-    ///
-    /// let webhook = Webhook::new(Kind::embedded()?, Metadata::Identity)?;
-    /// let review = br#"{"apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview", "request": {
-    ///     "uid": "705ab4f5", "desiredAPIVersion": "materialize.cloud/v1alpha2", "objects": [
-    ///         {"apiVersion": "materialize.cloud/v1alpha1", "kind": "Materialize",
-    ///          "metadata": {"name": "a"}, "spec": {}}
-    ///     ]}}"#;
-    /// let facts = KnownFacts::default();
-    /// let gone = webhook.handle_while(Endpoint::Convert, review, &facts, &|| false).unwrap_err();
-    /// assert_eq!(gone, HandleError::ClientDisconnected);
-    /// assert!(webhook.handle_while(Endpoint::Convert, review, &facts, &|| true).is_ok());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn handle_while(
-        &self,
-        endpoint: Endpoint,
-        body: &[u8],
-        facts: &KnownFacts,
-        is_awaited: &dyn Fn() -> bool,
-    ) -> Result<Reply, HandleError> {
-        self.answer_knowing(endpoint, body, facts, &Caller::waiting_while(is_awaited))
-    }
-
-    fn answer_knowing(
-        &self,
-        endpoint: Endpoint,
-        body: &[u8],
-        facts: &KnownFacts,
-        caller: &Caller<'_>,
-    ) -> Result<Reply, HandleError> {
-        match endpoint {
-            Endpoint::Mutate if !self.mutated.is_empty() => {
-                handlers::mutate_with_mutations((&self.kinds, &self.mutated), &self.settings, facts, caller, body)
-            }
-            endpoint => self.answer(endpoint, body, caller),
-        }
-    }
-
-    fn answer(&self, endpoint: Endpoint, body: &[u8], caller: &Caller<'_>) -> Result<Reply, HandleError> {
-        match endpoint {
-            Endpoint::Convert => handlers::convert(&self.kinds, self.metadata, caller, body),
-            Endpoint::Mutate => handlers::mutate(&self.kinds, &self.settings, caller, body),
-            Endpoint::Validate => handlers::validate(&self.kinds, &self.settings, caller, body),
+    pub fn handle(&self, request: &Request<'_>) -> Result<Reply, HandleError> {
+        let (kinds, settings, body, caller) = (&self.kinds, &self.settings, request.body, &request.caller());
+        match request.endpoint {
+            Endpoint::Convert => handlers::convert(kinds, self.metadata, caller, body),
+            Endpoint::Validate => handlers::validate(kinds, settings, caller, body),
+            Endpoint::Mutate => handlers::mutate((kinds, settings), (&self.mutated, request.facts), caller, body),
         }
     }
 

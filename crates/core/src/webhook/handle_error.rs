@@ -11,7 +11,7 @@ pub enum HandleError {
     /// The body is no valid review.
     #[error(transparent)]
     BadReview(#[from] BadReview),
-    /// The client has disconnected: see [`handle_while`](super::Webhook::handle_while).
+    /// The client has disconnected: see [`Request::while_awaited`](super::Request::while_awaited).
     #[error("the client has disconnected")]
     ClientDisconnected,
     /// A fact is unknown. The client can retry.

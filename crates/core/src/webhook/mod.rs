@@ -20,6 +20,7 @@ mod kind_conversion;
 mod kinds;
 mod mutations;
 mod reply;
+mod request;
 mod review;
 mod rollout_hash;
 #[cfg(test)]
@@ -37,6 +38,7 @@ pub use handle_error::HandleError;
 pub use kind_conversion::{OtherKind, ReplaceError};
 pub use kinds::DefinedTwice;
 pub use reply::{ConversionWarning, Conversions, FailedObject, Outcome, Reply};
+pub use request::Request;
 pub use review::{BadReview, PatchOperation};
 pub(crate) use rollout_hash::digest;
 pub use rollout_hash::{HASH_SCHEMA, Preimage};

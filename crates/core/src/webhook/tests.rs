@@ -1,4 +1,4 @@
-use super::{Endpoint, Metadata, Outcome, Webhook};
+use super::{Endpoint, Metadata, Outcome, Request, Webhook};
 use crate::{definition::Kind, json::Json};
 
 fn webhook() -> Webhook {
@@ -131,7 +131,7 @@ fn said(request: &str, message: &str) {
     let review = format!(
         r#"{{"apiVersion":"apiextensions.k8s.io/v1","kind":"ConversionReview","request":{{"uid":"u",{request}}}}}"#
     );
-    let reply = webhook().handle(Endpoint::Convert, review.as_bytes()).unwrap();
+    let reply = webhook().handle(&Request::new(Endpoint::Convert, review.as_bytes())).unwrap();
     assert_eq!((reply.outcome, reply.message.as_deref()), (Outcome::Fail, Some(message)), "{review}");
 }
 

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use pointsman_core::definition::MutatedKind;
-use pointsman_core::webhook::{Endpoint, FactValue, HandleError, KnownFacts, Metadata, Webhook};
+use pointsman_core::webhook::{Endpoint, FactValue, HandleError, KnownFacts, Metadata, Request, Webhook};
 use serde_json::{Value, json};
 
 use crate::kinds::{WEBHOOK, load};
@@ -28,7 +28,9 @@ impl Impatient {
     fn asks(&self, webhook: &Webhook, endpoint: Endpoint, body: &Value) -> (bool, usize) {
         let mut facts = KnownFacts::default();
         facts.set("moved", FactValue::True);
-        let reply = webhook.handle_while(endpoint, body.to_string().as_bytes(), &facts, &|| self.waits());
+        let reply = webhook.handle(
+            &Request::new(endpoint, body.to_string().as_bytes()).knowing(&facts).while_awaited(&|| self.waits()),
+        );
         let answered = match reply {
             Ok(_) => true,
             Err(HandleError::ClientDisconnected) => false,
@@ -76,8 +78,12 @@ fn caller_is_polled_per_item() {
         let patient = Impatient::waiting(usize::MAX);
         let (answered, asked) = patient.asks(&WEBHOOK, endpoint, &review);
         assert!(answered && asked >= 500, "{name}: asked {asked} times");
-        let one = WEBHOOK.handle(endpoint, review.to_string().as_bytes()).unwrap();
-        let other = WEBHOOK.handle_while(endpoint, review.to_string().as_bytes(), &KnownFacts::default(), &|| true);
+        let one = WEBHOOK.handle(&Request::new(endpoint, review.to_string().as_bytes())).unwrap();
+        let other = WEBHOOK.handle(
+            &Request::new(endpoint, review.to_string().as_bytes())
+                .knowing(&KnownFacts::default())
+                .while_awaited(&|| true),
+        );
         assert_eq!(one.body, other.unwrap().body, "{name}");
     }
 }

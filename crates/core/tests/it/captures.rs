@@ -1,6 +1,6 @@
 //! Recorded requests of real API servers, answered with the definition of the requested kind.
 
-use pointsman_core::webhook::{Endpoint, Outcome};
+use pointsman_core::webhook::{Endpoint, Outcome, Request};
 use serde_json::Value;
 
 use crate::contract::accepted_by_apiserver;
@@ -33,7 +33,7 @@ fn recorded_conversions_are_answered_alike() {
             if recorded["response"]["result"]["status"] != "Success" {
                 continue;
             }
-            let reply = WEBHOOK.handle(Endpoint::Convert, request.to_string().as_bytes()).unwrap();
+            let reply = WEBHOOK.handle(&Request::new(Endpoint::Convert, request.to_string().as_bytes())).unwrap();
             assert_eq!(reply.outcome, Outcome::Convert, "{file}: {:?}", reply.message);
             let converted =
                 accepted_by_apiserver(request, &reply.body).unwrap_or_else(|error| panic!("{file}: {error}"));

@@ -2,7 +2,7 @@
 
 use allocation_counter::measure;
 use pointsman_core::definition::Kind;
-use pointsman_core::webhook::{Endpoint, Metadata, Webhook};
+use pointsman_core::webhook::{Endpoint, Metadata, Request, Webhook};
 
 use crate::growing::{ALL, Grown};
 
@@ -28,7 +28,7 @@ fn allocations_per_object() -> u64 {
     let count = |objects| {
         let body = review(objects);
         let allocations = measure(|| {
-            let reply = webhook.handle(Endpoint::Convert, &body).unwrap();
+            let reply = webhook.handle(&Request::new(Endpoint::Convert, &body)).unwrap();
             assert!(reply.message.is_none(), "{:?}", reply.message);
         });
         allocations.count_total
@@ -46,7 +46,8 @@ fn allocations_per_object_are_bounded() {
 #[test]
 fn thousand_objects_need_little_extra() {
     let (webhook, body) = (webhook(), review(1000));
-    let peak = measure(|| assert!(webhook.handle(Endpoint::Convert, &body).unwrap().message.is_none())).bytes_max;
+    let peak = measure(|| assert!(webhook.handle(&Request::new(Endpoint::Convert, &body)).unwrap().message.is_none()))
+        .bytes_max;
     let with_body = (peak + body.len() as u64) as f64 / body.len() as f64;
     assert!(with_body <= 2.2, "{with_body:.2} times the body, the body itself with it");
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use pointsman_core::definition::Kind;
 use pointsman_core::registration::CaBundle;
-use pointsman_core::webhook::Endpoint;
+use pointsman_core::webhook::{Endpoint, Request};
 
 use crate::kinds::WEBHOOK;
 
@@ -20,7 +20,7 @@ fn regressions(door: &str) -> Vec<(PathBuf, Vec<u8>)> {
 fn regressions_stay_fixed() {
     for (path, body) in regressions("review") {
         for endpoint in [Endpoint::Convert, Endpoint::Mutate, Endpoint::Validate] {
-            if let Ok(reply) = WEBHOOK.handle(endpoint, &body) {
+            if let Ok(reply) = WEBHOOK.handle(&Request::new(endpoint, &body)) {
                 let message = reply.message.unwrap_or_default();
                 assert!(message.len() < 20_000, "{}: {message}", path.display());
             }

@@ -16,7 +16,7 @@ use std::collections::HashSet;
 use allocation_counter::measure;
 use hostile::{Hostile, HostileObject, admission, review};
 use pointsman_core::definition::Kind;
-use pointsman_core::webhook::{Endpoint, Metadata, Webhook};
+use pointsman_core::webhook::{Endpoint, Metadata, Request, Webhook};
 use serde_json::Value;
 
 /// A number that the environment may set.
@@ -64,7 +64,7 @@ struct Weighed {
 
 impl Weighed {
     fn weigh(&mut self, webhook: &Webhook, name: &str, endpoint: Endpoint, body: &str) {
-        let held = measure(|| drop(webhook.handle(endpoint, body.as_bytes()))).bytes_max;
+        let held = measure(|| drop(webhook.handle(&Request::new(endpoint, body.as_bytes())))).bytes_max;
         let weight = webhook.weight(endpoint, body.as_bytes());
         if held > weight {
             self.over.push(format!("{name}: {held} of {weight}, {} bytes", body.len()));
@@ -137,7 +137,7 @@ fn items_stay_within_their_weight() {
         let asked = [20_000, 40_000].map(|count| {
             let body = review(&format!("{head}{}}}", spec(count)), &format!("example.com/{to}"));
             weighed.weigh(&webhook, &format!("{count} {name}"), Endpoint::Convert, &body);
-            measure(|| drop(webhook.handle(Endpoint::Convert, body.as_bytes()))).bytes_total
+            measure(|| drop(webhook.handle(&Request::new(Endpoint::Convert, body.as_bytes())))).bytes_total
         });
         assert!(asked[1] as f64 <= asked[0] as f64 * 2.2, "{name}: {asked:?}");
     }
@@ -241,7 +241,7 @@ fn allocation_grows_linearly_everywhere() {
         let all = hostile::bodies(kind, size).into_iter().zip(hostile::bodies(kind, 2 * size));
         for (one, two) in some_of(all.collect(), 300) {
             let taken = |body: &Hostile| {
-                let taken = measure(|| drop(webhook.handle(body.endpoint, body.body.as_bytes())));
+                let taken = measure(|| drop(webhook.handle(&Request::new(body.endpoint, body.body.as_bytes()))));
                 (taken.count_total, taken.bytes_total)
             };
             let (small, large) = (taken(&one), taken(&two));

@@ -3,7 +3,7 @@
 use prometheus::{Error, IntCounterVec, IntGaugeVec};
 
 use super::registry::Register;
-use crate::followed_facts::{FollowedFact, FollowedFacts};
+use crate::runtime::{FollowedFact, FollowedFacts};
 
 /// Metrics of known facts.
 #[derive(Debug)]
@@ -40,7 +40,7 @@ impl FactMetrics {
 
     /// Updates the metrics.
     pub(super) fn update(&self) {
-        for fact in self.followed.iter().flat_map(FollowedFacts::known) {
+        for fact in self.followed.iter().flat_map(FollowedFacts::state) {
             let FollowedFact { resource, is_known, objects, failures, last_contact } = fact;
             let of = [resource.as_str()];
             let whole = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);

@@ -13,7 +13,7 @@ use super::memory::MemoryMetrics;
 use super::registry::Register;
 use super::requests::RequestMetrics;
 use super::spans::SpanMetrics;
-use crate::followed_facts::FollowedFacts;
+use crate::runtime::FollowedFacts;
 
 /// The metrics of one server.
 #[derive(Debug)]

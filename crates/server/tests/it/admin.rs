@@ -100,12 +100,14 @@ async fn dev_page_is_local_only() {
 /// errors.
 #[tokio::test]
 async fn last_errors_contain_no_objects() {
-    let decide = RequestHandler::new(|_, body| match &body[..] {
+    let decide = RequestHandler::from_fn(|request| match request.body() {
         b"bad" => Err(BadReview::NotJson { reason: "line 1".to_owned() }.into()),
         b"panic" => panic!("of a secret object"),
-        b"deny" => Ok(Reply { outcome: Outcome::Deny, message: Some("denied".to_owned()), ..echo_reply(&body) }),
-        b"secret" => Ok(failed(&body)),
-        _ => Ok(echo_reply(&body)),
+        b"deny" => {
+            Ok(Reply { outcome: Outcome::Deny, message: Some("denied".to_owned()), ..echo_reply(request.body()) })
+        }
+        b"secret" => Ok(failed(request.body())),
+        _ => Ok(echo_reply(request.body())),
     });
     let server = TestServer::start(decide, |options| options.body_limits.convert = 10).await;
     let errors = async || {

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use pointsman_core::definition::Kind;
 use pointsman_core::webhook::{Enforcement, Metadata, Settings, Webhook};
-use pointsman_server::{BodyLimits, Definitions, DefinitionsFound, LogQueue, Options, RequestHandler};
+use pointsman_server::{BodyLimits, DefinitionSource, Definitions, LogQueue, Options, RequestHandler, ServedWebhook};
 use serde_json::json;
 use tokio::net::TcpStream;
 
@@ -74,15 +74,24 @@ fn webhook() -> Webhook {
     Webhook::new(Kind::embedded().unwrap(), Metadata::Identity).unwrap().admitting(settings)
 }
 
+/// Files with an error.
+struct Broken(&'static str);
+
+impl DefinitionSource for Broken {
+    fn changed(&mut self, _: &Webhook) -> Result<Option<Webhook>, String> {
+        Err(self.0.to_owned())
+    }
+}
+
 /// A server with production decisions, except for one body that panics and one slow request.
 fn decide() -> RequestHandler {
     let webhook = webhook();
-    RequestHandler::new(move |endpoint, body| {
-        assert_ne!(&body[..], b"panic");
-        if body.windows(4).any(|word| word == b"slow") {
+    RequestHandler::from_fn(move |request| {
+        assert_ne!(request.body(), b"panic");
+        if request.body().windows(4).any(|word| word == b"slow") {
             thread::sleep(Duration::from_millis(10));
         }
-        webhook.handle(endpoint, &body)
+        webhook.handle(request)
     })
 }
 
@@ -206,8 +215,8 @@ async fn files() -> Vec<Fault> {
     let refused = provoked(&healthy, "PointsmanNotTrusted", before.clone()).await;
 
     let broken = server(|options| {
-        let reason = "widgets.yaml:3: unknown key".to_owned();
-        options.definitions = Some(Definitions::new(move || DefinitionsFound::Refused { reason: reason.clone() }));
+        options.definitions =
+            Some(Definitions::new(ServedWebhook::new(webhook()), Broken("widgets.yaml:3: unknown key")));
     })
     .await;
     let definitions = provoked(&broken, "PointsmanDefinitionsUnusable", before).await;

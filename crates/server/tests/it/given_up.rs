@@ -24,17 +24,17 @@ fn given_up(reason: &str) -> String {
 fn endless() -> (Arc<AtomicUsize>, RequestHandler) {
     let under_way = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&under_way);
-    let decide = RequestHandler::awaited(move |_, body, is_awaited| {
-        if !body.starts_with(b"wait") {
-            return Ok(echo_reply(&body));
+    let decide = RequestHandler::from_fn(move |request| {
+        if !request.body().starts_with(b"wait") {
+            return Ok(echo_reply(request.body()));
         }
         counted.fetch_add(1, Ordering::SeqCst);
         let begun = Instant::now();
-        while is_awaited() && begun.elapsed() < Duration::from_secs(20) {
+        while request.is_awaited() && begun.elapsed() < Duration::from_secs(20) {
             thread::sleep(Duration::from_millis(1));
         }
         counted.fetch_sub(1, Ordering::SeqCst);
-        if is_awaited() { Ok(echo_reply(&body)) } else { Err(HandleError::ClientDisconnected) }
+        if request.is_awaited() { Ok(echo_reply(request.body())) } else { Err(HandleError::ClientDisconnected) }
     });
     (under_way, decide)
 }

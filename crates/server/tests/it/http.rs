@@ -7,7 +7,7 @@ use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, EXPECT, HeaderName};
 use hyper::{Method, Version};
 use pointsman_core::definition::Kind;
 use pointsman_core::webhook::{BadReview, ConversionWarning, Conversions, Metadata, Outcome, Reply, Webhook};
-use pointsman_server::{BodyLimits, RequestHandler};
+use pointsman_server::{BodyLimits, RequestHandler, ServedWebhook};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::support::client::Client;
@@ -94,7 +94,7 @@ async fn only_plain_json_is_taken() {
 
 #[tokio::test]
 async fn non_review_body_gets_400() {
-    let decide = RequestHandler::new(|_, _| Err(BadReview::NotJson { reason: "line 1".to_owned() }.into()));
+    let decide = RequestHandler::from_fn(|_| Err(BadReview::NotJson { reason: "line 1".to_owned() }.into()));
     let server = TestServer::start(decide, |_| {}).await;
     for mut client in both(&server).await {
         let message = client.post("/convert", "}").await.unwrap().refused(400);
@@ -152,9 +152,9 @@ async fn expect_continue_is_refused_early() {
 
 #[tokio::test]
 async fn panic_is_one_500() {
-    let decide = RequestHandler::new(|_, body| {
-        assert!(!body.starts_with(b"panic"), "secret of the object");
-        Ok(echo_reply(&body))
+    let decide = RequestHandler::from_fn(|request| {
+        assert!(!request.body().starts_with(b"panic"), "secret of the object");
+        Ok(echo_reply(request.body()))
     });
     let server = TestServer::start(decide, |_| {}).await;
     let mut large = b"panic".to_vec();
@@ -190,13 +190,13 @@ async fn one_connection_carries_many_streams() {
 
 #[tokio::test]
 async fn decisions_are_counted() {
-    let decide = RequestHandler::new(|_, body| {
+    let decide = RequestHandler::from_fn(|request| {
         Ok(Reply {
             outcome: Outcome::Convert,
             conversions: vec![Conversions { kind: "Fruit".into(), from: "v1".into(), to: "v2".into(), objects: 3 }],
             failures: vec![Conversions { kind: "Fruit".into(), from: "v2".into(), to: "v1".into(), objects: 2 }],
             notices: vec![ConversionWarning { event: "bruised", object: "ns/apple".to_owned() }],
-            ..echo_reply(&body)
+            ..echo_reply(request.body())
         })
     });
     let pair =
@@ -273,7 +273,7 @@ async fn request_heads_are_limited() {
 #[tokio::test]
 async fn past_findings_break_no_connection() {
     let webhook = Webhook::new(Kind::embedded().unwrap(), Metadata::Identity).unwrap();
-    let decide = RequestHandler::new(move |endpoint, body| webhook.handle(endpoint, &body));
+    let decide = RequestHandler::new(ServedWebhook::new(webhook));
     let server = TestServer::start(decide, |_| {}).await;
     let mut client = server.http1().await;
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/regressions");

@@ -101,7 +101,7 @@ async fn large_decision_blocks_no_small() {
 async fn long_decision_uses_another_thread() {
     let serving = thread::current().id();
     let decide =
-        RequestHandler::new(move |_, _| Ok(echo_reply(format!("{}", thread::current().id() == serving).as_bytes())));
+        RequestHandler::from_fn(move |_| Ok(echo_reply(format!("{}", thread::current().id() == serving).as_bytes())));
     let server = TestServer::start(decide, |_| {}).await;
     let mut client = server.http1().await;
     // An update of a recorded object contains the object twice. The largest recorded object has 13 kB, with a comma per

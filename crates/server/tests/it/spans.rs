@@ -34,9 +34,9 @@ async fn traced(server: &TestServer, path: &str, headers: &[(&'static str, &str)
 /// The core's report of two converted objects.
 fn converted() -> RequestHandler {
     let name = |name: &str| -> Arc<str> { name.into() };
-    RequestHandler::new(move |_, body| {
+    RequestHandler::from_fn(move |request| {
         let conversions = Conversions { kind: name("Widget"), from: name("v1"), to: name("v2"), objects: 2 };
-        Ok(Reply { outcome: Outcome::Convert, conversions: vec![conversions], ..echo_reply(&body) })
+        Ok(Reply { outcome: Outcome::Convert, conversions: vec![conversions], ..echo_reply(request.body()) })
     })
 }
 
@@ -81,9 +81,9 @@ async fn request_span_joins_callers_trace() {
 /// A slowly arriving body does not count as decision time.
 #[tokio::test]
 async fn decision_is_timed_without_arrival() {
-    let decide = RequestHandler::new(|_, body| {
+    let decide = RequestHandler::from_fn(|request| {
         std::thread::sleep(Duration::from_millis(30));
-        Ok(echo_reply(&body))
+        Ok(echo_reply(request.body()))
     });
     let (collector, server) = collected(decide).await;
     assert_eq!(traced(&server, "/validate", &[], "{}").await, 200);
@@ -127,13 +127,13 @@ async fn invalid_trace_starts_a_new_one() {
 
 #[tokio::test]
 async fn failure_sets_span_status() {
-    let decide = RequestHandler::new(|_, body| match &body[..] {
+    let decide = RequestHandler::from_fn(|request| match request.body() {
         b"bad" => Err(BadReview::NotJson { reason: "line 1".to_owned() }.into()),
         b"panic" => panic!("of a secret object"),
-        b"deny" => Ok(Reply { outcome: Outcome::Deny, message: Some("no".to_owned()), ..echo_reply(&body) }),
+        b"deny" => Ok(Reply { outcome: Outcome::Deny, message: Some("no".to_owned()), ..echo_reply(request.body()) }),
         _ => {
             let message = Some(format!("a\nb{}", "x".repeat(5000)));
-            Ok(Reply { outcome: Outcome::Fail, message, uid: "u\u{1b}".repeat(4000), ..echo_reply(&body) })
+            Ok(Reply { outcome: Outcome::Fail, message, uid: "u\u{1b}".repeat(4000), ..echo_reply(request.body()) })
         }
     });
     let (collector, server) = collected(decide).await;

@@ -170,7 +170,7 @@ async fn bad_certificate_at_start_is_fatal() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let addr = taken.local_addr().unwrap();
     let bind =
-        |paths: CertPaths| Server::bind(Options::new(addr, addr, paths), RequestHandler::new(|_, _| panic!("unused")));
+        |paths: CertPaths| Server::bind(Options::new(addr, addr, paths), RequestHandler::from_fn(|_| panic!("unused")));
 
     // With a valid pair, the address causes the error: so the pair precedes the address below.
     let error = bind(volume.cert_paths()).await.unwrap_err();

@@ -4,7 +4,7 @@ use anyhow::Context;
 use pointsman_cluster::Probe;
 use pointsman_core::definition::Kind;
 use pointsman_core::laws::{Dictionary, Make, ObjectSource};
-use pointsman_core::webhook::{Endpoint, Webhook};
+use pointsman_core::webhook::{Endpoint, Request, Webhook};
 use serde_json::{Value, json};
 
 /// A review for each pair of versions in each direction, with objects generated from the schemas, and the expected
@@ -18,7 +18,7 @@ pub(super) fn probes(webhook: &Webhook, kind: &Kind) -> anyhow::Result<Vec<Probe
         let objects: Vec<Value> = (0..OBJECTS).filter_map(|seed| object(&source, webhook, seed)).collect();
         for to in versions.iter().filter(|to| *to != from) {
             let review = review(&format!("{}/{to}", kind.group()), &objects);
-            let reply = webhook.handle(Endpoint::Convert, review.to_string().as_bytes())?;
+            let reply = webhook.handle(&Request::new(Endpoint::Convert, review.to_string().as_bytes()))?;
             let answer: Value = serde_json::from_slice(&reply.body)?;
             let converted = answer.pointer("/response/convertedObjects").cloned().unwrap_or_default();
             probes.push(Probe { to: (*to).to_owned(), review, converted });

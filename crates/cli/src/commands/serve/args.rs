@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use pointsman_cluster::ConnectOptions;
 use pointsman_core::parse_duration;
 use pointsman_core::registration::Finding;
-use pointsman_core::webhook::Metadata;
+use pointsman_core::webhook::{Metadata, Webhook};
 
-use super::definitions::ServedDefinitions;
-use super::facts::FactFollower;
+use super::definition_files::DefinitionFiles;
 use super::limits::LimitArgs;
 use super::trial::ServedTrial;
 use crate::commands::cluster_args::ClusterArgs;
@@ -108,25 +108,23 @@ pub struct ServeArgs {
 }
 
 impl ServeArgs {
-    /// The served definitions and admission settings.
+    /// The files of the served definitions, and the webhook with the admission settings.
     ///
     /// # Errors
     /// A definition that cannot be read, by file and line.
-    pub fn definitions(&self) -> anyhow::Result<ServedDefinitions> {
+    pub fn definitions(&self) -> anyhow::Result<(DefinitionFiles, Webhook)> {
         let metadata = match self.full_metadata {
             true => Metadata::Full,
             false => Metadata::Identity,
         };
         let trial = ServedTrial { cases: self.cases };
-        ServedDefinitions::load(self.kinds.clone(), metadata, self.admission.settings(), trial)
+        DefinitionFiles::load(self.kinds.clone(), metadata, self.admission.settings(), trial)
     }
 
-    /// The follower of the facts of mutations. `None` if there are no mutations, and none can be added.
+    /// The cluster with the facts of mutations.
     #[must_use]
-    pub fn follower(&self, definitions: &ServedDefinitions) -> Option<FactFollower> {
-        let served = definitions.served();
-        let may_be_added = definitions.are_files() || !served.facts().is_empty();
-        may_be_added.then(|| FactFollower::new(served, self.cluster.options()))
+    pub fn facts_cluster(&self) -> ConnectOptions {
+        self.cluster.options()
     }
 
     /// Inconsistencies between this server and the files of `--registered`.

@@ -14,24 +14,11 @@ use crate::webhook::mutations::mutated;
 use crate::webhook::reply::{FailedObject, Outcome, Reply};
 use crate::webhook::review::{AdmissionRequest, AdmissionResponse, Envelope, PatchOperation, ReviewError, parse};
 
-/// Responds with the patch for the object. Fails if the body has no uid, or the client has disconnected.
+/// Responds with the patch for the object: of its mutations, or of its kind. Fails if the body has no uid, a fact is
+/// unknown, or the client has disconnected.
 pub(crate) fn mutate(
-    kinds: &Kinds,
-    settings: &Settings,
-    caller: &Caller<'_>,
-    body: &[u8],
-) -> Result<Reply, HandleError> {
-    answer(kinds, caller, AdmissionRequest::read(parse(body)?), allowed, |kind, write, envelope| {
-        let (patch, warnings) = admission::stamp(kind, settings, write);
-        patched(envelope, &patch, &warnings)
-    })
-}
-
-/// Like `mutate`, and applies the mutations of the object's kind.
-pub(crate) fn mutate_with_mutations(
-    (kinds, mutated_kinds): (&Kinds, &[MutatedKind]),
-    settings: &Settings,
-    facts: &KnownFacts,
+    (kinds, settings): (&Kinds, &Settings),
+    (mutated_kinds, facts): (&[MutatedKind], Option<&KnownFacts>),
     caller: &Caller<'_>,
     body: &[u8],
 ) -> Result<Reply, HandleError> {
@@ -41,7 +28,11 @@ pub(crate) fn mutate_with_mutations(
         && let Ok(AdmissionRequest::Write { envelope, object, old, .. }) = read
     {
         let write = Write::new(object, old).for_caller(caller);
-        let (patch, warnings) = mutated(of, &write, facts).map_err(HandleError::FactUnknown)?;
+        let made = match facts {
+            Some(facts) => mutated(of, &write, facts),
+            None => mutated(of, &write, &KnownFacts::default()),
+        };
+        let (patch, warnings) = made.map_err(HandleError::FactUnknown)?;
         caller.waited()?;
         return Ok(patched(&envelope, &patch, &warnings));
     }

@@ -3,5 +3,5 @@
 mod admission;
 mod conversion;
 
-pub(super) use admission::{mutate, mutate_with_mutations, validate};
+pub(super) use admission::{mutate, validate};
 pub(super) use conversion::convert;

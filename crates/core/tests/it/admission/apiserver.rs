@@ -4,7 +4,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use pointsman_core::webhook::{Endpoint, Flip, Outcome, Verdict, Webhook};
+use pointsman_core::webhook::{Endpoint, Flip, Outcome, Request, Verdict, Webhook};
 use serde_json::{Value, json};
 
 use super::patch::apply;
@@ -60,8 +60,9 @@ pub(super) fn review(operation: &str, old: Option<&Value>, new: Option<&Value>) 
 
 /// Sends a review and processes the response like the API server.
 pub(super) fn ask(webhook: &Webhook, endpoint: Endpoint, review: &Value) -> Answer {
-    let reply =
-        webhook.handle(endpoint, review.to_string().as_bytes()).unwrap_or_else(|error| panic!("{error} for {review}"));
+    let reply = webhook
+        .handle(&Request::new(endpoint, review.to_string().as_bytes()))
+        .unwrap_or_else(|error| panic!("{error} for {review}"));
     let body: Value = serde_json::from_slice(&reply.body).unwrap();
     if let Err(problem) = accepted_by_apiserver(endpoint, review, &body) {
         panic!("{problem}\nrequest {review}\nanswer {body}");

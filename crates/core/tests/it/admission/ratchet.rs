@@ -1,7 +1,7 @@
 //! No rule blocks updates of an existing invalid object, and no rule accepts a new violation.
 
 use pointsman_core::definition::Kind;
-use pointsman_core::webhook::{Endpoint, Enforcement};
+use pointsman_core::webhook::{Endpoint, Enforcement, Request};
 use serde_json::{Value, json};
 
 use super::apiserver::{ask, review};
@@ -196,7 +196,7 @@ fn old_malformed_metadata_only_warns() {
         "object":{"apiVersion":"elasticsearch.k8s.elastic.co/v1","kind":"Elasticsearch","metadata":{"annotations":[]}},
         "oldObject":{"metadata":{"name":"7","name":1,"annotations":[]}}}}"#;
     let webhook = plain(embedded("elasticsearch"), Enforcement::Enforce);
-    let reply = webhook.handle(Endpoint::Validate, body.as_bytes()).unwrap();
+    let reply = webhook.handle(&Request::new(Endpoint::Validate, body.as_bytes())).unwrap();
     let answer: Value = serde_json::from_slice(&reply.body).unwrap();
     assert_eq!(answer["response"]["allowed"], true, "{answer}");
     let warning = answer["response"]["warnings"][0].as_str().unwrap();

@@ -1,6 +1,6 @@
 //! Requests without a possible response: each gets a clear error without a panic, and the next request succeeds.
 
-use pointsman_core::webhook::{BadReview, Endpoint, Enforcement, HandleError, Settings, Webhook};
+use pointsman_core::webhook::{BadReview, Endpoint, Enforcement, HandleError, Request, Settings, Webhook};
 use serde_json::{Value, json};
 
 use super::apiserver::{accepted_by_apiserver, ask, review};
@@ -51,7 +51,7 @@ fn malformed_reviews_are_refused() {
     for webhook in servers() {
         for endpoint in ENDPOINTS {
             for (body, words) in bodies {
-                let error = webhook.handle(endpoint, body).unwrap_err();
+                let error = webhook.handle(&Request::new(endpoint, body)).unwrap_err();
                 assert!(error.to_string().contains(words), "{error} for {:?}", String::from_utf8_lossy(body));
                 let is_no_json = matches!(error, HandleError::BadReview(BadReview::NotJson { .. }));
                 assert_eq!(is_no_json, words == "not JSON");
@@ -59,7 +59,7 @@ fn malformed_reviews_are_refused() {
             let mut deep =
                 b"{\"kind\":\"AdmissionReview\",\"apiVersion\":\"admission.k8s.io/v1\",\"request\":".to_vec();
             deep.extend(std::iter::repeat_n(b'[', 1_000_000));
-            assert!(webhook.handle(endpoint, &deep).is_err());
+            assert!(webhook.handle(&Request::new(endpoint, &deep)).is_err());
         }
         fine(&webhook);
     }
@@ -75,7 +75,7 @@ fn unknown_review_version_keeps_uid() {
             for endpoint in ENDPOINTS {
                 let mut review = good();
                 review[field] = json!(value);
-                let reply = webhook.handle(endpoint, review.to_string().as_bytes()).unwrap();
+                let reply = webhook.handle(&Request::new(endpoint, review.to_string().as_bytes())).unwrap();
                 let body: Value = serde_json::from_slice(&reply.body).unwrap();
                 review["apiVersion"] = json!("admission.k8s.io/v1");
                 accepted_by_apiserver(endpoint, &review, &body).unwrap();
@@ -170,13 +170,13 @@ fn hostile_json_is_bounded() {
         for body in twice.iter().chain(&deep).chain([&wide]) {
             for endpoint in ENDPOINTS {
                 // A response or a refusal, never a panic.
-                if let Ok(reply) = webhook.handle(endpoint, body.as_bytes()) {
+                if let Ok(reply) = webhook.handle(&Request::new(endpoint, body.as_bytes())) {
                     let answer: Value = serde_json::from_slice(&reply.body).unwrap();
                     assert!(answer["response"]["allowed"].is_boolean());
                 }
             }
         }
-        let refused = webhook.handle(Endpoint::Validate, twice[0].as_bytes()).unwrap();
+        let refused = webhook.handle(&Request::new(Endpoint::Validate, twice[0].as_bytes())).unwrap();
         assert!(refused.message.is_none_or(|message| message.contains("\"replicas\" twice")));
         fine(&webhook);
     }

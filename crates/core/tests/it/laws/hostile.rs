@@ -7,7 +7,7 @@ use crate::kinds::{self, WEBHOOK};
 use crate::value::{Value, Written, text};
 use pointsman_core::laws::Random;
 use pointsman_core::laws::anything;
-use pointsman_core::webhook::{ConvertError, Endpoint};
+use pointsman_core::webhook::{ConvertError, Endpoint, Request};
 
 /// An error contains its reason and its path.
 fn named(error: Option<ConvertError>) -> Result<(), String> {
@@ -171,7 +171,7 @@ fn goes_all_ways(trip: &Trip, object: &str) {
             names["kind"], names["plural"],
         );
         for endpoint in [Endpoint::Validate, Endpoint::Mutate] {
-            WEBHOOK.handle(endpoint, review.as_bytes()).unwrap();
+            WEBHOOK.handle(&Request::new(endpoint, review.as_bytes())).unwrap();
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The webhook returns as many objects as were sent, in order, each with its identity.
 
-use pointsman_core::webhook::{Endpoint, Outcome};
+use pointsman_core::webhook::{Endpoint, Outcome, Request};
 
 use super::objects::{complete, sparse};
 use super::{Trip, number, same, trips};
@@ -49,7 +49,7 @@ fn response_holds_sent_objects() {
         bare += sent.iter().filter(|object| object.field("metadata.name").is_none()).count();
         let group = desired[0].kind.group();
         let review = review(&mut random, &format!("{group}/{to}"), sent.clone()).to_text();
-        let reply = WEBHOOK.handle(Endpoint::Convert, review.as_bytes()).unwrap();
+        let reply = WEBHOOK.handle(&Request::new(Endpoint::Convert, review.as_bytes())).unwrap();
         if sent.iter().any(|object| convert(object, to).is_err()) {
             assert_eq!(reply.outcome, Outcome::Fail);
             continue;
@@ -86,7 +86,7 @@ fn failing_object_is_named_alone() {
     let mut random = Random::new(0);
     let objects = [good, bad, good].map(Value::parse).to_vec();
     let text = review(&mut random, "example.com/v2", objects).to_text();
-    let reply = WEBHOOK.handle(Endpoint::Convert, text.as_bytes()).unwrap();
+    let reply = WEBHOOK.handle(&Request::new(Endpoint::Convert, text.as_bytes())).unwrap();
     let refused = accepted_by_apiserver(&serde_json::from_str(&text).unwrap(), &reply.body).unwrap_err();
     for part in ["1 of 3", "n/b", "object 1", "spec", "must be an object"] {
         assert!(refused.contains(part), "{refused}");
@@ -103,7 +103,7 @@ fn current_version_object_is_unchanged() {
     };
     let sent = vec![object("v2", "a"), object("v1", "b"), object("v2", "c")];
     let text = review(&mut Random::new(0), "example.com/v2", sent.clone()).to_text();
-    let reply = WEBHOOK.handle(Endpoint::Convert, text.as_bytes()).unwrap();
+    let reply = WEBHOOK.handle(&Request::new(Endpoint::Convert, text.as_bytes())).unwrap();
     let asked: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!(asked["request"]["uid"], reply.uid, "for the log, as in the answer");
     let answered = accepted_by_apiserver(&asked, &reply.body).unwrap();
@@ -121,7 +121,7 @@ fn uid_has_at_most_256_bytes() {
         let asked: serde_json::Value = serde_json::from_str(&text).unwrap();
         let uid = asked["request"]["uid"].as_str().unwrap();
         text = text.replace(&format!("\"{uid}\""), &format!("\"{}\"", "u".repeat(length)));
-        WEBHOOK.handle(Endpoint::Convert, text.as_bytes()).map(|reply| reply.uid.len())
+        WEBHOOK.handle(&Request::new(Endpoint::Convert, text.as_bytes())).map(|reply| reply.uid.len())
     };
     assert_eq!(answered(256).unwrap(), 256);
     for length in [257, 4096] {
@@ -141,7 +141,7 @@ fn truncated_review_is_refused() {
         object("a"),
         object("b")
     );
-    let is_review = |body: &str| WEBHOOK.handle(Endpoint::Convert, body.as_bytes()).is_ok();
+    let is_review = |body: &str| WEBHOOK.handle(&Request::new(Endpoint::Convert, body.as_bytes())).is_ok();
     assert!(is_review(&review));
     for end in 0..review.len() {
         assert!(!is_review(&review[..end]), "{}", &review[..end]);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use pointsman_core::definition::{Kind, MutatedKind};
-use pointsman_core::webhook::{Endpoint, HandleError, KnownFacts, Metadata, Outcome, Webhook};
+use pointsman_core::webhook::{Endpoint, HandleError, KnownFacts, Metadata, Outcome, Request, Webhook};
 use serde_json::{Value, json};
 
 use super::{definition, deployment};
@@ -34,7 +34,7 @@ fn seen(webhook: &Webhook, namespaces: &[&str]) -> KnownFacts {
 }
 
 fn flag(webhook: &Webhook, facts: &KnownFacts, body: &[u8]) -> Result<Option<String>, HandleError> {
-    let reply = webhook.handle_knowing(Endpoint::Mutate, body, facts)?;
+    let reply = webhook.handle(&Request::new(Endpoint::Mutate, body).knowing(facts))?;
     let answer: Value = serde_json::from_slice(&reply.body).unwrap();
     assert_eq!(answer["response"]["uid"], "u1");
     assert_eq!(answer["response"]["allowed"], true);
@@ -73,8 +73,9 @@ fn unobserved_fact_decides_nothing() {
     let own = json!({"uid": "u1", "operation": "CREATE", "kind": {"group": "materialize.cloud", "kind": "Materialize"},
         "object": {"apiVersion": "materialize.cloud/v1alpha2", "kind": "Materialize", "metadata": {"name": "a"}, "spec": {}}});
     let own = json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": own}).to_string();
-    let knowing = webhook.handle_knowing(Endpoint::Mutate, own.as_bytes(), &KnownFacts::default()).unwrap();
-    assert_eq!(knowing.body, webhook.handle(Endpoint::Mutate, own.as_bytes()).unwrap().body);
+    let knowing =
+        webhook.handle(&Request::new(Endpoint::Mutate, own.as_bytes()).knowing(&KnownFacts::default())).unwrap();
+    assert_eq!(knowing.body, webhook.handle(&Request::new(Endpoint::Mutate, own.as_bytes())).unwrap().body);
 }
 
 /// The warning for the client of a write.
@@ -82,7 +83,7 @@ fn warned(containers: &Value) -> Value {
     let webhook = webhook();
     let object = deployment("kcm", &json!({"containers": containers}));
     let body = review("CREATE", &object, None);
-    let reply = webhook.handle_knowing(Endpoint::Mutate, &body, &seen(&webhook, &[])).unwrap();
+    let reply = webhook.handle(&Request::new(Endpoint::Mutate, &body).knowing(&seen(&webhook, &[]))).unwrap();
     let mut answer: Value = serde_json::from_slice(&reply.body).unwrap();
     answer["response"]["warnings"].take()
 }
@@ -140,7 +141,7 @@ fn validate_of_mutation_is_refused() {
     let webhook = webhook();
     let object = deployment("kcm", &json!({"containers": []}));
     let body = review("CREATE", &object, None);
-    let reply = webhook.handle_knowing(Endpoint::Validate, &body, &KnownFacts::default()).unwrap();
+    let reply = webhook.handle(&Request::new(Endpoint::Validate, &body).knowing(&KnownFacts::default())).unwrap();
     assert_eq!(reply.outcome, Outcome::Deny);
     assert!(reply.message.unwrap().contains("Deployment.apps is not served here"));
 }

@@ -24,8 +24,8 @@ impl Gate {
     pub(crate) fn new() -> (Self, RequestHandler) {
         let shared = Arc::new((Mutex::new(State::default()), Condvar::new()));
         let inside = Arc::clone(&shared);
-        let decide = RequestHandler::new(move |_, body| {
-            if body.starts_with(b"wait") {
+        let decide = RequestHandler::from_fn(move |request| {
+            if request.body().starts_with(b"wait") {
                 let (state, opened) = &*inside;
                 let mut state = state.lock().unwrap();
                 state.entered += 1;
@@ -35,7 +35,7 @@ impl Gate {
                 drop(state);
                 assert!(!waited.timed_out(), "nobody opened the gate");
             }
-            Ok(echo_reply(&body))
+            Ok(echo_reply(request.body()))
         });
         (Self(shared), decide)
     }

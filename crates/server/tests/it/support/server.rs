@@ -86,7 +86,7 @@ impl TestServer {
 
 /// Answers with the request's own body.
 pub(crate) fn echo() -> RequestHandler {
-    RequestHandler::new(|_, body| Ok(echo_reply(&body)))
+    RequestHandler::from_fn(|request| Ok(echo_reply(request.body())))
 }
 
 pub(crate) fn echo_reply(body: &[u8]) -> Reply {

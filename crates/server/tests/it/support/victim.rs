@@ -9,8 +9,8 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 
 use pointsman_core::definition::Kind;
-use pointsman_core::webhook::{KnownFacts, Metadata, Webhook};
-use pointsman_server::{CertPaths, LogQueue, Memory, Options, RequestHandler, Server, Shutdown};
+use pointsman_core::webhook::{Metadata, Webhook};
+use pointsman_server::{CertPaths, LogQueue, Memory, Options, RequestHandler, ServedWebhook, Server, Shutdown};
 use tempfile::TempDir;
 use tracing_subscriber::filter::dynamic_filter_fn;
 use tracing_subscriber::prelude::*;
@@ -166,11 +166,7 @@ pub(crate) async fn serve() {
     (options.memory_budget, options.max_connections) = (memory.budget, memory.connections);
     options.log_queue = Some(queue);
     let webhook = Webhook::new(Kind::embedded().unwrap(), Metadata::Identity).unwrap();
-    let facts = KnownFacts::default();
-    let decide = RequestHandler::awaited(move |endpoint, body, is_awaited| {
-        webhook.handle_while(endpoint, &body, &facts, is_awaited)
-    });
-    let bound = Server::bind(options, decide).await.unwrap();
+    let bound = Server::bind(options, RequestHandler::new(ServedWebhook::new(webhook))).await.unwrap();
     let addresses = format!("{} {}", bound.local_addr().unwrap(), bound.admin_addr().unwrap());
     publish(&dir, &addresses);
     // No signal is ever sent: the sender stays silent.

@@ -3,9 +3,15 @@
 use std::fmt;
 use std::sync::Arc;
 
-/// Returns the state of facts. Called at each scrape; must not block.
+/// Follows the facts of mutations.
+pub trait FactSource: Send + Sync + 'static {
+    /// The state of the facts, by resource. Called at each scrape; must not block.
+    fn state(&self) -> Vec<FollowedFact>;
+}
+
+/// A shared source of facts.
 #[derive(Clone)]
-pub struct FollowedFacts(Arc<dyn Fn() -> Vec<FollowedFact> + Send + Sync>);
+pub struct FollowedFacts(Arc<dyn FactSource>);
 
 /// The state of the facts of one resource.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -23,14 +29,14 @@ pub struct FollowedFact {
 }
 
 impl FollowedFacts {
-    /// Wraps a function that returns the state.
+    /// Shares a source.
     #[must_use]
-    pub fn new(known: impl Fn() -> Vec<FollowedFact> + Send + Sync + 'static) -> Self {
-        Self(Arc::new(known))
+    pub fn new(source: impl FactSource) -> Self {
+        Self(Arc::new(source))
     }
 
-    pub(super) fn known(&self) -> Vec<FollowedFact> {
-        (self.0)()
+    pub(crate) fn state(&self) -> Vec<FollowedFact> {
+        self.0.state()
     }
 }
 

@@ -9,55 +9,36 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use pointsman_cluster::{Cluster, ConnectOptions, FactEvent, connect, follow_facts, next_pause, with_one_watch};
 use pointsman_core::definition::WatchedFact;
 use pointsman_core::webhook::KnownFacts;
+use pointsman_server::{FactSource, FollowedFact, ServedWebhook};
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::{JoinSet, LocalSet};
 use tokio::time::sleep;
 
-use super::definitions::ServedKinds;
-use super::error_output::ErrorThrottle;
-
-/// The state of the facts of one resource, for metrics.
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct FactStatus {
-    /// The resource, in the syntax of kubectl.
-    pub resource: String,
-    /// The facts are known, so decisions are possible.
-    pub is_known: bool,
-    /// The number of objects for which one of the facts is true.
-    pub objects: u64,
-    /// The number of failed lists and watches since the start.
-    pub failures: u64,
-    /// The time of the last contact with the API server, in seconds since 1970. 0 for never.
-    pub last_contact: u64,
-}
+use crate::error_throttle::ErrorThrottle;
 
 /// The follower of the facts of the served mutations. Without mutations, no connection is made.
 #[derive(Clone, Debug)]
-pub struct FactFollower {
-    served: ServedKinds,
+pub(crate) struct FactFollower {
+    served: ServedWebhook,
     options: ConnectOptions,
-    standing: Arc<Mutex<BTreeMap<String, FactStatus>>>,
+    standing: Arc<Mutex<BTreeMap<String, FollowedFact>>>,
 }
 
 impl FactFollower {
-    pub(super) fn new(served: ServedKinds, options: ConnectOptions) -> Self {
+    pub(crate) fn new(served: ServedWebhook, options: ConnectOptions) -> Self {
         Self { served, options, standing: Arc::default() }
     }
 
-    /// Follows the facts as long as the process runs.
-    ///
-    /// # Errors
-    /// The system refuses a thread.
-    pub fn start(&self) -> io::Result<()> {
+    /// Follows the facts as long as the process runs. Fails if the system refuses a thread.
+    pub(crate) fn start(&self) -> io::Result<()> {
         let this = self.clone();
         let runtime = Builder::new_current_thread().enable_all().build()?;
         thread::Builder::new().name("facts".to_owned()).spawn(move || this.run(&runtime)).map(drop)
     }
 
-    /// The current state, by resource.
-    #[must_use]
-    pub fn standing(&self) -> Vec<FactStatus> {
-        self.standing.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+    /// The facts of the mutations that are served now.
+    fn watched(&self) -> Vec<WatchedFact> {
+        self.served.webhook().watched_facts()
     }
 
     fn run(&self, runtime: &Runtime) {
@@ -65,7 +46,7 @@ impl FactFollower {
             let (mut cluster, mut following) = (None, Vec::new());
             let (mut pause, mut throttle) = (Duration::ZERO, ErrorThrottle::default());
             loop {
-                let facts = self.served.facts();
+                let facts = self.watched();
                 self.keep(&facts);
                 let groups = with_one_watch(&facts);
                 // Dropping a follower ends its watch.
@@ -111,7 +92,7 @@ impl FactFollower {
 
     /// Removes facts without a mutation. Others stay known.
     fn keep(&self, facts: &[WatchedFact]) {
-        let mut known = KnownFacts::clone(&self.served.known());
+        let mut known = KnownFacts::clone(&self.served.facts());
         known.keep(facts);
         let mut standing = self.standing.lock().unwrap_or_else(PoisonError::into_inner);
         standing.retain(|resource, _| facts.iter().any(|fact| fact.resource.to_string() == *resource));
@@ -131,11 +112,11 @@ impl FactFollower {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
         match news {
             FactEvent::Seen(seen) => {
-                let mut known = KnownFacts::clone(&self.served.known());
+                let mut known = KnownFacts::clone(&self.served.facts());
                 seen.iter().for_each(|(fact, objects)| known.see(fact, Arc::clone(objects)));
                 // All tasks run on one thread, so there is no concurrent change.
                 self.served.know(known);
-                self.keep(&self.served.facts());
+                self.keep(&self.watched());
                 self.note(group, |standing| standing.last_contact = now);
             }
             FactEvent::Failed { error, pause } => {
@@ -161,7 +142,7 @@ impl FactFollower {
         }
     }
 
-    fn note(&self, group: &[WatchedFact], note: impl Fn(&mut FactStatus)) {
+    fn note(&self, group: &[WatchedFact], note: impl Fn(&mut FollowedFact)) {
         let mut standing = self.standing.lock().unwrap_or_else(PoisonError::into_inner);
         let mut resources: Vec<String> = group.iter().map(|fact| fact.resource.to_string()).collect();
         resources.dedup();
@@ -170,6 +151,12 @@ impl FactFollower {
                 note(one);
             }
         }
+    }
+}
+
+impl FactSource for FactFollower {
+    fn state(&self) -> Vec<FollowedFact> {
+        self.standing.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
     }
 }
 

@@ -8,62 +8,60 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use hyper::body::Bytes;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 
-use super::body::{BufferedBody, INLINE};
-use super::budget::MemoryReservation;
-use super::metrics::InFlight;
-use pointsman_core::webhook::{BadReview, Endpoint, HandleError, Reply, weight};
+use pointsman_core::webhook::{BadReview, Endpoint, HandleError, Reply, Request, weight};
 
-/// Decides requests: usually `move |endpoint, body, is_awaited| webhook.handle_while(endpoint, &body, …)`.
+use crate::body::{BufferedBody, INLINE};
+use crate::budget::MemoryReservation;
+use crate::metrics::InFlight;
+
+/// Decides requests, without I/O, in time proportional to the body. May be called from several threads at once.
+pub trait Decide: Send + Sync + 'static {
+    /// Decides a request: see [`Webhook::handle`](pointsman_core::webhook::Webhook::handle).
+    ///
+    /// # Errors
+    /// Why there is no review.
+    fn handle(&self, request: &Request<'_>) -> Result<Reply, HandleError>;
+
+    /// The memory of a decision about the body, in bytes.
+    fn weight(&self, endpoint: Endpoint, body: &[u8]) -> u64 {
+        weight(endpoint, body)
+    }
+}
+
+/// Calls [`Decide`] on the right thread. A panic results in status 500 and affects no other request. Missing facts
+/// result in 503 with `Retry-After`, and an API server retries.
 #[derive(Clone)]
 pub struct RequestHandler {
-    deciding: Arc<Deciding>,
-    weighing: Arc<Weighing>,
+    decide: Arc<dyn Decide>,
     /// Limits concurrent decisions about bodies that are larger than any object.
     turns: Arc<Semaphore>,
 }
 
-type Deciding = dyn Fn(Endpoint, Bytes, &dyn Fn() -> bool) -> Result<Reply, HandleError> + Send + Sync;
-
-type Weighing = dyn Fn(Endpoint, &[u8]) -> u64 + Send + Sync;
-
 impl RequestHandler {
-    /// Wraps a function without I/O whose time is proportional to the body. It may be called from several threads at
-    /// once; a panic results in status 500 and affects no other request. Missing facts result in 503 with
-    /// `Retry-After`, and an API server retries.
+    /// Decides with `decide`: usually a [`ServedWebhook`](super::ServedWebhook).
     #[must_use]
-    pub fn new(decide: impl Fn(Endpoint, Bytes) -> Result<Reply, HandleError> + Send + Sync + 'static) -> Self {
-        Self::awaited(move |endpoint, body, _| decide(endpoint, body))
-    }
-
-    /// Wraps a function that checks from time to time whether its caller still waits, and returns
-    /// [`HandleError::ClientDisconnected`] otherwise. The check is cheap.
-    #[must_use]
-    pub fn awaited(
-        decide: impl Fn(Endpoint, Bytes, &dyn Fn() -> bool) -> Result<Reply, HandleError> + Send + Sync + 'static,
-    ) -> Self {
+    pub fn new(decide: impl Decide) -> Self {
         let cores = thread::available_parallelism().map_or(1, NonZero::get);
-        Self { deciding: Arc::new(decide), weighing: Arc::new(weight), turns: Arc::new(Semaphore::new(cores)) }
+        Self { decide: Arc::new(decide), turns: Arc::new(Semaphore::new(cores)) }
     }
 
-    /// Sets the function for the memory of a decision, if other than [`weight`]: usually `move |endpoint, body|
-    /// webhook.weight(endpoint, body)`.
+    /// Decides with a function: for tests, and for servers without definitions.
     #[must_use]
-    pub fn weighing(self, weigh: impl Fn(Endpoint, &[u8]) -> u64 + Send + Sync + 'static) -> Self {
-        Self { weighing: Arc::new(weigh), ..self }
+    pub fn from_fn(decide: impl Fn(&Request<'_>) -> Result<Reply, HandleError> + Send + Sync + 'static) -> Self {
+        Self::new(DecideFn(decide))
     }
 
     /// The memory of a decision about the body, in bytes.
-    pub(super) fn weigh(&self, endpoint: Endpoint, body: &[u8]) -> u64 {
-        (self.weighing)(endpoint, body)
+    pub(crate) fn weigh(&self, endpoint: Endpoint, body: &[u8]) -> u64 {
+        self.decide.weight(endpoint, body)
     }
 
     /// Decides one request. Its memory is held until the decision ends, even if the client left, and until then it
     /// counts as in flight. If the future is dropped or `deadline` has passed, the decision ends at its next check.
-    pub(super) async fn decide(
+    pub(crate) async fn decide(
         &self,
         endpoint: Endpoint,
         body: BufferedBody,
@@ -73,7 +71,7 @@ impl RequestHandler {
         let BufferedBody { bytes, weight } = body;
         if bytes.len() <= INLINE && weight <= INLINE_WEIGHT {
             // Ends before a client could leave.
-            return self.contained(endpoint, bytes, &|| true);
+            return self.contained(&Request::new(endpoint, &bytes));
         }
         // A client that disconnects while waiting consumes no turn.
         let turn = match bytes.len() > ONE_OBJECT {
@@ -89,7 +87,7 @@ impl RequestHandler {
         let decided = tokio::task::spawn_blocking(move || {
             // The client has left: do not begin.
             let decided = match is_awaited() {
-                true => this.contained(endpoint, bytes, &is_awaited),
+                true => this.contained(&Request::new(endpoint, &bytes).while_awaited(&is_awaited)),
                 false => Err(HandlerError::Expired),
             };
             drop(held);
@@ -102,14 +100,10 @@ impl RequestHandler {
         }
     }
 
-    fn contained(
-        &self,
-        endpoint: Endpoint,
-        bytes: Bytes,
-        is_awaited: &dyn Fn() -> bool,
-    ) -> Result<Reply, HandlerError> {
+    /// Decides, and catches a panic.
+    fn contained(&self, request: &Request<'_>) -> Result<Reply, HandlerError> {
         // Unwind safe: the core is shared and immutable, so a panic leaves no partial state.
-        match catch_unwind(AssertUnwindSafe(|| (self.deciding)(endpoint, bytes, is_awaited))) {
+        match catch_unwind(AssertUnwindSafe(|| self.decide.handle(request))) {
             Ok(Ok(reply)) => Ok(reply),
             Ok(Err(HandleError::BadReview(bad))) => Err(HandlerError::Bad(bad)),
             Ok(Err(HandleError::ClientDisconnected)) => Err(HandlerError::Expired),
@@ -119,15 +113,24 @@ impl RequestHandler {
     }
 }
 
+/// A function that decides.
+struct DecideFn<F>(F);
+
+impl<F: Fn(&Request<'_>) -> Result<Reply, HandleError> + Send + Sync + 'static> Decide for DecideFn<F> {
+    fn handle(&self, request: &Request<'_>) -> Result<Reply, HandleError> {
+        (self.0)(request)
+    }
+}
+
 impl fmt::Debug for RequestHandler {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Decide").finish_non_exhaustive()
+        f.debug_struct("RequestHandler").finish_non_exhaustive()
     }
 }
 
 /// The reason of a missing reply.
 #[derive(Debug)]
-pub(super) enum HandlerError {
+pub(crate) enum HandlerError {
     /// The body is not a review.
     Bad(BadReview),
     /// The deadline passed before the decision.

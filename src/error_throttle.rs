@@ -5,13 +5,13 @@ use std::time::{Duration, Instant};
 
 /// The reported errors, with their times.
 #[derive(Debug, Default)]
-pub(super) struct ErrorThrottle {
+pub(crate) struct ErrorThrottle {
     reported: BTreeMap<String, Instant>,
 }
 
 impl ErrorThrottle {
     /// Returns whether to report an error: it was not reported in the last hour.
-    pub(super) fn is_new(&mut self, error: &str, now: Instant) -> bool {
+    pub(crate) fn is_new(&mut self, error: &str, now: Instant) -> bool {
         self.reported.retain(|_, reported| now.duration_since(*reported) < AGAIN);
         if self.reported.contains_key(error) {
             return false;

@@ -1,91 +1,18 @@
-//! The served definitions, and the detection of changes.
+//! The files of the served definitions, and the detection of changes.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
-use arc_swap::ArcSwap;
-use pointsman_core::definition::{Kind, MutatedKind, WatchedFact};
-use pointsman_core::webhook::{Conversions, Endpoint, HandleError, KnownFacts, Metadata, Reply, Settings, Webhook};
+use pointsman_core::definition::Kind;
+use pointsman_core::webhook::{Metadata, Settings, Webhook};
 
 use super::trial::ServedTrial;
 use crate::commands::file_stamps::FileStamps;
 use crate::commands::kinds_dir::KindsArgs;
 
-/// The webhook with definitions that may be replaced at any time.
-#[derive(Clone, Debug)]
-pub struct ServedKinds {
-    webhook: Arc<ArcSwap<Webhook>>,
-    facts: Arc<ArcSwap<KnownFacts>>,
-}
-
-impl ServedKinds {
-    /// Handles a request with the current facts while the client waits: see [`Webhook::handle_while`].
-    ///
-    /// # Errors
-    /// The body is no review for the endpoint, a fact is unknown, or the client has disconnected.
-    pub fn handle(&self, endpoint: Endpoint, body: &[u8], is_awaited: &dyn Fn() -> bool) -> Result<Reply, HandleError> {
-        self.webhook.load().handle_while(endpoint, body, &self.facts.load(), is_awaited)
-    }
-
-    /// The memory that a body needs with the current definitions: see [`Webhook::weight`].
-    #[must_use]
-    pub fn weight(&self, endpoint: Endpoint, body: &[u8]) -> u64 {
-        self.webhook.load().weight(endpoint, body)
-    }
-
-    /// Replaces the known facts.
-    pub(super) fn know(&self, facts: KnownFacts) {
-        self.facts.store(Arc::new(facts));
-    }
-
-    /// The known facts.
-    pub(super) fn known(&self) -> Arc<KnownFacts> {
-        self.facts.load_full()
-    }
-
-    /// The facts of the served mutations, without duplicates. Empty if there are none.
-    #[must_use]
-    pub fn facts(&self) -> Vec<WatchedFact> {
-        let mut facts: Vec<WatchedFact> = Vec::new();
-        for fact in self.webhook.load().mutated().iter().flat_map(MutatedKind::facts) {
-            if !facts.contains(&fact) {
-                facts.push(fact);
-            }
-        }
-        facts
-    }
-
-    /// The current webhook.
-    pub(super) fn webhook(&self) -> Arc<Webhook> {
-        self.webhook.load_full()
-    }
-
-    /// All possible conversions.
-    #[must_use]
-    pub fn conversions(&self) -> Vec<Conversions> {
-        self.webhook.load().every_conversion()
-    }
-
-    /// Kinds and their versions, for people: `Widget.example.com v1 v2, …`.
-    #[must_use]
-    pub fn names(&self) -> String {
-        let webhook = self.webhook.load();
-        let names = webhook.kinds().iter().map(|kind| {
-            let versions: Vec<&str> = kind.versions().collect();
-            format!("{}.{} {}", kind.kind(), kind.group(), versions.join(" "))
-        });
-        let mutated = webhook.mutated().iter().map(|mutated| {
-            let mutations: Vec<&str> = mutated.mutations().collect();
-            format!("mutations of {}: {}", mutated.resource(), mutations.join(" "))
-        });
-        names.chain(mutated).collect::<Vec<_>>().join(", ")
-    }
-}
-
 /// The files of the served definitions. A replacement must be completely readable, accepted, and contain every served
 /// version.
 #[derive(Debug)]
-pub struct ServedDefinitions {
+pub struct DefinitionFiles {
     kinds: KindsArgs,
     metadata: Metadata,
     settings: Settings,
@@ -96,58 +23,49 @@ pub struct ServedDefinitions {
     stamps: FileStamps,
     /// The last files were rejected. The fix may be in another file.
     refused: bool,
-    served: ServedKinds,
 }
 
-impl ServedDefinitions {
+impl DefinitionFiles {
     /// Reads the definitions for the first time.
     pub(super) fn load(
         kinds: KindsArgs,
         metadata: Metadata,
         settings: Settings,
         trial: ServedTrial,
-    ) -> anyhow::Result<Self> {
+    ) -> anyhow::Result<(Self, Webhook)> {
         let (webhook, files) = read(&kinds, metadata, &settings, trial)?;
         let stamps = kinds.stamps(&files);
-        let served = ServedKinds { webhook: Arc::new(ArcSwap::from_pointee(webhook)), facts: Arc::default() };
-        Ok(Self { kinds, metadata, settings, trial, files, stamps, refused: false, served })
-    }
-
-    /// The served webhook.
-    #[must_use]
-    pub fn served(&self) -> ServedKinds {
-        self.served.clone()
+        Ok((Self { kinds, metadata, settings, trial, files, stamps, refused: false }, webhook))
     }
 
     /// Returns whether there are files that may change.
     #[must_use]
-    pub fn are_files(&self) -> bool {
+    pub fn may_change(&self) -> bool {
         !self.kinds.paths.is_empty()
     }
 
-    /// Reloads the definitions if the files have changed. Returns whether they have.
+    /// Reads the definitions again if the files have changed. `serving` is the webhook in use.
     ///
     /// # Errors
     /// The new definitions are rejected. The old ones stay in use.
-    pub fn reload(&mut self) -> anyhow::Result<bool> {
+    pub fn changed(&mut self, serving: &Webhook) -> anyhow::Result<Option<Webhook>> {
         let stamps = self.kinds.stamps(&self.files);
         if stamps == self.stamps && !self.refused {
-            return Ok(false);
+            return Ok(None);
         }
         let found = read(&self.kinds, self.metadata, &self.settings, self.trial);
         if self.kinds.stamps(&self.files) != stamps {
             // The files are being written. The next call reads them again.
-            return Ok(false);
+            return Ok(None);
         }
         self.stamps = stamps;
         self.refused = true;
         let (webhook, files) = found?;
-        keeps_all(&self.served.webhook.load(), &webhook)?;
+        keeps_all(serving, &webhook)?;
         self.stamps = self.kinds.stamps(&files);
         self.files = files;
         self.refused = false;
-        self.served.webhook.store(Arc::new(webhook));
-        Ok(true)
+        Ok(Some(webhook))
     }
 }
 
@@ -213,7 +131,22 @@ mod tests {
         fs::write(dir.join("widgets.crd.yaml"), CRD).unwrap();
     }
 
-    fn served(dir: &Path) -> ServedDefinitions {
+    /// Definitions, and the webhook in use.
+    struct Served(DefinitionFiles, Webhook);
+
+    impl Served {
+        fn reload(&mut self) -> anyhow::Result<bool> {
+            let Some(webhook) = self.0.changed(&self.1)? else { return Ok(false) };
+            self.1 = webhook;
+            Ok(true)
+        }
+
+        fn names(&self) -> String {
+            self.1.names()
+        }
+    }
+
+    fn served(dir: &Path) -> Served {
         let kinds = KindsArgs { paths: vec![dir.to_path_buf()], no_built_in: true };
         let settings = Settings {
             controller: None,
@@ -222,7 +155,9 @@ mod tests {
             enforcement: Enforcement::Enforce,
             shadowed: Vec::new(),
         };
-        ServedDefinitions::load(kinds, Metadata::Identity, settings, ServedTrial { cases: 20 }).unwrap()
+        let loaded = DefinitionFiles::load(kinds, Metadata::Identity, settings, ServedTrial { cases: 20 });
+        let (files, webhook) = loaded.unwrap();
+        Served(files, webhook)
     }
 
     #[test]
@@ -231,7 +166,7 @@ mod tests {
         written(dir.path());
         let mut definitions = served(dir.path());
         assert!(!definitions.reload().unwrap());
-        assert_eq!(definitions.served().names(), "Widget.example.com v1 v2");
+        assert_eq!(definitions.names(), "Widget.example.com v1 v2");
         fs::write(dir.path().join("widgets.crd.yaml"), CRD.replace("port", "gate")).unwrap();
         let error = definitions.reload().unwrap_err().to_string();
         assert!(error.contains("widgets.yaml"), "{error}");
@@ -258,7 +193,7 @@ mod tests {
             error,
             "Widget.example.com has lost v1, which this server serves: restore the version, or restart the server"
         );
-        assert_eq!(definitions.served().names(), "Widget.example.com v1 v2");
+        assert_eq!(definitions.names(), "Widget.example.com v1 v2");
         written(dir.path());
         assert!(definitions.reload().unwrap(), "as it was, which was not what was looked at last");
     }
@@ -276,7 +211,7 @@ mod tests {
         fs::remove_file(&file).unwrap();
         let error = definitions.reload().unwrap_err().to_string();
         assert!(error.starts_with("deployments.apps has lost its mutations, which this server serves"), "{error}");
-        assert!(!definitions.served().facts().is_empty());
+        assert!(!definitions.1.watched_facts().is_empty());
         fs::write(&file, mutations.replace("noFlag: --a", "noFlag: --b")).unwrap();
         assert!(definitions.reload().unwrap());
     }
