@@ -2,7 +2,7 @@
 //!
 //! The bodies are those of the memory tests (`crates/core/tests/memory`), of 128 KiB each, and bodies full of items
 //! with kept values. The server decides small bodies on the threads that serve connections. The last column determines
-//! the limit for small bodies (`crates/server/src/decide.rs`).
+//! the limit for small bodies (`crates/server/src/request/request_handler.rs`).
 
 use std::cmp::Reverse;
 use std::hint::black_box;

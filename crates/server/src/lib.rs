@@ -8,52 +8,28 @@
 //! behaviour (client-go and the API server's webhook packages, named at each constant).
 
 mod admin;
-mod body;
-mod body_limits;
-mod budget;
-mod cgroup;
-mod client;
-mod current_tls;
-mod descriptors;
-mod dev_page;
-mod error_chain;
-mod labels;
-mod last_errors;
-mod line_limits;
-mod line_window;
-mod listener;
-mod log;
-mod log_queue;
 mod memory;
-mod metrics;
-mod options;
-mod printable;
-mod process;
 mod refusal;
-mod reload;
-mod request_head;
-mod reservations;
-mod routes;
+mod request;
 mod runtime;
-mod serve_error;
 mod server;
-mod shutdown;
-mod spans;
-mod throttle;
+mod telemetry;
 
-pub use self::body_limits::BodyLimits;
-pub use self::dev_page::DevPage;
-pub use self::log_queue::LogQueue;
-pub use self::memory::Memory;
-pub use self::options::Options;
-pub use self::process::serve;
-pub use self::runtime::{
-    Decide, DefinitionSource, Definitions, FactSource, FollowedFact, FollowedFacts, RequestHandler, ServedWebhook,
-};
-pub use self::serve_error::ServeError;
-pub use self::server::{BoundServer, Server};
-pub use self::shutdown::{Shutdown, Trigger};
-pub use self::spans::{BadCollector, Collector};
+pub use self::admin::dev_page::DevPage;
+pub use self::memory::body_limits::BodyLimits;
+pub use self::memory::process_memory::Memory;
+pub use self::request::request_handler::RequestHandler;
+pub use self::runtime::decide::Decide;
+pub use self::runtime::definitions::{DefinitionSource, Definitions};
+pub use self::runtime::served_webhook::ServedWebhook;
+pub use self::server::bound::{BoundServer, Server};
+pub use self::server::options::Options;
+pub use self::server::process::serve;
+pub use self::server::serve_error::ServeError;
+pub use self::server::shutdown::{Shutdown, Trigger};
+pub use self::telemetry::followed_facts::{FactSource, FollowedFact, FollowedFacts};
+pub use self::telemetry::log_queue::LogQueue;
+pub use self::telemetry::spans::{BadCollector, Collector};
 pub use pointsman_transport::certificates::{
     AuthorityRemark, CertPaths, CertificateError, DevError, DevPair, NoCertificate, RejectionReason, authority_remarks,
     prepare as prepare_dev_pair,

@@ -8,9 +8,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use pointsman_core::webhook::Webhook;
 
-use super::served::ServedWebhook;
-use crate::metrics::Metrics;
-use crate::throttle::WarningThrottle;
+use super::served_webhook::ServedWebhook;
+use crate::telemetry::metrics::Metrics;
+use crate::telemetry::throttle::WarningThrottle;
 
 /// The files of the served definitions.
 pub trait DefinitionSource: Send + 'static {
