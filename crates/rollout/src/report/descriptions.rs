@@ -1,15 +1,13 @@
 //! Descriptions of the gates and steps of a rollout, for the printed plan.
 
 use crate::evaluate::object_state::shown;
-use crate::lookup::request::ResolvedLocation;
 use crate::spec::rollout::Rollout;
 use crate::spec::waves::WaveGate;
 use crate::spec::waves::WaveSide;
+use crate::steps::actions::step_action;
+use crate::steps::step_action::described_place;
 use pointsman_core::definition::IfAny;
 use pointsman_core::definition::ObjectAction;
-use pointsman_core::definition::StepObject;
-use pointsman_core::definition::StepPlace;
-use pointsman_core::definition::WaitedFor;
 use pointsman_core::definition::Workflow;
 use pointsman_core::definition::WorkflowAct;
 use pointsman_core::definition::WorkflowStep;
@@ -109,7 +107,7 @@ fn again(workflow: &Workflow, step: &WorkflowStep) -> &'static str {
 
 /// The condition under which a step applies.
 fn only_for(step: &WorkflowStep) -> String {
-    let only = |list: &IfAny| format!(", if {}{} exist", list.resource, at(&list.place));
+    let only = |list: &IfAny| format!(", if {}{} exist", list.resource, described_place(&list.place));
     step.if_any.as_ref().map(only).unwrap_or_default()
 }
 
@@ -125,53 +123,6 @@ fn does(rollout: &Rollout, step: &WorkflowStep) -> String {
         }
         WorkflowAct::Wait { .. } => "waits for the object".to_owned(),
         WorkflowAct::Job { .. } => "runs a Job".to_owned(),
-        WorkflowAct::OnObjects(object_step) => match &object_step.act {
-            ObjectAction::Wait { on, until } => waits(on, until, &target),
-            ObjectAction::Convert => format!("makes its {target}"),
-            ObjectAction::Recreate(recreation) => format!(
-                "recreates {} {} with another selector: during the step, twice the Pods exist, and the \
-                     revisions are lost",
-                recreation.resource, recreation.name
-            ),
-            ObjectAction::Adopt(resources) => {
-                let all: Vec<String> = resources.iter().map(ToString::to_string).collect();
-                format!("transfers the dependents of {} to its {target}", all.join(", "))
-            }
-            ObjectAction::DeleteLabelled { resource, labels } => format!("deletes {resource} with {labels}"),
-            ObjectAction::WaitForAll(wait) => {
-                format!("waits until all {} have the expected state{}", wait.resource, at(&wait.place))
-            }
-            ObjectAction::DeleteNamed(deletion) => {
-                let which = if deletion.when.is_some() { ", where `when` holds" } else { "" };
-                format!("deletes {} {}{}{which}", deletion.resource, deletion.names.join(", "), at(&deletion.place))
-            }
-            ObjectAction::Readmit(readmission) => format!(
-                "sends {} {}{} again, until mutation {} is applied",
-                readmission.resource,
-                readmission.names.join(", "),
-                at(&readmission.place),
-                readmission.mutation
-            ),
-            ObjectAction::DeleteSource => "deletes the object without its dependents".to_owned(),
-        },
-    }
-}
-
-/// The location of a step's objects.
-fn at(place: &StepPlace) -> String {
-    let within = place.namespace.as_ref().map_or_else(String::new, |namespace| format!(" of {namespace}"));
-    let elsewhere = ResolvedLocation::of(place, &str::to_owned).cluster.map(|cluster| format!(" in {cluster}"));
-    within + &elsewhere.unwrap_or_default()
-}
-
-fn waits(on: &StepObject, until: &WaitedFor, target: &str) -> String {
-    let on = match on {
-        StepObject::Source => "the object".to_owned(),
-        StepObject::Target => format!("its {target}"),
-        StepObject::Named { resource, name } => format!("{resource} {name}"),
-    };
-    match until {
-        WaitedFor::RolledOut => format!("waits until {on} is rolled out"),
-        WaitedFor::Gate(_) => format!("waits for {on}"),
+        WorkflowAct::OnObjects(object_step) => step_action(&object_step.act).description(&target),
     }
 }

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::lookup::request::{LookupRequest, LookupTarget};
 use crate::spec::rollout::OwnerReferences;
 use crate::spec::rollout::Rollout;
-use crate::steps::required_rights::{rights_elsewhere_of, rights_of};
+use crate::steps::actions::step_action;
+use crate::steps::step_action::RightsInput;
 use pointsman_core::apimachinery::ResourceName;
 use pointsman_core::definition::{Kind, WorkflowStep};
 
@@ -34,8 +35,8 @@ pub fn rights(rollout: &Rollout, kind: &Kind, owners: OwnerReferences) -> Rollou
         may(&pair.target.resource.group, &pair.target.resource.plural, &["list", "patch"]);
     }
     let acts = rollout.workflow_steps().filter_map(WorkflowStep::object_step).map(|step| &step.act);
-    for (ResourceName { plural, group }, verbs) in acts.flat_map(|act| rights_of(act, rollout.pair.as_deref(), owners))
-    {
+    let of = RightsInput { pair: rollout.pair.as_deref(), owners };
+    for (ResourceName { plural, group }, verbs) in acts.flat_map(|act| step_action(act).rights(of)) {
         may(&group, &plural, verbs);
     }
     for list in rollout.workflow_steps().filter_map(|step| step.if_any.as_ref()) {
@@ -67,7 +68,7 @@ pub fn rights(rollout: &Rollout, kind: &Kind, owners: OwnerReferences) -> Rollou
 pub fn rights_elsewhere(rollout: &Rollout) -> RolloutRights {
     let mut rights = RolloutRights::new();
     let acts = rollout.workflow_steps().filter_map(WorkflowStep::object_step).map(|step| &step.act);
-    for (ResourceName { plural, group }, verbs) in acts.filter_map(rights_elsewhere_of) {
+    for (ResourceName { plural, group }, verbs) in acts.filter_map(|act| step_action(act).right_elsewhere()) {
         rights.entry((group, plural)).or_default().extend(verbs);
     }
     rights

@@ -11,13 +11,43 @@ use super::observed_object::{ObservedObject, annotation, is_terminating, list, t
 use super::observed_object::{hand_over, place};
 use super::outcome::{ObjectStepInput, StepOutcome};
 use super::revert::linked;
+use super::step_action::{Right, RightsInput, StepAction, finalizers};
 use crate::lookup::request::LookupRequest;
 use crate::lookup::request::PairedKind;
 use pointsman_core::apimachinery::ResourceName;
+use pointsman_core::definition::StepDirection;
 
-pub(super) fn lookups(context: StepContext<'_>, resources: &[ResourceName]) -> Vec<LookupRequest> {
-    let owned = resources.iter().map(|resource| owned(context, resource));
-    target_lookup(context).into_iter().chain(owned).collect()
+/// Transfers the dependents of these resources.
+pub(super) struct Adopt<'a>(pub(super) &'a [ResourceName]);
+
+impl StepAction for Adopt<'_> {
+    fn lookups(&self, context: StepContext<'_>, _: usize, _: StepDirection) -> Vec<LookupRequest> {
+        let owned = self.0.iter().map(|resource| owned(context, resource));
+        target_lookup(context).into_iter().chain(owned).collect()
+    }
+
+    fn forward(&self, step: ObjectStepInput<'_>) -> StepOutcome {
+        forward(step, self.0)
+    }
+
+    fn back(&self, step: ObjectStepInput<'_>) -> StepOutcome {
+        back(step, self.0)
+    }
+
+    fn rights(&self, of: RightsInput<'_>) -> Vec<Right> {
+        let verbs = if of.is_guarded() { &["list", "patch", "delete"][..] } else { &["list", "patch"] };
+        let mut all: Vec<Right> = self.0.iter().map(|resource| (resource.clone(), verbs)).collect();
+        all.extend(of.target().map(|target| (target, &["get"][..])));
+        if of.is_guarded() {
+            all.extend(of.source().iter().chain(&of.target()).map(finalizers));
+        }
+        all
+    }
+
+    fn description(&self, target: &str) -> String {
+        let all: Vec<String> = self.0.iter().map(ToString::to_string).collect();
+        format!("transfers the dependents of {} to its {target}", all.join(", "))
+    }
 }
 
 /// The replacement has the same name as the object.
@@ -25,7 +55,7 @@ fn owned(context: StepContext<'_>, resource: &ResourceName) -> LookupRequest {
     LookupRequest::of_owned(resource, context.object.namespace(), context.object.name())
 }
 
-pub(super) fn forward(step: ObjectStepInput<'_>, resources: &[ResourceName]) -> StepOutcome {
+fn forward(step: ObjectStepInput<'_>, resources: &[ResourceName]) -> StepOutcome {
     let (Some(pair), Some(target)) = (step.pair(), target_lookup(step.context)) else {
         return StepOutcome::Stuck("the replacement of the object is unknown".to_owned());
     };
@@ -38,7 +68,7 @@ pub(super) fn forward(step: ObjectStepInput<'_>, resources: &[ResourceName]) -> 
     }
 }
 
-pub(super) fn back(step: ObjectStepInput<'_>, resources: &[ResourceName]) -> StepOutcome {
+fn back(step: ObjectStepInput<'_>, resources: &[ResourceName]) -> StepOutcome {
     let (Some(pair), Some(target)) = (step.pair(), target_lookup(step.context)) else { return StepOutcome::Done };
     match step.observed(&target) {
         // A terminating object would take its dependents along.

@@ -2,7 +2,7 @@
 
 use super::context::StepContext;
 use super::copied_metadata::carried;
-use super::delete::belongs;
+use super::dependents::belongs;
 use super::object_write::ObjectCall;
 use super::observed_object::BECAME;
 use super::observed_object::GENERATION;
@@ -12,17 +12,20 @@ use super::observed_object::RETURNED;
 use super::observed_object::SHARED;
 use super::observed_object::annotation;
 use super::observed_object::object_lookup;
+use super::observed_object::observed;
 use super::observed_object::target_lookup;
 use super::observed_object::terminating_message;
 use super::observed_object::text;
-use super::outcome::ObjectStepInput;
-use super::outcome::StepOutcome;
+use super::obstacles::PodSet;
+use super::outcome::{ObjectStepInput, PreflightFailure, StepOutcome};
 use super::revert_preflight::behind;
 use super::revert_preflight::revert_preflight_lookups;
+use super::step_action::{Right, RightsInput, StepAction, resource};
 use crate::lookup::request::LookupRequest;
-use crate::lookup::results::ConversionOutcome;
+use crate::lookup::results::{ConversionOutcome, LookupResults};
 use crate::observe::rollout_annotation::SharedMetadata;
 use crate::spec::kinds::SourceAndTargetKind;
+use pointsman_core::apimachinery::ResourceName;
 use pointsman_core::definition::ObjectAction;
 use pointsman_core::definition::StepDirection;
 use pointsman_core::definition::StepObject;
@@ -31,13 +34,73 @@ use serde_json::Map;
 use serde_json::Value;
 use serde_json::json;
 
-pub(super) fn lookups(context: StepContext<'_>, step: usize, way: StepDirection) -> Vec<LookupRequest> {
-    let becoming = conversion_lookup(context).filter(|_| way == StepDirection::Done);
-    let swept = swept(context).filter(|_| way == StepDirection::Undone);
-    let belonging = swept.map(|uid| LookupRequest::of_referring(context.object.namespace(), uid));
-    let behind = if way == StepDirection::Undone { revert_preflight_lookups(context, step) } else { Vec::new() };
-    let own = object_lookup(context, &StepObject::Source).filter(|_| way == StepDirection::Undone);
-    target_lookup(context).into_iter().chain(becoming).chain(belonging).chain(behind).chain(own).collect()
+/// Creates the replacement.
+pub(super) struct Convert;
+
+impl StepAction for Convert {
+    fn lookups(&self, context: StepContext<'_>, step: usize, way: StepDirection) -> Vec<LookupRequest> {
+        let becoming = conversion_lookup(context).filter(|_| way == StepDirection::Done);
+        let swept = swept(context).filter(|_| way == StepDirection::Undone);
+        let belonging = swept.map(|uid| LookupRequest::of_referring(context.object.namespace(), uid));
+        let behind = if way == StepDirection::Undone { revert_preflight_lookups(context, step) } else { Vec::new() };
+        let own = object_lookup(context, &StepObject::Source).filter(|_| way == StepDirection::Undone);
+        target_lookup(context).into_iter().chain(becoming).chain(belonging).chain(behind).chain(own).collect()
+    }
+
+    fn forward(&self, step: ObjectStepInput<'_>) -> StepOutcome {
+        forward(step)
+    }
+
+    fn back(&self, step: ObjectStepInput<'_>) -> StepOutcome {
+        back(step)
+    }
+
+    fn preflight_lookups(&self, context: StepContext<'_>) -> Vec<LookupRequest> {
+        target_lookup(context).into_iter().chain(conversion_lookup(context)).collect()
+    }
+
+    fn preflight(&self, context: StepContext<'_>, answers: &LookupResults, _: &[PodSet]) -> Option<PreflightFailure> {
+        preflight(context, answers)
+    }
+
+    fn rights(&self, of: RightsInput<'_>) -> Vec<Right> {
+        let some = |resource: Option<ResourceName>, verbs: &'static [&'static str]| resource.map(|it| (it, verbs));
+        let has_facts = of.pair.is_some_and(|pair| !pair.facts.is_empty());
+        let refusals = of.source().filter(|_| of.pair.is_some_and(SourceAndTargetKind::writes_refusals));
+        let all = [
+            some(of.target(), &["get", "create", "delete"]),
+            // A revert reads the object before it deletes the replacement.
+            some(of.source(), &["get"]),
+            some(has_facts.then(|| resource("secrets", "")), &["get"]),
+            some(refusals.map(|source| resource(&format!("{}/status", source.plural), &source.group)), &["patch"]),
+        ];
+        all.into_iter().flatten().collect()
+    }
+
+    fn description(&self, target: &str) -> String {
+        format!("makes its {target}")
+    }
+}
+
+/// The reason why the replacement cannot be created, or not yet.
+fn preflight(context: StepContext<'_>, answers: &LookupResults) -> Option<PreflightFailure> {
+    let target = target_lookup(context)?;
+    match observed(answers, &target) {
+        ObservedObject::Unknown(why) => return Some(PreflightFailure::Waits(why)),
+        ObservedObject::Terminating(object) => {
+            return Some(PreflightFailure::Waits(terminating_message(&target, object)));
+        }
+        ObservedObject::There(object) if annotation(object, BECAME) != Some(context.object.uid()) => {
+            return Some(PreflightFailure::Refused(format!("{target} exists, and was not created from this object")));
+        }
+        ObservedObject::There(_) | ObservedObject::Absent => {}
+    }
+    match answers.conversion_of(&conversion_lookup(context)?) {
+        Some(ConversionOutcome::Object(..)) => None,
+        Some(ConversionOutcome::Refused(why)) => Some(PreflightFailure::Refused(why.clone())),
+        Some(ConversionOutcome::Waits(why)) => Some(PreflightFailure::Waits(why.clone())),
+        None => Some(PreflightFailure::Waits(format!("{target} was not converted yet"))),
+    }
 }
 
 /// The uid of the replacement from which the object was recreated: it may have gained dependents since.
@@ -68,7 +131,7 @@ pub(super) fn conversion_lookup(context: StepContext<'_>) -> Option<LookupReques
     ))
 }
 
-pub(super) fn forward(step: ObjectStepInput<'_>) -> StepOutcome {
+fn forward(step: ObjectStepInput<'_>) -> StepOutcome {
     let (Some(pair), Some(target)) = (step.pair(), target_lookup(step.context)) else {
         return StepOutcome::Stuck("the replacement of the object is unknown".to_owned());
     };
@@ -98,7 +161,7 @@ pub(super) fn forward(step: ObjectStepInput<'_>) -> StepOutcome {
     }
 }
 
-pub(super) fn back(step: ObjectStepInput<'_>) -> StepOutcome {
+fn back(step: ObjectStepInput<'_>) -> StepOutcome {
     let (Some(pair), Some(target)) = (step.pair(), target_lookup(step.context)) else { return StepOutcome::Done };
     match step.observed(&target) {
         ObservedObject::Unknown(why) => StepOutcome::Waits(why),

@@ -4,16 +4,50 @@ use super::context::StepContext;
 use super::object_write::Propagation;
 use super::observed_object::ObservedObject;
 use super::outcome::{ObjectStepInput, StepOutcome};
+use super::step_action::{Right, RightsInput, StepAction, described_place, right_at, right_in_other_cluster};
 use crate::lookup::request::LookupRequest;
-use pointsman_core::definition::{NamedDeletion, unmet_of};
+use pointsman_core::definition::{NamedDeletion, StepDirection, unmet_of};
 
-pub(super) fn lookups(context: StepContext<'_>, deletion: &NamedDeletion) -> Vec<LookupRequest> {
+/// Deletes named objects.
+pub(super) struct DeleteNamed<'a>(pub(super) &'a NamedDeletion);
+
+impl StepAction for DeleteNamed<'_> {
+    fn lookups(&self, context: StepContext<'_>, _: usize, _: StepDirection) -> Vec<LookupRequest> {
+        lookups(context, self.0)
+    }
+
+    fn forward(&self, step: ObjectStepInput<'_>) -> StepOutcome {
+        forward(step, self.0)
+    }
+
+    fn rights(&self, _: RightsInput<'_>) -> Vec<Right> {
+        vec![right_at(&self.0.place, self.right())]
+    }
+
+    fn right_elsewhere(&self) -> Option<Right> {
+        right_in_other_cluster(&self.0.place, self.right())
+    }
+
+    fn description(&self, _: &str) -> String {
+        let NamedDeletion { resource, names, place, when, .. } = self.0;
+        let which = if when.is_some() { ", where `when` holds" } else { "" };
+        format!("deletes {resource} {}{}{which}", names.join(", "), described_place(place))
+    }
+}
+
+impl DeleteNamed<'_> {
+    fn right(&self) -> Right {
+        (self.0.resource.clone(), &["get", "delete"])
+    }
+}
+
+fn lookups(context: StepContext<'_>, deletion: &NamedDeletion) -> Vec<LookupRequest> {
     let place = context.place_of(&deletion.place);
     let names = deletion.names.iter().map(|name| context.filled_text(name));
     names.map(|name| LookupRequest::of_object_at(&deletion.resource, &place, &name)).collect()
 }
 
-pub(super) fn forward(step: ObjectStepInput<'_>, deletion: &NamedDeletion) -> StepOutcome {
+fn forward(step: ObjectStepInput<'_>, deletion: &NamedDeletion) -> StepOutcome {
     let place = step.context.place_of(&deletion.place);
     let mut terminating = None;
     for lookup in lookups(step.context, deletion) {

@@ -2,14 +2,46 @@
 
 use super::context::StepContext;
 use super::outcome::{ObjectStepInput, StepOutcome};
+use super::step_action::{Right, RightsInput, StepAction, described_place, right_at, right_in_other_cluster};
 use crate::lookup::request::LookupRequest;
-use pointsman_core::definition::ListWait;
+use pointsman_core::definition::{ListWait, StepDirection};
 
-pub(super) fn lookup(context: StepContext<'_>, wait: &ListWait) -> LookupRequest {
+/// Waits for a condition of every object of a list.
+pub(super) struct WaitForAll<'a>(pub(super) &'a ListWait);
+
+impl StepAction for WaitForAll<'_> {
+    fn lookups(&self, context: StepContext<'_>, _: usize, _: StepDirection) -> Vec<LookupRequest> {
+        vec![lookup(context, self.0)]
+    }
+
+    fn forward(&self, step: ObjectStepInput<'_>) -> StepOutcome {
+        forward(step, self.0)
+    }
+
+    fn rights(&self, _: RightsInput<'_>) -> Vec<Right> {
+        vec![right_at(&self.0.place, self.right())]
+    }
+
+    fn right_elsewhere(&self) -> Option<Right> {
+        right_in_other_cluster(&self.0.place, self.right())
+    }
+
+    fn description(&self, _: &str) -> String {
+        format!("waits until all {} have the expected state{}", self.0.resource, described_place(&self.0.place))
+    }
+}
+
+impl WaitForAll<'_> {
+    fn right(&self) -> Right {
+        (self.0.resource.clone(), &["list"])
+    }
+}
+
+fn lookup(context: StepContext<'_>, wait: &ListWait) -> LookupRequest {
     LookupRequest::of_every(&wait.resource, &context.place_of(&wait.place), &wait.every)
 }
 
-pub(super) fn forward(step: ObjectStepInput<'_>, wait: &ListWait) -> StepOutcome {
+fn forward(step: ObjectStepInput<'_>, wait: &ListWait) -> StepOutcome {
     let lookup = lookup(step.context, wait);
     let found = match step.answers.of(&lookup.about) {
         None => return step.unknown(&lookup, format!("{lookup} was not read yet")),

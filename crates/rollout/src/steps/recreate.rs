@@ -9,28 +9,79 @@ use std::collections::BTreeMap;
 use serde_json::json;
 
 use super::context::StepContext;
-use super::delete::{orphans, revisions};
+use super::deletion_by_label::orphans;
 use super::object_write::{ObjectCall, Propagation, ReplacementObject};
 use super::observed_object::RESTORED;
 use super::observed_object::{ObservedObject, annotation, list, text};
 use super::observed_object::{deployment_lookup, selector, selector_again};
-use super::obstacles::{is_anothers, obstacle, obstacle_lookups, stands_against};
-use super::outcome::{ObjectStepInput, StepOutcome};
+use super::obstacles::{PodSet, is_anothers, obstacle, obstacle_lookups, stands_against};
+use super::outcome::{ObjectStepInput, PreflightFailure, StepOutcome};
 use super::recreation_source::{SavedDeployment, restored, revision_name, saved, saved_again, selector_of};
+use super::saved_state::revisions;
+use super::step_action::{Right, RightsInput, StepAction, finalizers, resource};
 use super::wait::not_rolled_out;
 use crate::lookup::request::LookupRequest;
+use crate::lookup::results::LookupResults;
 use crate::observe::observed_field::{pointer, test};
 use pointsman_core::apimachinery::ResourceName;
-use pointsman_core::definition::Recreation;
+use pointsman_core::definition::{Recreation, StepDirection};
 use serde_json::Value;
 
-pub(super) fn lookups(context: StepContext<'_>, step: usize, recreation: &Recreation) -> Vec<LookupRequest> {
-    let mut lookups =
-        vec![deployment_lookup(context, recreation), revision_lookup(context, step), pods_lookup(context, recreation)];
-    if is_at_hand(context, step) || context.is_again() {
-        lookups.extend(obstacle_lookups(context, recreation));
+/// Recreates a Deployment.
+pub(super) struct Recreate<'a>(pub(super) &'a Recreation);
+
+impl StepAction for Recreate<'_> {
+    fn lookups(&self, context: StepContext<'_>, step: usize, _: StepDirection) -> Vec<LookupRequest> {
+        let (deployment, revision) = (deployment_lookup(context, self.0), revision_lookup(context, step));
+        let mut lookups = vec![deployment, revision, pods_lookup(context, self.0)];
+        if is_at_hand(context, step) || context.is_again() {
+            lookups.extend(obstacle_lookups(context, self.0));
+        }
+        lookups
     }
-    lookups
+
+    fn forward(&self, step: ObjectStepInput<'_>) -> StepOutcome {
+        forward(step, self.0)
+    }
+
+    fn back(&self, step: ObjectStepInput<'_>) -> StepOutcome {
+        back(step, self.0)
+    }
+
+    fn preflight_lookups(&self, context: StepContext<'_>) -> Vec<LookupRequest> {
+        obstacle_lookups(context, self.0)
+    }
+
+    fn preflight(
+        &self,
+        context: StepContext<'_>,
+        answers: &LookupResults,
+        others: &[PodSet],
+    ) -> Option<PreflightFailure> {
+        obstacle(context, self.0, answers, others)
+    }
+
+    fn rights(&self, of: RightsInput<'_>) -> Vec<Right> {
+        let mut all: Vec<Right> = vec![
+            (self.0.resource.clone(), &["get", "list", "create", "delete", "patch"]),
+            (revisions(), &["get", "list", "create", "delete"]),
+            // A revert deletes ReplicaSets of the new Deployment.
+            (replica_sets(), &["list", "delete"]),
+            (resource("resourcequotas", ""), &["list"]),
+            (resource("limitranges", ""), &["list"]),
+            (resource("horizontalpodautoscalers", "autoscaling"), &["list"]),
+        ];
+        all.extend(of.source().filter(|_| of.is_guarded()).as_ref().map(finalizers));
+        all
+    }
+
+    fn description(&self, _: &str) -> String {
+        let Recreation { resource, name, .. } = self.0;
+        format!(
+            "recreates {resource} {name} with another selector: during the step, twice the Pods exist, and the \
+             revisions are lost"
+        )
+    }
 }
 
 /// True if the step is the next one in forward direction.
@@ -49,7 +100,7 @@ fn pods_lookup(context: StepContext<'_>, recreation: &Recreation) -> LookupReque
     LookupRequest::of_metadata(&replica_sets(), context.object.namespace(), &labels)
 }
 
-pub(super) fn forward(step: ObjectStepInput<'_>, recreation: &Recreation) -> StepOutcome {
+fn forward(step: ObjectStepInput<'_>, recreation: &Recreation) -> StepOutcome {
     let deployment = deployment_lookup(step.context, recreation);
     let wanted = selector(step.context, recreation);
     let seen = match step.observed(&deployment) {
@@ -117,7 +168,7 @@ fn unsaved(
     step.next(&revisions(), None, &name, ObjectCall::Create(saved(&name, step.uid(), old, wanted)))
 }
 
-pub(super) fn back(step: ObjectStepInput<'_>, recreation: &Recreation) -> StepOutcome {
+fn back(step: ObjectStepInput<'_>, recreation: &Recreation) -> StepOutcome {
     let deployment = deployment_lookup(step.context, recreation);
     let seen = match step.observed(&deployment) {
         ObservedObject::Unknown(why) => return StepOutcome::Waits(why),
@@ -207,5 +258,5 @@ fn label_selector(labels: &BTreeMap<String, String>) -> String {
 }
 
 fn replica_sets() -> ResourceName {
-    ResourceName { plural: "replicasets".to_owned(), group: "apps".to_owned() }
+    resource("replicasets", "apps")
 }

@@ -1,11 +1,11 @@
 //! Progress of an object in steps that act on other objects.
 
+use super::actions::progress;
 use super::context::StepContext;
 use super::convert::conflicting_replacement_outcome;
 use super::object_write::ObjectWrite;
 use super::outcome::{ObjectStepInput, StepOutcome};
 use super::outcome::{StepChange, StepWrite};
-use super::perform::progress;
 use crate::lookup::results::LookupResults;
 use crate::observe::status::InFlightObject;
 use pointsman_core::definition::{ObjectAction, StepDirection};

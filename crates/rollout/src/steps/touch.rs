@@ -4,9 +4,33 @@
 use super::context::StepContext;
 use super::object_write::ObjectCall;
 use super::outcome::{ObjectStepInput, StepOutcome};
+use super::step_action::{Right, RightsInput, StepAction, described_place};
 use crate::lookup::request::LookupRequest;
 use crate::lookup::results::MutationState;
-use pointsman_core::definition::Touch;
+use pointsman_core::definition::{StepDirection, Touch};
+
+/// Writes objects without changes until a mutation has processed them.
+pub(super) struct Readmit<'a>(pub(super) &'a Touch);
+
+impl StepAction for Readmit<'_> {
+    fn lookups(&self, context: StepContext<'_>, _: usize, _: StepDirection) -> Vec<LookupRequest> {
+        lookups(context, self.0)
+    }
+
+    fn forward(&self, step: ObjectStepInput<'_>) -> StepOutcome {
+        forward(step, self.0)
+    }
+
+    fn rights(&self, _: RightsInput<'_>) -> Vec<Right> {
+        vec![(self.0.resource.clone(), &["get", "patch"])]
+    }
+
+    fn description(&self, _: &str) -> String {
+        let Touch { resource, names, place, mutation, .. } = self.0;
+        let (names, place) = (names.join(", "), described_place(place));
+        format!("sends {resource} {names}{place} again, until mutation {mutation} is applied")
+    }
+}
 
 /// Lookups of the objects to write.
 pub(crate) fn lookups(context: StepContext<'_>, readmission: &Touch) -> Vec<LookupRequest> {
@@ -15,7 +39,7 @@ pub(crate) fn lookups(context: StepContext<'_>, readmission: &Touch) -> Vec<Look
     names.map(|name| LookupRequest::of_mutated(&readmission.resource, &place, &name, &readmission.mutation)).collect()
 }
 
-pub(super) fn forward(step: ObjectStepInput<'_>, readmission: &Touch) -> StepOutcome {
+fn forward(step: ObjectStepInput<'_>, readmission: &Touch) -> StepOutcome {
     let place = step.context.place_of(&readmission.place);
     let names = readmission.names.iter().map(|name| step.context.filled_text(name));
     for (lookup, name) in lookups(step.context, readmission).into_iter().zip(names) {

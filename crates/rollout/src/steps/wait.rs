@@ -2,12 +2,51 @@
 
 use serde_json::Value;
 
-use super::observed_object::object_lookup;
-use super::observed_object::{ObservedObject, terminating_message};
+use super::context::StepContext;
+use super::observed_object::{ObservedObject, object_lookup, terminating_message};
 use super::outcome::{ObjectStepInput, StepOutcome};
-use pointsman_core::definition::{StepObject, WaitedFor, unmet_of};
+use super::step_action::{Right, RightsInput, StepAction};
+use crate::lookup::request::LookupRequest;
+use pointsman_core::definition::{StepDirection, StepObject, WaitedFor, unmet_of};
 
-pub(super) fn forward(step: ObjectStepInput<'_>, on: &StepObject, until: &WaitedFor) -> StepOutcome {
+/// Waits for a condition of another object.
+pub(super) struct Wait<'a> {
+    pub(super) on: &'a StepObject,
+    pub(super) until: &'a WaitedFor,
+}
+
+impl StepAction for Wait<'_> {
+    fn lookups(&self, context: StepContext<'_>, _: usize, _: StepDirection) -> Vec<LookupRequest> {
+        object_lookup(context, self.on).into_iter().collect()
+    }
+
+    fn forward(&self, step: ObjectStepInput<'_>) -> StepOutcome {
+        forward(step, self.on, self.until)
+    }
+
+    fn rights(&self, of: RightsInput<'_>) -> Vec<Right> {
+        let resource = match self.on {
+            StepObject::Named { resource, .. } => Some(resource.clone()),
+            StepObject::Source => of.source(),
+            StepObject::Target => of.target(),
+        };
+        resource.map(|resource| (resource, &["get"][..])).into_iter().collect()
+    }
+
+    fn description(&self, target: &str) -> String {
+        let on = match self.on {
+            StepObject::Source => "the object".to_owned(),
+            StepObject::Target => format!("its {target}"),
+            StepObject::Named { resource, name } => format!("{resource} {name}"),
+        };
+        match self.until {
+            WaitedFor::RolledOut => format!("waits until {on} is rolled out"),
+            WaitedFor::Gate(_) => format!("waits for {on}"),
+        }
+    }
+}
+
+fn forward(step: ObjectStepInput<'_>, on: &StepObject, until: &WaitedFor) -> StepOutcome {
     let Some(lookup) = object_lookup(step.context, on) else {
         return StepOutcome::Stuck("the replacement of the object is unknown".to_owned());
     };

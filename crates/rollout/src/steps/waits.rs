@@ -1,11 +1,10 @@
 //! Waits of a workflow: at its start, where the object uses no budget, and again right before an irreversible step.
 
+use super::actions::{progress, step_lookups};
 use super::context::StepContext;
-use super::lookup::step_lookups;
 use super::observed_object::list;
 use super::outcome::ObjectStepInput;
 use super::outcome::StepOutcome;
-use super::perform::progress;
 use super::touch;
 use crate::lookup::request::LookupRequest;
 use crate::lookup::results::LookupResults;
