@@ -13,7 +13,7 @@ use tokio::sync::Mutex;
 use tokio::time::sleep;
 
 use super::error::RolloutError;
-use super::runner::{AGAIN, INTERVAL, RolloutEvent, RolloutOptions, run_with_lock};
+use super::runner::{INTERVAL, RolloutEvent, RolloutOptions, run_with_lock};
 use super::status_store::list_rollouts;
 use crate::cluster::Cluster;
 
@@ -184,6 +184,9 @@ fn text<'v>(document: &'v Value, path: &str) -> &'v str {
 
 /// Interval of lists, to find new rollouts and changes of direction.
 const SEEK: Duration = Duration::from_secs(5);
+
+/// Retry interval for a refused rollout.
+const AGAIN: Duration = Duration::from_secs(30);
 
 #[cfg(test)]
 mod tests {
