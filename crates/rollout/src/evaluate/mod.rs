@@ -5,3 +5,5 @@ pub(crate) mod message;
 pub(crate) mod object_state;
 pub(crate) mod rewrite;
 pub(crate) mod running_range;
+pub(crate) mod state_evaluator;
+pub(crate) mod step_evaluator;

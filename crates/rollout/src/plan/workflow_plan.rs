@@ -323,7 +323,7 @@ pub(crate) fn note_runs(planner: &mut Planner<'_>) {
     let mut changes = Vec::new();
     for in_flight_object in &planner.status.in_flight {
         let Some(context) = planner.context(in_flight_object) else { continue };
-        if let StepChange::Next(StepWrite::Ran { done, half }) = evaluator.stepping(context, in_flight_object) {
+        if let StepChange::Next(StepWrite::Ran { done, half }) = evaluator.steps().stepping(context, in_flight_object) {
             changes.push((in_flight_object.wave.clone(), done, half));
         }
     }
@@ -345,9 +345,9 @@ pub(crate) fn redirected(
     wanted: Direction,
 ) -> Option<InFlightObject> {
     let evaluator = planner.evaluator();
-    let runs = evaluator.lost_job_under_way(context, &in_flight_object).is_some();
-    let has_begun = runs || evaluator.has_begun(context, &in_flight_object);
-    let is_outstanding = evaluator.may_have_requested(context, &in_flight_object, in_flight_object.back);
+    let runs = evaluator.steps().lost_job_under_way(context, &in_flight_object).is_some();
+    let has_begun = runs || evaluator.steps().has_begun(context, &in_flight_object);
+    let is_outstanding = evaluator.steps().may_have_requested(context, &in_flight_object, in_flight_object.back);
     let back = match wanted {
         // An earlier request may still take effect.
         Direction::Undo | Direction::Abort if is_outstanding => in_flight_object.back || wanted == Direction::Undo,
@@ -379,7 +379,7 @@ pub(crate) fn redirected(
 pub(crate) fn turn_back(planner: &Planner<'_>, in_flight_object: &mut InFlightObject) {
     let context = planner.context(in_flight_object);
     let evaluator = planner.evaluator();
-    let requesting = context.filter(|context| evaluator.may_have_requested(*context, in_flight_object, false));
+    let requesting = context.filter(|context| evaluator.steps().may_have_requested(*context, in_flight_object, false));
     in_flight_object.may_come = requesting.map(|context| context.wave_progress.done).or(in_flight_object.may_come);
     let tried = context.and_then(|context| context.half_tried(in_flight_object).cloned());
     if tried.is_some() {
@@ -396,30 +396,33 @@ pub(crate) fn stays(planner: &Planner<'_>, context: StepContext<'_>, in_flight_o
         return is_kept || planner.rollout.pair.is_some() || may_run(planner, in_flight_object);
     }
     let evaluator = planner.evaluator();
-    if evaluator.lost_job_under_way(context, in_flight_object).is_some() {
+    if evaluator.steps().lost_job_under_way(context, in_flight_object).is_some() {
         return true;
     }
     if planner.status.direction == Direction::Undo && context.object.lost_annotation(planner.rollout).is_some() {
         // The state to restore is unknown. The other objects wait only for the Job of this one.
         return job_under_way(planner, in_flight_object).is_some();
     }
-    if evaluator.outstanding_request(context, in_flight_object).is_some() {
+    if evaluator.steps().outstanding_request(context, in_flight_object).is_some() {
         return true;
     }
-    if evaluator.has_arrived(context, in_flight_object) {
+    if evaluator.steps().has_arrived(context, in_flight_object) {
         let object_state = evaluator.on_the_way(context, in_flight_object);
         return !matches!(object_state, ObjectState::New | ObjectState::Old);
     }
-    if planner.status.direction == Direction::Abort && !evaluator.has_begun(context, in_flight_object) {
+    if planner.status.direction == Direction::Abort && !evaluator.steps().has_begun(context, in_flight_object) {
         return false;
     }
-    if !in_flight_object.back && !evaluator.has_begun(context, in_flight_object) && context.wave_progress.is_outside() {
+    if !in_flight_object.back
+        && !evaluator.steps().has_begun(context, in_flight_object)
+        && context.wave_progress.is_outside()
+    {
         // The workflow no longer selects the object.
         return false;
     }
     let is_refused = planner.facts.runner_cache.answer(&context.object.uid).is_some()
         || initial_wait(context, &planner.facts.answers).is_some();
-    in_flight_object.back || evaluator.has_begun(context, in_flight_object) || !is_refused
+    in_flight_object.back || evaluator.steps().has_begun(context, in_flight_object) || !is_refused
 }
 
 /// Recreating an object that was deleted for another has priority over gates, time limits, refusals and unknown state,
@@ -441,11 +444,11 @@ pub(crate) fn refused_on_the_way(planner: &Planner<'_>) -> Option<String> {
     let evaluator = planner.evaluator();
     planner.status.in_flight.iter().find_map(|in_flight_object| {
         let context = planner.context(in_flight_object)?;
-        if let Some(why) = evaluator.outstanding_request(context, in_flight_object) {
+        if let Some(why) = evaluator.steps().outstanding_request(context, in_flight_object) {
             return Some(format!("{}: {why}", in_flight_object.object));
         }
         planner.facts.runner_cache.answer(&in_flight_object.uid)?;
-        let is_begun = in_flight_object.back || evaluator.has_begun(context, in_flight_object);
+        let is_begun = in_flight_object.back || evaluator.steps().has_begun(context, in_flight_object);
         is_begun.then(|| format!("{}: {}", in_flight_object.object, evaluator.waits(context, in_flight_object)))
     })
 }
@@ -459,7 +462,8 @@ pub(crate) fn note_tried(planner: &mut Planner<'_>) {
     let step = |in_flight_object: &InFlightObject| {
         let context = planner.context(in_flight_object)?;
         let waits = planner.facts.closed_gate.is_some() && !in_flight_object.back;
-        let is_next = matches!(evaluator.stepping(context, in_flight_object), StepChange::Next(StepWrite::Object(_)));
+        let is_next =
+            matches!(evaluator.steps().stepping(context, in_flight_object), StepChange::Next(StepWrite::Object(_)));
         (is_next && !waits).then(|| (in_flight_object.uid.clone(), evaluator.step_tried(context, in_flight_object)))
     };
     let all = planner.status.in_flight.iter().filter_map(step).collect();
@@ -493,9 +497,9 @@ pub(crate) fn step_writes(planner: &Planner<'_>) -> Vec<RolloutWrite> {
         let cache = &planner.facts.runner_cache;
         let was_refused =
             cache.answer(&in_flight_object.uid).is_some() && !cache.is_due(&in_flight_object.uid, planner.now);
-        let is_idle = only_begun && !evaluator.has_begun(context, in_flight_object);
+        let is_idle = only_begun && !evaluator.steps().has_begun(context, in_flight_object);
         let is_held = !in_flight_object.back
-            && !evaluator.has_begun(context, in_flight_object)
+            && !evaluator.steps().has_begun(context, in_flight_object)
             && is_held_ahead(planner, context);
         // An abort cannot be resumed, and the effects of a Job must be recorded.
         let is_unnoted = planner.status.direction == Direction::Abort
@@ -506,7 +510,7 @@ pub(crate) fn step_writes(planner: &Planner<'_>) -> Vec<RolloutWrite> {
         if waits || was_refused || is_idle || is_held || trouble.is_some() {
             return None;
         }
-        match evaluator.stepping(context, in_flight_object) {
+        match evaluator.steps().stepping(context, in_flight_object) {
             StepChange::Next(StepWrite::Move(write)) => Some(RolloutWrite::Move(write)),
             StepChange::Next(StepWrite::Job(write)) => Some(RolloutWrite::Job(write)),
             StepChange::Next(StepWrite::Object(write)) => Some(RolloutWrite::Object(write)),
