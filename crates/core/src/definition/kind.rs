@@ -20,8 +20,8 @@ use super::workflows::{self, Workflow};
 use super::{
     admission::Admission,
     built_in::EMBEDDED,
-    chain,
     crd::{Crd, bare_names},
+    object_lifetimes,
     rollout_hash::HashedFields,
     side::Side,
 };
@@ -424,7 +424,7 @@ fn steps(
         let status = status.filter(|_| hashed == Some(index));
         steps.push(Step::compile(step, older, newer, status, problems));
     }
-    chain::check(&steps, problems);
+    object_lifetimes::check(&steps, problems);
     if let Some((_, at_line)) = status.filter(|_| hashed.and_then(VersionIndex::step).is_none()) {
         problems.add(at_line, "rolloutStatus: no step leads to the hashed version");
     }
