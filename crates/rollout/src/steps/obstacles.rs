@@ -234,7 +234,8 @@ impl PodSet {
     }
 }
 
-/// The quota that would be exceeded by some Pods, alone or with others about to start in the same namespace.
+/// The quota that would be exceeded by some Pods, alone or with others about to start in the same namespace. A dry run
+/// of the API server cannot answer this: it charges no quota, so each of two Pods fits alone where only one has room.
 pub(super) fn no_room(quotas: &[Value], pods: &PodSet, others: &[PodSet]) -> Option<PreflightFailure> {
     quotas.iter().find_map(|quota| {
         let counts = counts(quota, pods);
