@@ -4,12 +4,12 @@
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-all_versions="1.36 1.34"
+all_versions="1.36 1.37 1.34"
 
 usage() {
     cat <<'EOF'
-usage: assets.sh [1.36|1.34|helm|promtool]...  print the assets directory of each version
-                                      (default: 1.36 and 1.34), building what is
+usage: assets.sh [1.36|1.37|1.34|helm|promtool]...  print the assets directory of each
+                                      version (default: all three), building what is
                                       missing; helm's and promtool's have nothing else
        assets.sh --verify [VERSION]...  the same, with a full checksum comparison
        assets.sh --built [VERSION]...   the same, and exit code 3 where something is
@@ -38,14 +38,14 @@ EOF
 modules_of() {
     case $1 in
         1.36) echo "etcd kubernetes-1.36 cert-manager helm" ;;
-        1.34) echo "etcd kubernetes-1.34" ;;
+        1.37 | 1.34) echo "etcd kubernetes-$1" ;;
         helm) echo "helm" ;;
         promtool) echo "promtool" ;;
         *) return 1 ;;
     esac
 }
 
-every_module="etcd kubernetes-1.36 kubernetes-1.34 cert-manager helm promtool"
+every_module="etcd kubernetes-1.36 kubernetes-1.37 kubernetes-1.34 cert-manager helm promtool"
 
 # The programs of a module, as "name=package". The first of a Kubernetes module
 # is by far the largest; the others find most of their packages in Go's cache.

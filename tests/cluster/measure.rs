@@ -20,7 +20,7 @@ use crate::support::test_cluster::TestCluster;
 /// Prints the page. Returns false if the required programs are missing.
 pub(crate) fn main() -> bool {
     let mut columns = Vec::new();
-    for plan in [&PLANS[0], &PLANS[2]] {
+    for plan in [&PLANS[0], &PLANS[3]] {
         let assets = match Assets::find(plan.version) {
             Ok(assets) => assets,
             Err(why) => {

@@ -347,6 +347,15 @@ fn is_as_before_among(
     );
 }
 
+/// A dry run charges no quota: each of two Pods fits alone, where only one has room. So the preflight computes the sum.
+fn dry_runs_miss_the_quota(ctx: &TestContext<'_>) {
+    for name in ["dry-a", "dry-b"] {
+        let spec = json!({"automountServiceAccountToken": false, "containers": [{"name": "a", "image": "a"}]});
+        let pod = json!({"metadata": {"name": name}, "spec": spec});
+        ctx.post(&format!("{}?dryRun=All", core(ctx, "pods")), &pod).ok();
+    }
+}
+
 /// S33 and S35.
 fn refused(ctx: &TestContext<'_>) {
     let fake_operators = FakeOperators::begins(ctx);
@@ -376,6 +385,7 @@ fn refused(ctx: &TestContext<'_>) {
         let quota = ctx.call_get(&format!("{}/tight", core(ctx, "resourcequotas")));
         (quota["status"]["used"]["pods"] == "6").then_some(())
     });
+    dry_runs_miss_the_quota(ctx);
     runs_once(ctx);
     let (state, why) = unmoved(ctx, "full");
     assert_eq!(state, "Refused");
