@@ -1,8 +1,8 @@
 //! The Lease that separates runners of a rollout. Safety does not depend on it: objects are recorded as in flight
 //! before a move, so two runners together move no more than one.
 //!
-//! Written by hand, because libraries for leader election renew by a timer alone: here a holder that was suspended makes
-//! no call, and the duration covers requests that a former holder has sent.
+//! Written by hand, because libraries for leader election renew by a timer alone: here a holder that was suspended
+//! makes no call, and the duration covers requests that a former holder has sent.
 
 use std::pin::pin;
 use std::time::{Duration, Instant, SystemTime};
