@@ -142,6 +142,33 @@ fn filters(command: &str) -> Vec<&str> {
     found
 }
 
+/// The rows of the index of tests: each names a room, tests, and the files with these tests.
+#[test]
+fn invariants_name_room_and_files() {
+    let page = read("ARCHITECTURE.md");
+    let (_, table) = page.split_once("| invariant | room | tests | in |").unwrap();
+    let quoted = |cell: &str| -> Vec<String> { cell.split('`').skip(1).step_by(2).map(str::to_owned).collect() };
+    let (mut wrong, mut rows) = (Vec::new(), 0);
+    for row in table.lines().skip(2).take_while(|line| line.starts_with('|')) {
+        rows += 1;
+        let cells: Vec<&str> = row.trim_matches('|').split(" | ").collect();
+        let &[_, room, tests, within] = cells.as_slice() else {
+            wrong.push(format!("not four cells: {row}"));
+            continue;
+        };
+        wrong.extend(quoted(room).into_iter().filter(|room| !path(room).exists()).map(|room| format!("no {room}")));
+        let texts: Vec<String> = quoted(within).iter().map(|file| read(file)).collect();
+        for test in quoted(tests) {
+            let names = [format!("fn {test}("), format!("\"{test}\"")];
+            if !texts.iter().any(|text| names.iter().any(|name| text.contains(name))) {
+                wrong.push(format!("{test} is not in {within}"));
+            }
+        }
+    }
+    assert!(rows > 60, "{rows} rows");
+    nothing(&wrong);
+}
+
 /// Paths and names of source files in backticks, such as `crates/rollout/src` or `plan.rs`.
 #[test]
 fn named_source_files_exist() {

@@ -60,7 +60,7 @@ fn dependencies_have_reasons() {
     let lock = read("Cargo.lock");
     for name in ["axum", "openssl", "serde_yaml"] {
         let found = lock.contains(&format!("\nname = \"{name}\"\n"));
-        assert!(!found, "{name} came in: see ARCHITECTURE.md, Decisions");
+        assert!(!found, "{name} came in: see docs/decisions.md");
     }
 }
 
@@ -73,7 +73,7 @@ fn the_server_knows_no_cluster() {
     assert!(tree.contains("hyper "), "{tree}");
     for name in ["k8s-openapi", "kube", "pointsman-cluster", "tower"] {
         let found = tree.lines().any(|line| line.split(' ').next() == Some(name));
-        assert!(!found, "{name} came into the server: see ARCHITECTURE.md, Decisions");
+        assert!(!found, "{name} came into the server: see docs/decisions.md");
     }
 }
 
