@@ -2,15 +2,19 @@
 {{- define "pointsman.fullname" -}}
 {{- if .Values.fullnameOverride -}}
 {{- .Values.fullnameOverride -}}
-{{- else if contains "pointsman" .Release.Name -}}
+{{- else if contains (include "pointsman.name" .) .Release.Name -}}
 {{- .Release.Name | trunc 52 | trimSuffix "-" -}}
 {{- else -}}
-{{- printf "%s-pointsman" .Release.Name | trunc 52 | trimSuffix "-" -}}
+{{- printf "%s-%s" .Release.Name (include "pointsman.name" .) | trunc 52 | trimSuffix "-" -}}
 {{- end -}}
 {{- end -}}
 
+{{- define "pointsman.name" -}}
+{{- .Values.nameOverride | default "pointsman" -}}
+{{- end -}}
+
 {{- define "pointsman.selector" -}}
-app.kubernetes.io/name: pointsman
+app.kubernetes.io/name: {{ include "pointsman.name" . }}
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end -}}
 
@@ -98,7 +102,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 
 {{/* Not those of the servers: neither the Service nor the NetworkPolicy, which lets nothing out, is for it. */}}
 {{- define "pointsman.migrateLabels" -}}
-app.kubernetes.io/name: pointsman-migrate
+app.kubernetes.io/name: {{ include "pointsman.name" . }}-migrate
 app.kubernetes.io/instance: {{ .Release.Name }}
 app.kubernetes.io/component: migrate
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}

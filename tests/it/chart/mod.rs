@@ -6,3 +6,4 @@ mod image;
 mod pod;
 mod rendered;
 mod sources;
+mod values;

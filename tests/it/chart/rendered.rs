@@ -37,11 +37,13 @@ fn plain_manifests_equal_the_chart() {
 }
 
 /// Refused values, each with a word of the reason.
-const REFUSED: [(&str, &str); 26] = [
+const REFUSED: [(&str, &str); 28] = [
     ("image.repository=", "there is no published one"),
     ("image.repositry=pointsman", "'repositry' not allowed"),
     ("image.digest=sha256:1", "/image/digest"),
-    ("replicas=0", "/replicas"),
+    ("replicaCount=0", "/replicaCount"),
+    ("topologySpreadConstraints[0].maxSkew=1", "/topologySpreadConstraints/0"),
+    ("extraVolumeMounts[0].name=ca", "/extraVolumeMounts/0"),
     ("controllerVersion=v2.16.0", "/controllerVersion"),
     ("controllerVersion=2.16", "/controllerVersion"),
     ("admission.defaultVersion=true", "/controllerVersion"),
