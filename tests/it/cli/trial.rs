@@ -4,6 +4,7 @@ use std::fs;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::*;
@@ -230,4 +231,27 @@ fn ctrl_c_prints_partial_trial() {
     assert!(stdout.ends_with(" trials, seed 0, and would have continued\n"), "{stdout}{stderr}");
     // Without a terminal, no progress is printed.
     assert_eq!(stderr, "");
+}
+
+/// A definition without its operation, and the same with a recorded conversion that differs.
+#[test]
+fn sarif_names_file_and_line() {
+    let directory = TempDir::new().unwrap();
+    let file = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+    let text = fs::read_to_string("tests/data/kinds/widgets.yaml").unwrap();
+    let bare = text.lines().filter(|line| !line.contains("split")).collect::<Vec<_>>().join("\n");
+    fs::write(file("w.yaml"), bare.replace("  operations:", "")).unwrap();
+    fs::copy("tests/data/kinds/widgets.crd.yaml", file("widgets.crd.yaml")).unwrap();
+    let sarif = file("found.sarif");
+    pointsman(&["kinds", "check", &file("w.yaml"), "--sarif", &sarif]).refusal(1);
+    let log: Value = serde_json::from_str(&fs::read_to_string(sarif).unwrap()).unwrap();
+    assert_eq!((&log["version"], &log["runs"][0]["tool"]["driver"]["name"]), (&json!("2.1.0"), &json!("pointsman")));
+    let results = log["runs"][0]["results"].as_array().unwrap();
+    assert!(!results.is_empty());
+    for result in results {
+        let place = &result["locations"][0]["physicalLocation"];
+        assert!(place["artifactLocation"]["uri"].as_str().unwrap().ends_with("/w.yaml"), "{result}");
+        assert!(place["region"]["startLine"].as_u64().unwrap() > 0, "{result}");
+        assert_eq!((&result["ruleId"], &result["level"]), (&json!("definition"), &json!("error")));
+    }
 }

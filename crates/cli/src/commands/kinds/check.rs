@@ -10,7 +10,7 @@ use pointsman_core::definition;
 use super::check_result::{Checked, ReportedProblem, Understood};
 use super::samples::{self, Sample};
 use super::trial::{self, TrialArgs};
-use super::{junit, summary};
+use super::{junit, sarif, summary};
 use crate::commands::kinds_dir::{self, KnownDefinition};
 use crate::commands::output::{self, complain, counted, talk};
 use crate::commands::stop::{INTERRUPTED, Stop};
@@ -28,6 +28,9 @@ pub(super) struct CheckArgs {
     /// Also write the results as JUnit XML, for CI systems.
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
+    /// Also write the findings as SARIF 2.1.0, for code scanning.
+    #[arg(long, value_name = "FILE")]
+    sarif: Option<PathBuf>,
     #[command(flatten)]
     trial: TrialArgs,
     /// Objects to check the laws on, in addition to generated objects: files or directories in YAML or JSON, such as
@@ -86,6 +89,10 @@ fn finish(args: &CheckArgs, all: &[Checked], files: usize) -> anyhow::Result<Exi
     if let Some(file) = &args.junit {
         let suites: Vec<junit::Suite> = all.iter().map(Checked::suite).collect();
         atomic_file::write(file, &junit::document("pointsman kinds check", &suites))?;
+    }
+    if let Some(file) = &args.sarif {
+        let findings: Vec<sarif::SarifFinding> = all.iter().flat_map(Checked::findings).collect();
+        atomic_file::write(file, &sarif::document(&findings))?;
     }
     match args.output {
         None => output::text(&all.iter().map(Checked::text).collect::<String>())?,

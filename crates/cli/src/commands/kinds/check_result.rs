@@ -9,6 +9,7 @@ use pointsman_core::webhook::unseen_by_scale;
 
 use super::hidden_values;
 use super::junit::{Case, CaseOutcome, Suite};
+use super::sarif::SarifFinding;
 use super::summary;
 use super::trial::Trial;
 use super::violations::{self, ViolationContext};
@@ -256,6 +257,32 @@ impl Checked {
             ("hidden", JsonTree::Array(trial.survey.hidden.iter().map(hidden_values::json).collect())),
             ("unfit", JsonTree::Array(unfit.collect())),
         ])
+    }
+
+    /// The errors and warnings, each with its line.
+    pub(super) fn findings(&self) -> Vec<SarifFinding> {
+        let finding = |rule, about, is_error, line, message: &str| SarifFinding {
+            rule,
+            about,
+            is_error,
+            file: self.file.clone(),
+            line,
+            message: message.to_owned(),
+        };
+        let problems = self.problems.iter().map(|problem| {
+            finding("definition", "The definition explains every difference.", true, problem.line, &problem.message)
+        });
+        let paths = self.kind.iter().flat_map(|kind| &kind.lost_paths);
+        let paths =
+            paths.map(|path| finding("crd-path", "Paths of the CRD name fields of their version.", false, 0, path));
+        let warnings = self.kind.iter().flat_map(|kind| &kind.warnings).map(|warning| {
+            finding("doubtful", "The definition means what it says.", false, warning.line, &warning.message)
+        });
+        let broken = self.broken().map(|broken| {
+            let message = format!("{} ({}): {}", broken.text, broken.law, broken.message);
+            finding("law", "Conversions keep the laws.", true, broken.line, &message)
+        });
+        problems.chain(paths).chain(warnings).chain(broken).collect()
     }
 
     /// A test case for the definition, and one for each law and pair of versions.

@@ -9,6 +9,7 @@ mod golden;
 mod hidden_values;
 mod junit;
 mod samples;
+mod sarif;
 mod summary;
 #[cfg(test)]
 mod tests;

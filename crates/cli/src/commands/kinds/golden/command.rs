@@ -12,6 +12,7 @@ use crate::commands::atomic_file;
 use crate::commands::format::Format;
 use crate::commands::json_tree::JsonTree;
 use crate::commands::kinds::junit::{self, Case, CaseOutcome, Suite};
+use crate::commands::kinds::sarif::{self, SarifFinding};
 use crate::commands::kinds_dir::KindsArgs;
 use crate::commands::output::{self, complain, counted, talk};
 use crate::commands::table::table;
@@ -28,6 +29,9 @@ pub(crate) struct TestArgs {
     /// Also write the results as JUnit XML, for CI systems.
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
+    /// Also write the differences as SARIF 2.1.0, for code scanning.
+    #[arg(long, value_name = "FILE")]
+    sarif: Option<PathBuf>,
     /// Write the results into the files as expected objects. Comments in these files are lost.
     #[arg(long)]
     record: bool,
@@ -50,6 +54,18 @@ impl Tested {
             }
             Err(error) => vec![error.clone()],
         }
+    }
+
+    fn finding(&self) -> Option<SarifFinding> {
+        let failure = self.failure();
+        (!failure.is_empty()).then(|| SarifFinding {
+            rule: "recorded-conversion",
+            about: "Recorded conversions stay as they are.",
+            is_error: true,
+            file: self.file.clone(),
+            line: 0,
+            message: format!("{}: {}", self.name, failure.join("; ")),
+        })
     }
 
     fn verdict(&self) -> &'static str {
@@ -106,6 +122,10 @@ fn record(file: &CaseFile, tested: &[Tested]) -> anyhow::Result<()> {
 fn report(args: &TestArgs, directory: &Path, all: &[Tested]) -> anyhow::Result<()> {
     if let Some(file) = &args.junit {
         atomic_file::write(file, &junit::document("pointsman kinds test", &[suite(directory, all)]))?;
+    }
+    if let Some(file) = &args.sarif {
+        let findings: Vec<SarifFinding> = all.iter().flat_map(Tested::finding).collect();
+        atomic_file::write(file, &sarif::document(&findings))?;
     }
     let open = || all.iter().filter(|tested| !is_recorded(args, tested));
     let failed: Vec<&Tested> = open().filter(|tested| !tested.failure().is_empty()).collect();
