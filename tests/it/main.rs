@@ -3,6 +3,7 @@
 // With this, clippy's settings for tests apply to helpers too.
 #![cfg(test)]
 
+mod action;
 mod api_reference;
 mod bless;
 mod browser;
