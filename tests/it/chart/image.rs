@@ -59,6 +59,44 @@ fn image_holds_only_the_binary() {
     assert!(minor(compiler) >= minor(env!("CARGO_PKG_RUST_VERSION")), "{compiler} is too old");
 }
 
+/// The image layout has the digests of its parts, runs from its layer, and is the same twice.
+#[test]
+fn image_layout_runs_from_its_layer() {
+    let directory = tempfile::TempDir::new().unwrap();
+    let path = |name: &str| directory.path().join(name);
+    let built = |name: &str| {
+        let binary = format!("pointsman={}", env!("CARGO_BIN_EXE_pointsman"));
+        let flags = ["--arch", "amd64", "--version", "0.1.0", "--revision", "abc", "--file", &binary];
+        let more = ["--file", "LICENSE=LICENSE", path(name).to_str().unwrap()].map(str::to_owned);
+        let output = Command::new(".ci/image").current_dir(root()).args(flags).args(more).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        fs::read(path(name)).unwrap()
+    };
+    assert!(built("one.tar") == built("two.tar"), "two runs differ");
+    let unpack = |archive: &str, flags: &str| {
+        let status = Command::new("tar").args([flags, archive, "-C", "."]).current_dir(directory.path()).status();
+        assert!(status.unwrap().success(), "{archive}");
+    };
+    unpack("one.tar", "-xf");
+    let part = |descriptor: &Value| {
+        let digest = descriptor["digest"].as_str().unwrap().strip_prefix("sha256:").unwrap();
+        let file = format!("blobs/sha256/{digest}");
+        let sum = Command::new("sha256sum").arg(path(&file)).output().unwrap().stdout;
+        assert!(String::from_utf8(sum).unwrap().starts_with(digest), "{descriptor}");
+        assert_eq!(fs::metadata(path(&file)).unwrap().len(), descriptor["size"].as_u64().unwrap());
+        file
+    };
+    let json = |file: &str| -> Value { serde_json::from_slice(&fs::read(path(file)).unwrap()).unwrap() };
+    assert_eq!(json("oci-layout")["imageLayoutVersion"], "1.0.0");
+    let manifest = json(&part(&json("index.json")["manifests"][0]));
+    let config = json(&part(&manifest["config"]));
+    assert_eq!((&config["config"]["User"], &config["os"]), (&json!("65532:65532"), &json!("linux")));
+    let entry = config["config"]["Entrypoint"][0].as_str().unwrap().trim_start_matches('/').to_owned();
+    unpack(&part(&manifest["layers"][0]), "-xzf");
+    let version = Command::new(path(&entry)).arg("--version").output().unwrap();
+    assert!(String::from_utf8(version.stdout).unwrap().starts_with("pointsman 0.1.0"));
+}
+
 /// The list has every linked crate and no build dependency, and is the same twice.
 #[test]
 fn image_component_list_is_complete() {
