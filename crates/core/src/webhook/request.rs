@@ -34,6 +34,8 @@ use super::facts::KnownFacts;
 ///                and mutation moved needs this fact, try again";
 /// assert_eq!(unknown.to_string(), message);
 /// let mut facts = KnownFacts::default();
+/// facts.set("moved", FactValue::False);
+/// assert_eq!(webhook.handle(&request.knowing(&facts))?.outcome, Outcome::Allow);
 /// facts.set("moved", FactValue::True);
 /// assert_eq!(webhook.handle(&request.knowing(&facts))?.outcome, Outcome::Patch);
 /// let gone = webhook.handle(&request.knowing(&facts).while_awaited(&|| false)).unwrap_err();

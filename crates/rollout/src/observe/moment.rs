@@ -25,9 +25,11 @@ pub fn rfc3339(wall: u64) -> String {
     Timestamp::from_second(seconds).unwrap_or_default().to_string()
 }
 
-/// Parses a time in the format of Kubernetes to seconds since 1970. Ignores fractions of a second.
+/// Parses a time in the format of Kubernetes to seconds since 1970. Ignores fractions of a second. Other forms of
+/// ISO 8601 are no times of an API server.
 pub fn wall(text: &str) -> Option<u64> {
-    let time: Option<Timestamp> = text.ends_with('Z').then(|| text.parse().ok()).flatten();
+    let is_whole = text.len() >= "1970-01-01T00:00:00Z".len() && text.get(10..11) == Some("T") && text.ends_with('Z');
+    let time: Option<Timestamp> = is_whole.then(|| text.parse().ok()).flatten();
     u64::try_from(time?.as_second()).ok()
 }
 
@@ -48,8 +50,18 @@ mod tests {
             assert_eq!(wall(text), Some(seconds), "{text}");
         }
         assert_eq!(wall("2000-02-29T00:00:00.123456Z"), Some(951_782_400));
-        for text in ["", "2000-02-29", "2000-02-30T00:00:00Z", "2000-13-01T00:00:00Z", "2000-02-29T00:00:00+01:00"] {
+        for text in ["", "2000-02-29", "2000-02-29T00:00Z", "2000-13-01T00:00:00Z", "2000-02-29T00:00:00+01:00"] {
             assert_eq!(wall(text), None, "{text}");
+        }
+        for text in ["2000-02-30T00:00:00Z", "2000-02-29 00:00:00Z"] {
+            assert_eq!(wall(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn every_date_round_trips() {
+        for day in (0..80_000).map(|day| day * 86_400 + 77) {
+            assert_eq!(wall(&rfc3339(day)), Some(day));
         }
     }
 
