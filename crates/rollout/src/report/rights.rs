@@ -6,7 +6,7 @@ use crate::lookup::request::{LookupRequest, LookupTarget};
 use crate::spec::rollout::OwnerReferences;
 use crate::spec::rollout::Rollout;
 use crate::steps::actions::step_action;
-use crate::steps::step_action::RightsInput;
+use crate::steps::step_action::{self, RightsInput};
 use pointsman_core::apimachinery::ResourceName;
 use pointsman_core::definition::{Kind, WorkflowStep};
 
@@ -36,7 +36,8 @@ pub fn rights(rollout: &Rollout, kind: &Kind, owners: OwnerReferences) -> Rollou
     }
     let acts = rollout.workflow_steps().filter_map(WorkflowStep::object_step).map(|step| &step.act);
     let of = RightsInput { pair: rollout.pair.as_deref(), owners };
-    for (ResourceName { plural, group }, verbs) in acts.flat_map(|act| step_action(act).rights(of)) {
+    for (ResourceName { plural, group }, verbs) in acts.flat_map(|act| step_action::rights_here(&*step_action(act), of))
+    {
         may(&group, &plural, verbs);
     }
     for list in rollout.workflow_steps().filter_map(|step| step.if_any.as_ref()) {
@@ -68,7 +69,11 @@ pub fn rights(rollout: &Rollout, kind: &Kind, owners: OwnerReferences) -> Rollou
 pub fn rights_elsewhere(rollout: &Rollout) -> RolloutRights {
     let mut rights = RolloutRights::new();
     let acts = rollout.workflow_steps().filter_map(WorkflowStep::object_step).map(|step| &step.act);
-    for (ResourceName { plural, group }, verbs) in acts.filter_map(|act| step_action(act).right_elsewhere()) {
+    // Owner references do not lead to another cluster.
+    let of = RightsInput { pair: rollout.pair.as_deref(), owners: OwnerReferences::Free };
+    for (ResourceName { plural, group }, verbs) in
+        acts.flat_map(|act| step_action::rights_elsewhere(&*step_action(act), of))
+    {
         rights.entry((group, plural)).or_default().extend(verbs);
     }
     rights

@@ -4,9 +4,9 @@ use super::context::StepContext;
 use super::object_write::Propagation;
 use super::observed_object::ObservedObject;
 use super::outcome::{ObjectStepInput, StepOutcome};
-use super::step_action::{Right, RightsInput, StepAction, described_place, right_at, right_in_other_cluster};
+use super::step_action::{Right, RightsInput, StepAction, described_place};
 use crate::lookup::request::LookupRequest;
-use pointsman_core::definition::{NamedDeletion, StepDirection, unmet_of};
+use pointsman_core::definition::{NamedDeletion, StepDirection, StepPlace, unmet_of};
 
 /// Deletes named objects.
 pub(super) struct DeleteNamed<'a>(pub(super) &'a NamedDeletion);
@@ -21,23 +21,17 @@ impl StepAction for DeleteNamed<'_> {
     }
 
     fn rights(&self, _: RightsInput<'_>) -> Vec<Right> {
-        vec![right_at(&self.0.place, self.right())]
+        vec![(self.0.resource.clone(), &["get", "delete"])]
     }
 
-    fn right_elsewhere(&self) -> Option<Right> {
-        right_in_other_cluster(&self.0.place, self.right())
+    fn place(&self) -> Option<&StepPlace> {
+        Some(&self.0.place)
     }
 
     fn description(&self, _: &str) -> String {
         let NamedDeletion { resource, names, place, when, .. } = self.0;
         let which = if when.is_some() { ", where `when` holds" } else { "" };
         format!("deletes {resource} {}{}{which}", names.join(", "), described_place(place))
-    }
-}
-
-impl DeleteNamed<'_> {
-    fn right(&self) -> Right {
-        (self.0.resource.clone(), &["get", "delete"])
     }
 }
 

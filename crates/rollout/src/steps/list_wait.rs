@@ -2,9 +2,9 @@
 
 use super::context::StepContext;
 use super::outcome::{ObjectStepInput, StepOutcome};
-use super::step_action::{Right, RightsInput, StepAction, described_place, right_at, right_in_other_cluster};
+use super::step_action::{Right, RightsInput, StepAction, described_place};
 use crate::lookup::request::LookupRequest;
-use pointsman_core::definition::{ListWait, StepDirection};
+use pointsman_core::definition::{ListWait, StepDirection, StepPlace};
 
 /// Waits for a condition of every object of a list.
 pub(super) struct WaitForAll<'a>(pub(super) &'a ListWait);
@@ -19,21 +19,15 @@ impl StepAction for WaitForAll<'_> {
     }
 
     fn rights(&self, _: RightsInput<'_>) -> Vec<Right> {
-        vec![right_at(&self.0.place, self.right())]
+        vec![(self.0.resource.clone(), &["list"])]
     }
 
-    fn right_elsewhere(&self) -> Option<Right> {
-        right_in_other_cluster(&self.0.place, self.right())
+    fn place(&self) -> Option<&StepPlace> {
+        Some(&self.0.place)
     }
 
     fn description(&self, _: &str) -> String {
         format!("waits until all {} have the expected state{}", self.0.resource, described_place(&self.0.place))
-    }
-}
-
-impl WaitForAll<'_> {
-    fn right(&self) -> Right {
-        (self.0.resource.clone(), &["list"])
     }
 }
 

@@ -36,11 +36,11 @@ pub(crate) trait StepAction {
         None
     }
 
-    /// The permissions for apply, revert and preflight.
+    /// The permissions for apply, revert and preflight, in the cluster of its objects.
     fn rights(&self, of: RightsInput<'_>) -> Vec<Right>;
 
-    /// The permission in another cluster. `None` if the step acts in none.
-    fn right_elsewhere(&self) -> Option<Right> {
+    /// The place of its objects, if they can be in another cluster.
+    fn place(&self) -> Option<&StepPlace> {
         None
     }
 
@@ -87,14 +87,20 @@ pub(super) fn finalizers(kind: &ResourceName) -> Right {
     (resource(&format!("{}/finalizers", kind.plural), &kind.group), &["update"])
 }
 
-/// The permission for a resource at a place: for another cluster, to read the Secret with its kubeconfig.
-pub(super) fn right_at(place: &StepPlace, right: Right) -> Right {
-    if place.cluster.is_some() { (resource("secrets", ""), &["get"]) } else { right }
+/// True if the objects of a step are in another cluster.
+fn is_elsewhere(step: &dyn StepAction) -> bool {
+    step.place().is_some_and(|place| place.cluster.is_some())
 }
 
-/// The same in the other cluster.
-pub(super) fn right_in_other_cluster(place: &StepPlace, right: Right) -> Option<Right> {
-    place.cluster.as_ref().map(|_| right)
+/// The permissions of a step in the cluster of the rollout. For another cluster: to read the Secret with its
+/// kubeconfig.
+pub(crate) fn rights_here(step: &dyn StepAction, of: RightsInput<'_>) -> Vec<Right> {
+    if is_elsewhere(step) { vec![(resource("secrets", ""), &["get"])] } else { step.rights(of) }
+}
+
+/// The permissions of a step in another cluster.
+pub(crate) fn rights_elsewhere(step: &dyn StepAction, of: RightsInput<'_>) -> Vec<Right> {
+    if is_elsewhere(step) { step.rights(of) } else { Vec::new() }
 }
 
 /// The location of a step's objects, as the end of a phrase.

@@ -28,10 +28,8 @@ pub(crate) fn mutate(
         && let Ok(AdmissionRequest::Write { envelope, object, old, .. }) = read
     {
         let write = Write::new(object, old).for_caller(caller);
-        let made = match facts {
-            Some(facts) => mutated(of, &write, facts),
-            None => mutated(of, &write, &KnownFacts::default()),
-        };
+        let unknown = KnownFacts::default();
+        let made = mutated(of, &write, facts.unwrap_or(&unknown));
         let (patch, warnings) = made.map_err(HandleError::FactUnknown)?;
         caller.waited()?;
         return Ok(patched(&envelope, &patch, &warnings));
