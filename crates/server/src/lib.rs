@@ -21,13 +21,13 @@ pub use self::memory::process_memory::Memory;
 pub use self::request::request_handler::RequestHandler;
 pub use self::runtime::decide::Decide;
 pub use self::runtime::definitions::{DefinitionSource, Definitions};
-pub use self::runtime::served_webhook::ServedWebhook;
+pub use self::runtime::live_webhook::ServedWebhook;
 pub use self::server::bound::{BoundServer, Server};
 pub use self::server::options::Options;
 pub use self::server::process::serve;
 pub use self::server::serve_error::ServeError;
 pub use self::server::shutdown::{Shutdown, Trigger};
-pub use self::telemetry::followed_facts::{FactSource, FollowedFact, FollowedFacts};
+pub use self::telemetry::fact_source::{FactSource, FollowedFact, FollowedFacts};
 pub use self::telemetry::log_queue::LogQueue;
 pub use self::telemetry::spans::{BadCollector, Collector};
 pub use pointsman_transport::certificates::{

@@ -12,7 +12,7 @@ const HEAD: &str = "\
 The chart installs the server: a Deployment and its objects. API servers call the server only after you run `pointsman enable`, so neither
 an upgrade nor an uninstall of the chart changes a CRD. [Install](../../docs/install.md) describes all steps.
 
-<!-- not run: there are no containers; of the chart what is rendered is checked -->
+<!-- not run: there are no containers; other tests check the rendered chart -->
 
 ```sh
 helm install pointsman manifests/chart -n pointsman-system --create-namespace --set image.repository=registry.example/pointsman

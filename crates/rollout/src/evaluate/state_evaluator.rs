@@ -169,7 +169,7 @@ impl<'a> StateEvaluator<'a> {
             return self.steps().has_arrived(context, in_flight_object);
         }
         let is_moved = object.is_at(&self.rollout.to);
-        // An object held by the rollout is not moved yet, whatever its label.
+        // An object held by the rollout is not moved yet, with any label.
         let is_held = object.hold_of(self.rollout).is_some();
         if in_flight_object.back {
             !(is_held || is_moved && object.annotation_of(self.rollout).is_some())

@@ -191,7 +191,7 @@ impl StepEvaluator<'_> {
         step: &WorkflowStep,
     ) -> Option<StepChange> {
         if context.wave_progress.open {
-            // A begun step applies, whatever a list contains since.
+            // A begun step applies, even if a list has changed since.
             return None;
         }
         match applies(context, step, &self.facts.answers) {

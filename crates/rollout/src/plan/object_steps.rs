@@ -8,15 +8,15 @@ use crate::lookup::request::LookupRequest;
 use crate::observe::status::InFlightObject;
 use crate::spec::rollout::{Direction, Rollout};
 use crate::steps::context::StepContext;
+use crate::steps::leftovers::{leftover_lookups, leftovers};
 use crate::steps::object_write::{ObjectCall, ObjectWrite};
 use crate::steps::obstacles::PodSet;
 use crate::steps::outcome::PreflightFailure;
 use crate::steps::preflight::{pods_ahead, pods_lookups, preflight_lookups, refused_ahead};
-use crate::steps::saved_state::{leftover_lookups, leftovers};
 use crate::steps::step_state::{has_uncounted_changes, way};
 use crate::steps::waits::recheck_lookups;
 use crate::steps::waits::{condition_lookup, initial_lookups};
-use crate::steps::{actions, convert, saved_state};
+use crate::steps::{actions, convert, leftovers};
 
 /// Lookups that an in-flight object needs.
 pub(crate) fn step_lookups_of(context: StepContext<'_>, in_flight_object: &InFlightObject) -> Vec<LookupRequest> {
@@ -101,12 +101,12 @@ pub(crate) fn is_held_ahead(planner: &Planner<'_>, context: StepContext<'_>) -> 
 
 /// True if a deleted object has been replaced by one of the target kind.
 pub(crate) fn is_replaced(planner: &Planner<'_>, in_flight_object: &InFlightObject) -> bool {
-    saved_state::is_replaced(planner.rollout, in_flight_object, &planner.facts.answers)
+    leftovers::is_replaced(planner.rollout, in_flight_object, &planner.facts.answers)
 }
 
 /// State saved for an object that is deleted and has no replacement.
 pub(crate) fn kept_of(planner: &Planner<'_>, in_flight_object: &InFlightObject) -> Option<String> {
-    saved_state::kept_of(planner.rollout, in_flight_object, &planner.facts.answers)
+    leftovers::kept_of(planner.rollout, in_flight_object, &planner.facts.answers)
 }
 
 /// Writes the refusal reason to the status of each object that its own fields exclude, once per run.

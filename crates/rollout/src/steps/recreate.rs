@@ -10,6 +10,7 @@ use serde_json::json;
 
 use super::context::StepContext;
 use super::deletion_by_label::orphans;
+use super::leftovers::revisions;
 use super::object_write::{ObjectCall, Propagation, ReplacementObject};
 use super::observed_object::RESTORED;
 use super::observed_object::{ObservedObject, annotation, list, text};
@@ -17,7 +18,6 @@ use super::observed_object::{deployment_lookup, selector, selector_again};
 use super::obstacles::{PodSet, is_anothers, obstacle, obstacle_lookups, stands_against};
 use super::outcome::{ObjectStepInput, PreflightFailure, StepOutcome};
 use super::recreation_source::{SavedDeployment, restored, revision_name, saved, saved_again, selector_of};
-use super::saved_state::revisions;
 use super::step_action::{Right, RightsInput, StepAction, finalizers, resource};
 use super::wait::not_rolled_out;
 use crate::lookup::request::LookupRequest;

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use pointsman_core::webhook::Webhook;
 
-use super::served_webhook::ServedWebhook;
+use super::live_webhook::ServedWebhook;
 use crate::telemetry::metrics::Metrics;
 use crate::telemetry::throttle::WarningThrottle;
 

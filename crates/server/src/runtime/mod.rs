@@ -3,4 +3,4 @@
 pub(crate) mod current_tls;
 pub(crate) mod decide;
 pub(crate) mod definitions;
-pub(crate) mod served_webhook;
+pub(crate) mod live_webhook;

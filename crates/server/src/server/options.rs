@@ -8,7 +8,7 @@ use crate::admin::dev_page::DevPage;
 use crate::memory::body_limits::BodyLimits;
 use crate::memory::process_memory::Memory;
 use crate::runtime::definitions::Definitions;
-use crate::telemetry::followed_facts::FollowedFacts;
+use crate::telemetry::fact_source::FollowedFacts;
 use crate::telemetry::log_queue::LogQueue;
 use crate::telemetry::spans::Collector;
 use pointsman_core::webhook::Conversions;

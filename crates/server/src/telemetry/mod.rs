@@ -1,7 +1,7 @@
 //! Metrics, spans and log lines.
 
 pub(crate) mod error_chain;
-pub(crate) mod followed_facts;
+pub(crate) mod fact_source;
 pub(crate) mod labels;
 pub(crate) mod last_errors;
 pub(crate) mod line_limits;

@@ -275,9 +275,11 @@ impl Checked {
         let paths = self.kind.iter().flat_map(|kind| &kind.lost_paths);
         let paths =
             paths.map(|path| finding("crd-path", "Paths of the CRD name fields of their version.", false, 0, path));
-        let warnings = self.kind.iter().flat_map(|kind| &kind.warnings).map(|warning| {
-            finding("doubtful", "The definition means what it says.", false, warning.line, &warning.message)
-        });
+        let warnings = self
+            .kind
+            .iter()
+            .flat_map(|kind| &kind.warnings)
+            .map(|warning| finding("doubtful", "No operation is doubtful.", false, warning.line, &warning.message));
         let broken = self.broken().map(|broken| {
             let message = format!("{} ({}): {}", broken.text, broken.law, broken.message);
             finding("law", "Conversions keep the laws.", true, broken.line, &message)

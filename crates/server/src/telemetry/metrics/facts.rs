@@ -3,7 +3,7 @@
 use prometheus::{Error, IntCounterVec, IntGaugeVec};
 
 use super::registry::Register;
-use crate::telemetry::followed_facts::{FollowedFact, FollowedFacts};
+use crate::telemetry::fact_source::{FollowedFact, FollowedFacts};
 
 /// Metrics of known facts.
 #[derive(Debug)]

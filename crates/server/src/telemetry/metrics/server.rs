@@ -13,7 +13,7 @@ use super::memory::MemoryMetrics;
 use super::registry::Register;
 use super::requests::RequestMetrics;
 use super::spans::SpanMetrics;
-use crate::telemetry::followed_facts::FollowedFacts;
+use crate::telemetry::fact_source::FollowedFacts;
 
 /// The metrics of one server.
 #[derive(Debug)]
