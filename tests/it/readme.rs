@@ -106,7 +106,7 @@ struct Clone {
 impl Clone {
     fn new() -> Self {
         let dir = TempDir::new().unwrap();
-        for name in ["crates", "docs", "manifests", "tests"] {
+        for name in ["crates", "docs", "examples", "manifests", "tests"] {
             symlink(Path::new(env!("CARGO_MANIFEST_DIR")).join(name), dir.path().join(name)).unwrap();
         }
         let bin = Path::new(env!("CARGO_BIN_EXE_pointsman")).parent().unwrap();
