@@ -17,7 +17,7 @@ mod tests;
 mod value;
 
 pub(crate) use normal::{Canonical, normal, normal_keeping_numbers};
-pub(crate) use number::go_number;
+pub(crate) use number::{decimal, go_number};
 pub use pointer::{pointer_names, pointer_token};
 pub(crate) use reader::Reader;
 pub(crate) use scan::{string_end, unescape};

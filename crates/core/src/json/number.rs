@@ -2,7 +2,7 @@
 
 /// Writes a number in Go's spelling. A number that Go cannot decode stays as written. Go writes `-0.0` as `-0`, and
 /// reads that as the integer 0.
-pub(super) fn decimal(token: &str, out: &mut String) {
+pub(crate) fn decimal(token: &str, out: &mut String) {
     match go_number(token) {
         Some(number) if number == "-0" => out.push('0'),
         Some(number) => out.push_str(&number),

@@ -106,6 +106,7 @@ fn forms(schema: &Schema) -> Vec<Form> {
         ],
         Some("integer") => vec![
             form(json!({"type": "integer"}), "value / 10", "value * 10"),
+            form(json!({"type": "number"}), "double(value) / 1024.0", "int(value * 1024.0)"),
             form(text, "string(value) + \"s\"", "int(value.replace(\"s\", \"\"))"),
         ],
         Some("boolean") => vec![form(text, "value == true ? \"on\" : null", "value == \"on\"")],

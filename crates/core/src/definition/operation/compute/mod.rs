@@ -291,7 +291,7 @@ impl Compute {
         let mut found = Fragment::new();
         for (expression, place) in self.results.of(to).iter().zip(places) {
             let value = evaluation.value(expression).ok().filter(|value| *value != Value::Null);
-            let json = value.and_then(|value| value.to_json()).map(|value| Json::owned(value.to_string()));
+            let json = value.and_then(|value| value.to_json()).map(Json::owned);
             let json = json.filter(|json| place.schema.admits(json));
             output += json.as_ref().map_or(0, Json::size);
             found.push(json);

@@ -43,7 +43,21 @@ fn evaluated(text: &str) -> Result<Written, NoValue> {
     let (expression, _) = Parser::new(types()).parse(text).unwrap();
     let mut meter = Meter::new(expression.nodes(), 64);
     let mut evaluation = Evaluation { variables: values(), meter: &mut meter };
-    evaluation.value(&expression).map(|value| value.to_json().unwrap())
+    evaluation.value(&expression).map(|value| serde_json::from_str(&value.to_json().unwrap()).unwrap())
+}
+
+/// The API server reads a number with a fraction of 0 as an integer, and writes floats as Go does.
+#[test]
+fn doubles_are_written_as_the_api_server_stores_them() {
+    for (number, stored) in
+        [(1.0, "1"), (-0.0, "0"), (0.1, "0.1"), (1e20, "100000000000000000000"), (1e21, "1e+21"), (-1.5e-7, "-1.5e-7")]
+    {
+        assert_eq!(Value::Double(number).to_json().as_deref(), Some(stored), "{number}");
+    }
+    assert_eq!(Value::Double(f64::NAN).to_json(), None);
+    let list = Value::List([Value::Null, Value::Text("a\"b".into())].into());
+    let map = Value::map(vec![("b".into(), list), ("a".into(), Value::Null)]).unwrap();
+    assert_eq!(map.to_json().as_deref(), Some(r#"{"b":[null,"a\"b"]}"#));
 }
 
 #[test]
@@ -79,7 +93,7 @@ fn expressions_have_the_values_of_cel() {
         (r#"int("no") == 1 || true"#, json!(true)),
         (r#"{"a": number}.a"#, json!(300)),
         (r#"fromYaml("a: [1, 1.5, x, null]\nb:\n  c: true\n")"#, json!({"a": [1, 1.5, "x", null], "b": {"c": true}})),
-        (r#"fromJson("{\"b\": [1e2], \"a\": {}}")"#, json!({"a": {}, "b": [100.0]})),
+        (r#"fromJson("{\"b\": [1e2], \"a\": {}}")"#, json!({"a": {}, "b": [100]})),
         ("toJson(pairs)", json!(r#"[{"name":"x","value":"1"},{"name":"y"}]"#)),
         ("toYaml(pairs)", json!("- name: x\n  value: \"1\"\n- name: \"y\"\n")),
         (r#"fromYaml(toYaml(pairs)) == pairs && fromJson(toJson(map)) == map"#, json!(true)),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::json::Json;
+use crate::json::{Json, decimal};
 
 use super::types::Type;
 
@@ -66,21 +66,43 @@ impl Value {
         }
     }
 
-    /// Writes the value as JSON. A null member of an object is absent. `None` for a number that JSON cannot represent.
-    pub(super) fn to_json(&self) -> Option<serde_json::Value> {
-        Some(match self {
-            Self::Null => serde_json::Value::Null,
-            Self::Bool(value) => (*value).into(),
-            Self::Int(value) => (*value).into(),
-            Self::Double(value) => serde_json::Number::from_f64(*value)?.into(),
-            Self::Text(text) => text.as_ref().into(),
-            Self::List(items) => items.iter().map(Self::to_json).collect::<Option<Vec<_>>>()?.into(),
-            Self::Map(members) => {
-                let members = members.iter().filter(|(_, value)| *value != Self::Null);
-                let members = members.map(|(name, value)| Some((name.to_string(), value.to_json()?)));
-                serde_json::Value::Object(members.collect::<Option<_>>()?)
+    /// Writes the value as JSON, with numbers as the API server stores them: a double without a fraction is an integer
+    /// there. A null member of an object is absent. `None` for a number that JSON cannot represent.
+    pub(super) fn to_json(&self) -> Option<String> {
+        let mut json = String::new();
+        self.write(&mut json)?;
+        Some(json)
+    }
+
+    fn write(&self, json: &mut String) -> Option<()> {
+        match self {
+            Self::Null => json.push_str("null"),
+            Self::Bool(value) => json.push_str(if *value { "true" } else { "false" }),
+            Self::Int(value) => json.push_str(&value.to_string()),
+            Self::Double(value) if value.is_finite() => decimal(&format!("{value:e}"), json),
+            Self::Double(_) => return None,
+            Self::Text(text) => json.push_str(&quoted(text)),
+            Self::List(items) => {
+                json.push('[');
+                for (index, item) in items.iter().enumerate() {
+                    json.push_str(separator(index));
+                    item.write(json)?;
+                }
+                json.push(']');
             }
-        })
+            Self::Map(members) => {
+                json.push('{');
+                let present = members.iter().filter(|(_, value)| *value != Self::Null);
+                for (index, (name, value)) in present.enumerate() {
+                    json.push_str(separator(index));
+                    json.push_str(&quoted(name));
+                    json.push(':');
+                    value.write(json)?;
+                }
+                json.push('}');
+            }
+        }
+        Some(())
     }
 
     /// The member of a map.
@@ -89,4 +111,12 @@ impl Value {
         let at = members.binary_search_by(|(other, _)| (**other).cmp(name)).ok()?;
         members.get(at).map(|(_, value)| value)
     }
+}
+
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+fn separator(index: usize) -> &'static str {
+    if index == 0 { "" } else { "," }
 }
