@@ -16,9 +16,7 @@ pub fn edited(source: &ObjectSource<'_>, random: &mut Random, object: &Value) ->
             edit(source, random, &mut edited);
         }
         fill(source.schema, &mut edited);
-        // A value that cannot be decoded is rejected.
-        let is_read = decode(&mut edited.clone()).is_ok();
-        if is_read && edited != *object && invalid(source.schema, &edited, "").is_none() {
+        if are_different(&edited, object) && invalid(source.schema, &edited, "").is_none() {
             return Some(edited);
         }
     }
@@ -80,10 +78,20 @@ pub(super) fn changed(
         let mut other = object.clone();
         *other.at_mut(way)? = valid(random, schema, "", fullness, source.words);
         fill(source.schema, &mut other);
-        let is_read = decode(&mut other.clone()).is_ok();
-        if is_read && other.at(way) != object.at(way) && invalid(source.schema, &other, "").is_none() {
+        let is_changed = other.at(way).zip(object.at(way)).is_none_or(|(edited, before)| are_different(edited, before));
+        if is_changed && invalid(source.schema, &other, "").is_none() {
             return Some(other);
         }
     }
     None
+}
+
+/// Returns whether an edit is a change for the API server, which reads `-0` as 0. It rejects a value that it cannot
+/// decode.
+fn are_different(edited: &Value, before: &Value) -> bool {
+    let decoded = |value: &Value| {
+        let mut value = value.clone();
+        decode(&mut value).is_ok().then_some(value)
+    };
+    decoded(edited).is_some_and(|edited| Some(edited) != decoded(before))
 }

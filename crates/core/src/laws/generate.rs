@@ -7,7 +7,7 @@ use serde_json::Value as Schema;
 use super::apiserver::{invalid, invalid_itself};
 use super::focus::Focus;
 use super::random::Random;
-use super::schema::{bound, clashes, fields, flag, map_values, preserves, properties, requires};
+use super::schema::{bound, clashes, fields, flag, map_values, preserves, properties, required, requires};
 use super::value::Value;
 
 /// The proportion of optional content in an object, in percent.
@@ -243,6 +243,10 @@ impl<'m> Maker<'m> {
         }
         let fullness = self.fullness;
         if let Some(inner) = map_values(schema) {
+            for name in required(schema) {
+                let value = self.valid(inner, name, focus.and_then(|focus| focus.member(name)));
+                members.insert(name.to_owned(), value);
+            }
             // Uses keys of the definition among others.
             let named = focus.map(Focus::names).unwrap_or_default();
             for _ in 0..self.random.below(4) {
@@ -258,6 +262,11 @@ impl<'m> Maker<'m> {
             && let Some(focus) = focus
         {
             self.add_schemaless(focus, &mut members);
+        }
+        if preserves(schema) {
+            for name in required(schema) {
+                members.entry(name.to_owned()).or_insert_with(|| anything(self.random, 1));
+            }
         }
         if preserves(schema) && self.random.percent(40) || self.random.percent(fullness.unknown) {
             members.insert("x-unknown".to_owned(), anything(self.random, 2));

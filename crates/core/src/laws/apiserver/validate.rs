@@ -10,7 +10,7 @@ use serde_json::Value as Schema;
 use uuid::Uuid;
 
 use super::numbers::{decode, literal};
-use crate::laws::schema::{bound, clashes, flag, property, required};
+use crate::laws::schema::{bound, clashes, flag, preserves, property, required};
 use crate::laws::value::Value;
 
 /// The violated part of a schema.
@@ -101,11 +101,11 @@ fn is_unchanged(schema: &Schema, value: &Value, old: &Value) -> bool {
     }
 }
 
-/// A required field that the value lacks.
+/// A required field that the value lacks. Fields that the API server prunes do not count, because no object has them.
 fn missing<'s>(schema: &'s Schema, value: &Value) -> Option<&'s str> {
     let Value::Object(members) = value else { return None };
-    let named = |name: &str| schema.get("properties").is_some_and(|properties| properties.get(name).is_some());
-    required(schema).find(|name| !members.contains_key(*name) && named(name))
+    let can_be_there = |name: &str| property(schema, name).is_some() || preserves(schema);
+    required(schema).find(|name| !members.contains_key(*name) && can_be_there(name))
 }
 
 /// Validates the value itself without its contents. Returns the constraint and the error.
@@ -346,6 +346,17 @@ mod tests {
             ("{type: array, maxItems: 1, items: {type: string}}", r#"["a","b"]"#, Some(Constraint::Bound)),
             ("{type: array, items: {type: string}}", r#"["a",null]"#, Some(Constraint::Type)),
             ("{type: object, maxProperties: 0}", r#"{"a":1}"#, Some(Constraint::Bound)),
+            (
+                "{type: object, required: [a], additionalProperties: {type: string}}",
+                r#"{"b": "x"}"#,
+                Some(Constraint::Required),
+            ),
+            (
+                "{type: object, required: [a], x-kubernetes-preserve-unknown-fields: true}",
+                "{}",
+                Some(Constraint::Required),
+            ),
+            ("{type: object, required: [a], properties: {b: {}}}", "{}", None),
             ("{type: object, required: [a], properties: {a: {}}}", "{}", Some(Constraint::Required)),
             ("{type: object, additionalProperties: {type: string}}", r#"{"a":1}"#, Some(Constraint::Type)),
             ("{type: string, format: uuid}", r#""x""#, Some(Constraint::Format)),
