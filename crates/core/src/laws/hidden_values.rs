@@ -93,14 +93,35 @@ fn is_value(before: &[(String, String)]) -> bool {
     before.iter().any(|(_, value)| !matches!(value.as_str(), "null" | "\"\""))
 }
 
-/// A path without item positions.
+/// A path without item positions. A quoted name stays: `metadata.annotations["example.com/tier"]`.
 fn without_items(path: &str) -> String {
     let mut out = String::new();
     let mut rest = path;
     while let Some((before, inside)) = rest.split_once('[') {
         out.push_str(before);
-        out.push_str("[*]");
-        rest = inside.split_once(']').map_or("", |(_, rest)| rest);
+        let end = if inside.starts_with('"') { "\"]" } else { "]" };
+        let (name, after) = inside.split_once(end).unwrap_or((inside, ""));
+        match end {
+            "]" => out.push_str("[*]"),
+            _ => out.extend(["[", name, end]),
+        }
+        rest = after;
     }
     out + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_items;
+
+    #[test]
+    fn names_stay_and_positions_do_not() {
+        for (path, expected) in [
+            ("spec.l[3].m[0]", "spec.l[*].m[*]"),
+            (r#"metadata.annotations["a.b/c"]"#, r#"metadata.annotations["a.b/c"]"#),
+            (r#"spec.l[3]["a]b"].c"#, r#"spec.l[*]["a]b"].c"#),
+        ] {
+            assert_eq!(without_items(path), expected);
+        }
+    }
 }

@@ -20,8 +20,8 @@ pub(super) fn text(hidden: &[HiddenValue]) -> String {
             true => format!("{to} shows no value"),
             false => format!("{to} shows {}", fields(after)),
         };
-        // The schemas imply some operations.
-        let place = if *line == 0 { "no line".to_owned() } else { format!("line {line}") };
+        // Some operations follow from the schemas, or from another operation at the same place.
+        let place = if *line == 0 { "implied".to_owned() } else { format!("line {line}") };
         text.push_str(&format!("    {place}, {operation}: {from} has {}; {shown}\n", fields(before)));
     }
     if hidden.len() > LINES {

@@ -42,6 +42,12 @@ impl Change {
         };
         before.iter().chain(after).any(Option::is_some).then_some(change)
     }
+
+    /// A kept value that no operation maps: the version that is written does not have it.
+    pub(super) fn without_operation(path: String, value: String) -> Self {
+        let before = vec![(path, value)];
+        Self { operation: "drop".to_owned(), before, after: Vec::new(), kept: true, given_back: false }
+    }
 }
 
 /// Collects changes, if enabled.

@@ -434,6 +434,11 @@ impl<'l, 'a> Conversion<'l, 'a> {
                 has_changed.then_some(Change { kept, given_back: self.crossed.given_back.contains(index), ..change })
             });
         }
+        // Values without an operation in place of which the other version has a value of an operation.
+        for cut in &self.crossing.level.frontier.cuts {
+            let rest = self.to_keep.rest(&cut.id).filter(|rest| has_values(rest));
+            context.trace.record(|| Some(Change::without_operation(here.below(&cut.id), rest?.to_text())));
+        }
     }
 
     /// Converts lists and maps item by item.
@@ -506,6 +511,14 @@ fn keep_values<'a>(
     match to == Side::Older && idle.contains(index) && returns_unchanged() {
         true => to_keep.note_run(&place.id),
         false => to_keep.keep(&place.id, was, (became, operation.places.of(to))),
+    }
+}
+
+/// Returns whether there is a value, apart from objects that stay for pending values.
+fn has_values(value: &Json<'_>) -> bool {
+    match value.type_name() {
+        "object" => value.members().iter().any(|(_, value)| has_values(value)),
+        _ => true,
     }
 }
 
