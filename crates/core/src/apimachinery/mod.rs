@@ -21,6 +21,7 @@ pub use names::{is_dns_label, is_dns_subdomain, is_label_value};
 pub(crate) use names::{is_qualified_name, is_service_name};
 pub(crate) use object_name::ObjectName;
 pub use quantity::{BadSize, parse_size};
+pub(crate) use quantity::{QUANTITY, binary_quantity, milli_quantity, units_of_quantity};
 pub use resource_name::ResourceName;
 pub use selector::{Requirement, Selector, Wants};
 pub(crate) use status::Status;

@@ -8,10 +8,9 @@ use super::compiler::{Branching, Compile, Compiler, Nesting};
 use super::pattern::{MatchedPlace, Pattern};
 use super::place_spec::PlaceSpec;
 use super::{
-    blank::BlankSpec, clamp::ClampSpec, compute::ComputeSpec, duration::DurationSpec, each::EachSpec,
-    mapping::Operation, move_into_map::MoveIntoMapSpec, object_move::MoveSpec, retype::retyped,
-    single_version::FilledSpec, single_version::OneSidedSpec, split::SplitSpec, values::ValuesSpec, when::WhenSpec,
-    wrap::wrapped,
+    blank::BlankSpec, clamp::ClampSpec, compute::ComputeSpec, each::EachSpec, mapping::Operation, measure::MeasureSpec,
+    move_into_map::MoveIntoMapSpec, object_move::MoveSpec, retype::retyped, single_version::FilledSpec,
+    single_version::OneSidedSpec, split::SplitSpec, values::ValuesSpec, when::WhenSpec, wrap::wrapped,
 };
 use crate::definition::side::Side;
 
@@ -27,7 +26,7 @@ pub(crate) enum TypeSpec {
     /// The same value in another type.
     Scalar(PlaceSpec),
     /// A duration.
-    Duration(DurationSpec),
+    Measure(MeasureSpec),
 }
 
 /// One change between two versions.
@@ -84,7 +83,7 @@ impl Compile for OperationSpec {
             Self::Rename(pair) => pair.compile("rename", compiler),
             Self::Split(split) => split.compile(compiler),
             Self::Type(TypeSpec::Scalar(place)) => retyped(place, compiler),
-            Self::Type(TypeSpec::Duration(duration)) => duration.compile(compiler),
+            Self::Type(TypeSpec::Measure(measure)) => measure.compile(compiler),
             Self::Values(values) => values.compile(compiler),
             // The compiler handles the nested operations one by one.
             Self::When(_) => None,
@@ -132,7 +131,7 @@ impl OperationSpec {
             Self::Fill(filled) => Some((filled.path(), None)),
             Self::Clamp(clamp) => Some((clamp.path()?, None)),
             Self::Each(each) => Some((each.path()?, None)),
-            Self::Type(TypeSpec::Duration(duration)) => Some((duration.path()?, None)),
+            Self::Type(TypeSpec::Measure(measure)) => Some((measure.path()?, None)),
             Self::Type(TypeSpec::Scalar(place)) | Self::Wrap(place) => Some((place.path()?, None)),
             Self::Values(values) => Some((values.path()?, None)),
             Self::Compute(_)
@@ -153,7 +152,7 @@ impl OperationSpec {
             Self::Fill(filled) => Self::Fill(filled.at(path)),
             Self::Clamp(clamp) => Self::Clamp(clamp.at(path)),
             Self::Each(each) => Self::Each(each.at(path)),
-            Self::Type(TypeSpec::Duration(duration)) => Self::Type(TypeSpec::Duration(duration.at(path))),
+            Self::Type(TypeSpec::Measure(measure)) => Self::Type(TypeSpec::Measure(measure.at(path))),
             Self::Type(TypeSpec::Scalar(_)) => Self::Type(TypeSpec::Scalar(PlaceSpec::Path(path))),
             Self::Wrap(_) => Self::Wrap(PlaceSpec::Path(path)),
             Self::Values(values) => Self::Values(values.at(path)),

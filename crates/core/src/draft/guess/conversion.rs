@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::item_map::ItemMap;
 use super::shape::{has_fields, is_same, only_scalar};
 use super::words::{similarity, words};
+use crate::apimachinery::QUANTITY;
 use crate::definition::{Schema, Sides};
 
 /// The way from the older value to the newer value.
@@ -20,8 +21,8 @@ pub(super) enum Conversion {
     Items,
     /// A scalar has another type.
     Type,
-    /// A duration as text is a number of this unit.
-    Duration(&'static str),
+    /// A duration or a quantity as text is a number of this unit.
+    Measure(&'static str),
     /// Values of an enum have other names: older and newer name.
     Values(Vec<(Value, Value)>),
     /// A single value becomes a list.
@@ -76,6 +77,14 @@ fn scalars(older: &Schema, newer: &Schema, names: &Sides<&str>) -> Option<Conver
         let renamed = renamed_values(older, newer);
         return Some(if renamed.is_empty() { Conversion::Copy } else { Conversion::Values(renamed) });
     }
+    let unit = match (one, two) {
+        ("int-or-string", "integer") => quantity((older, names.older), names.newer),
+        ("integer", "int-or-string") => quantity((newer, names.newer), names.older),
+        _ => None,
+    };
+    if let Some(unit) = unit {
+        return Some(Conversion::Measure(unit));
+    }
     let is_wider = |one: &str, two: &str| match one {
         "number" => two == "integer",
         "int-or-string" => matches!(two, "integer" | "string"),
@@ -89,8 +98,32 @@ fn scalars(older: &Schema, newer: &Schema, names: &Sides<&str>) -> Option<Conver
         ("integer", "string") => ((newer, names.newer), names.older),
         _ => return Some(Conversion::Type),
     };
-    Some(duration(text, number).map_or(Conversion::Type, Conversion::Duration))
+    let unit = duration(text, number).or_else(|| quantity(text, number));
+    Some(unit.map_or(Conversion::Type, Conversion::Measure))
 }
+
+/// The unit of a number, if the text in the other version is a quantity.
+fn quantity((schema, name): (&Schema, &str), number: &str) -> Option<&'static str> {
+    let unit = quantity_unit(number)?;
+    let is_pattern = schema.bounds.get("pattern").and_then(Value::as_str) == Some(QUANTITY);
+    (is_pattern || quantity_unit(name) != Some(unit)).then_some(unit)
+}
+
+fn quantity_unit(name: &str) -> Option<&'static str> {
+    let name = name.to_lowercase();
+    QUANTITY_UNITS.iter().find(|(end, _)| name.ends_with(end)).map(|(_, unit)| *unit)
+}
+
+/// The ends of names that have a unit. A longer end comes first.
+const QUANTITY_UNITS: [(&str, &str); 7] = [
+    ("mebibytes", "mebibytes"),
+    ("mib", "mebibytes"),
+    ("gibibytes", "gibibytes"),
+    ("gib", "gibibytes"),
+    ("bytes", "bytes"),
+    ("millicores", "millicores"),
+    ("millicpu", "millicores"),
+];
 
 /// The unit of a number, if the text in the other version is a duration.
 fn duration((schema, name): (&Schema, &str), number: &str) -> Option<&'static str> {
@@ -180,8 +213,11 @@ mod tests {
         let [text, number, flag] = ["string", "integer", "boolean"].map(|kind| json!({"type": kind}));
         check(text.clone(), text.clone(), ("a", "a"), Some(Conversion::Copy));
         check(text.clone(), number.clone(), ("port", "port"), Some(Conversion::Type));
-        check(text.clone(), number.clone(), ("timeout", "timeoutSeconds"), Some(Conversion::Duration("seconds")));
-        check(number, text.clone(), ("ttlMinutes", "ttl"), Some(Conversion::Duration("minutes")));
+        check(text.clone(), number.clone(), ("timeout", "timeoutSeconds"), Some(Conversion::Measure("seconds")));
+        check(number.clone(), text.clone(), ("ttlMinutes", "ttl"), Some(Conversion::Measure("minutes")));
+        check(text.clone(), number.clone(), ("memory", "memoryBytes"), Some(Conversion::Measure("bytes")));
+        check(number.clone(), text.clone(), ("cpuMillicores", "cpu"), Some(Conversion::Measure("millicores")));
+        check(number, text.clone(), ("diskGiB", "disk"), Some(Conversion::Measure("gibibytes")));
         check(text.clone(), list(text.clone()), ("host", "hosts"), Some(Conversion::Wrap));
         check(list(text.clone()), text.clone(), ("hosts", "host"), None);
         check(flag, list(text), ("a", "a"), None);

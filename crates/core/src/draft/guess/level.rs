@@ -160,7 +160,7 @@ impl<'s> Level<'s> {
                 Operation::between(if is_renamed { "rename" } else { "move" }, paths)
             }
             Conversion::Type => Operation::between("type", paths),
-            Conversion::Duration(unit) => Operation::with("type", paths, "as", (*unit).into()),
+            Conversion::Measure(unit) => Operation::with("type", paths, "as", (*unit).into()),
             Conversion::Values(pairs) => {
                 let rows =
                     pairs.iter().map(|(older, newer)| (older.as_str().unwrap_or_default().to_owned(), newer.clone()));

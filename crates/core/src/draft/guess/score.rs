@@ -82,7 +82,7 @@ const UNITS: [&str; 3] = ["second", "minute", "millisecond"];
 /// The likeness of types, enums and contents.
 fn likeness_of_values(older: &Candidate<'_>, newer: &Candidate<'_>, conversion: &Conversion) -> f64 {
     match conversion {
-        Conversion::Duration(_) | Conversion::Values(_) => 1.0,
+        Conversion::Measure(_) | Conversion::Values(_) => 1.0,
         Conversion::Type => 0.3,
         Conversion::ItemMap(_) => 0.8,
         Conversion::Wrap => 0.7,

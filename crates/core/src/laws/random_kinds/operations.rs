@@ -73,8 +73,8 @@ pub(super) fn under_its_own_name(step: &mut DraftStep, random: &mut Random, olde
     place(step, older, "move", from, to)
 }
 
-/// A duration: text on one side, seconds on the other.
-pub(super) fn duration(step: &mut DraftStep, random: &mut Random, older: &Schema) -> Option<()> {
+/// A duration or a quantity: text on one side, a number of units on the other.
+pub(super) fn measure(step: &mut DraftStep, random: &mut Random, older: &Schema) -> Option<()> {
     let is_plain = |schema: &Schema| {
         let kind = schema.get("type").and_then(Schema::as_str);
         matches!(kind, Some("string" | "integer")) && schema.get("enum").is_none() && schema.get("format").is_none()
@@ -88,7 +88,7 @@ pub(super) fn duration(step: &mut DraftStep, random: &mut Random, older: &Schema
     }
     let to = if random.percent(50) { step.target(random, older, from.get(..1)?) } else { from.clone() };
     put(&mut step.newer, &to, newer, is_required(older, &from));
-    let unit = random.word(&["seconds", "milliseconds", "hours"]);
+    let unit = random.word(&["seconds", "milliseconds", "hours", "bytes", "gibibytes", "millicores"]);
     let operation = match to == from {
         true => json!({"type": {"field": written(&from), "as": unit}}),
         false => json!({"type": {"from": written(&from), "to": written(&to), "as": unit}}),

@@ -6,7 +6,7 @@ use super::annotations::annotated;
 use super::draft_step::{DraftStep, Manner};
 use super::forms::{computed, computed_pair, namespaced};
 use super::operations::{
-    add, blank, clamp, demand, drop, duration, fill_in, move_into_map, relocate, rename, retype, split, tighten,
+    add, blank, clamp, demand, drop, fill_in, measure, move_into_map, relocate, rename, retype, split, tighten,
     under_its_own_name, values, without_default, wrap,
 };
 use super::paths::{all, at, at_mut, is_required, put, take, written};
@@ -103,7 +103,7 @@ fn attempt(step: &mut DraftStep, random: &mut Random, older: &Schema) -> Option<
         14 => inside_items(step, random, older),
         15 => clamp(step, random, older),
         16 | 17 => demand(step, random, older),
-        18 | 19 => duration(step, random, older),
+        18 | 19 => measure(step, random, older),
         20 | 21 => moved_object(step, random, older),
         22 => computed(step, random, older),
         23 => computed_pair(step, random, older),
