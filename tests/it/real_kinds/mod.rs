@@ -6,6 +6,7 @@
 mod drafts;
 mod operations;
 mod score;
+mod strategies;
 
 use std::fmt::Write as _;
 use std::fs;
