@@ -40,9 +40,13 @@ pub(crate) fn run(args: &ServeArgs, log_queue: &LogQueue) -> anyhow::Result<Exit
     // For local use only: hidden on other addresses.
     if dev.is_some() && options.admin_listen.ip().is_loopback() {
         let current = served.clone();
-        let kinds = DevAnswers::new(move || current.webhook());
+        let kinds = args.dev_answers(move || current.webhook());
         let tried = kinds.clone();
-        let page = DevPage::new(DevAnswers::PAGE, move || kinds.kinds(), move |question| tried.tried(question));
+        let page = DevPage::new(
+            (DevAnswers::PAGE, DevAnswers::SCRIPT),
+            move || kinds.kinds(),
+            move |question| tried.tried(question),
+        );
         options.dev_page = Some(page);
     }
     if needs_facts {

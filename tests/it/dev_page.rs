@@ -1,5 +1,6 @@
 //! The page of `serve --dev`, with and without a browser.
 
+use std::fs;
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
@@ -88,8 +89,12 @@ fn invalid_input_is_reported() {
 fn every_sample_can_be_tried() {
     let dir = TempDir::new().unwrap();
     let (_dev, page) = dev(&dir);
-    let kinds: Value = serde_json::from_str(&curl(&[&format!("{page}/kinds")])).unwrap();
-    let kinds = kinds.as_array().unwrap();
+    let answer: Value = serde_json::from_str(&curl(&[&format!("{page}/kinds")])).unwrap();
+    assert_eq!(answer["version"], env!("CARGO_PKG_VERSION"));
+    let kinds = answer["kinds"].as_array().unwrap();
+    for kind in kinds {
+        assert!(kind["definition"].as_str().unwrap().contains("kind: KindDefinition"), "{kind}");
+    }
     let built_in: Vec<bool> = kinds.iter().map(|kind| kind["kind"] == "Materialize.materialize.cloud").collect();
     assert!(!built_in[0] && built_in.iter().rev().take(2).any(|it| *it), "whose kinds are served comes first");
     let versions = kinds.iter().flat_map(|kind| kind["versions"].as_array().unwrap());
@@ -102,6 +107,51 @@ fn every_sample_can_be_tried() {
     }
 }
 
+/// An edited definition is compiled with the CRD of its kind, and tried. It is not served.
+#[test]
+fn edited_definition_is_checked_and_used() {
+    let dir = TempDir::new().unwrap();
+    let (_dev, page) = dev(&dir);
+    let definition = fs::read_to_string(format!("{KINDS}/widgets.yaml")).unwrap();
+    let ask = |definition: &str| {
+        tried(&page, &json!({"text": WIDGET, "to": "v2", "kind": "Widget.example.com", "definition": definition}))
+    };
+    let (head, _) = definition.split_once("  - split").unwrap();
+    let answer = ask(&format!("{head}  - drop: spec.hostPort\n  - add: spec.host\n  - add: spec.port\n"));
+    assert_eq!(answer["problems"], Value::Null, "{answer}");
+    assert_eq!(answer["objects"][0]["changes"][0][0], "drop", "{answer}");
+    let answer = ask(&definition.replace("[spec.host,", "[spec.hots,"));
+    let problems = answer["problems"].as_array().unwrap();
+    let is_typo = |problem: &&Value| problem["message"].as_str().unwrap().contains("did you mean \"host\"?");
+    let typo = problems.iter().find(is_typo).unwrap();
+    assert_eq!((&typo["line"], &typo["severity"]), (&json!(9), &json!("error")));
+    assert_eq!(answer["objects"], json!([]));
+    // The built-in definitions have CRDs of their own.
+    let built_in = pointsman_core::definition::embedded_text("materialize").unwrap();
+    let kind = "Materialize.materialize.cloud";
+    let answer = tried(&page, &json!({"text": "", "to": "", "kind": kind, "definition": built_in}));
+    assert_eq!(answer["problems"], Value::Null, "{answer}");
+    let answer = tried(&page, &json!({"text": WIDGET, "to": "v2"}));
+    assert!(answer["objects"][0]["converted"].as_str().unwrap().contains("port: 80"), "{answer}");
+}
+
+/// A CRD alone gets a draft of a definition, and a sample.
+#[test]
+fn crd_gets_a_draft() {
+    let dir = TempDir::new().unwrap();
+    let (_dev, page) = dev(&dir);
+    let crd = fs::read_to_string("examples/kinds/kueue-localqueue/crd.yaml").unwrap();
+    let answer = tried(&page, &json!({"text": "", "to": "", "crd": crd}));
+    let kind = &answer["kind"];
+    assert_eq!(kind["kind"], "LocalQueue.kueue.x-k8s.io", "{answer}");
+    let definition = kind["definition"].as_str().unwrap();
+    let sample = kind["versions"][0]["sample"].as_str().unwrap();
+    let answer = tried(&page, &json!({"text": sample, "to": "", "crd": crd, "definition": definition}));
+    assert_eq!((answer["objects"].as_array().unwrap().len(), &answer["errors"]), (1, &json!([])), "{answer}");
+    let answer = tried(&page, &json!({"text": "", "to": "", "crd": "kind: Pod"}));
+    assert_eq!(answer["problems"][0]["severity"], "error", "{answer}");
+}
+
 /// With Chromium: the page shows the typed text in the fragment unchanged.
 #[test]
 fn browser_shows_results_while_typing() {
@@ -110,14 +160,17 @@ fn browser_shows_results_while_typing() {
     let typed = "apiVersion:+example.com/v1%0Akind:+Widget%0Ametadata:+{name:+a}%0Aspec:%0A++hostPort:+%3Cb%3Ea:080%0A";
     let Some(shown) = opened(&format!("{page}#to=v2&text={typed}")) else { return };
     for part in [
-        "  host: &lt;b&gt;a\n  port: 80\n</pre>",
         "<code>spec.hostPort: \"&lt;b&gt;a:080\"</code>",
-        "No change.",
+        "<td><code>{\"value\":\"&lt;b&gt;a:080\",\"became\":[[\"&lt;b&gt;a\"],[80]]}</code></td>",
+        "v2 and back to v1: no change.",
         "<option value=\"v2\">v2</option>",
-        "Materialize.materialize.cloud v1alpha1</option>",
+        "Materialize.materialize.cloud</option>",
+        "as served",
     ] {
         assert!(shown.contains(part), "{part}: {shown}");
     }
+    let text = without_tags(&shown);
+    assert!(text.contains("host: &lt;b&gt;a") && text.contains("port: 80"), "{text}");
     // Allowed objects can have warnings.
     let typed = "apiVersion:+materialize.cloud/v1alpha1%0Akind:+Materialize%0Ametadata:+{name:+a}%0A";
     let spec = "spec:+{environmentdIamRoleArn:+r,+environmentdImageRef:+%22i:1%22,+backendSecretName:+s}%0A";
@@ -126,7 +179,23 @@ fn browser_shows_results_while_typing() {
         assert!(shown.contains(part), "{part}: {shown}");
     }
     let Some(shown) = opened(&format!("{page}#text=%3Cb%3E")) else { return };
-    assert!(shown.contains("<p class=\"bad\">input: not an object"), "{shown}");
+    assert!(shown.contains("<li class=\"bad\">input: not an object"), "{shown}");
+}
+
+/// With Chromium: a problem of a definition is shown with its line, and results are marked as old.
+#[test]
+fn browser_marks_problem_of_definition() {
+    let dir = TempDir::new().unwrap();
+    let (_dev, page) = dev(&dir);
+    let definition = "apiVersion:+pointsman.dev/v1%0Akind:+KindDefinition%0Acrd:+widgets.crd.yaml%0Asteps:%0A-+from:+v1%0A++to:+v3%0A";
+    let Some(shown) = opened(&format!("{page}#kind=Widget.example.com&definition={definition}")) else { return };
+    for part in ["edited, not served", "<button class=\"bad\" type=\"button\">line 6: ", "<body class=\"stale\">"] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+}
+
+fn without_tags(html: &str) -> String {
+    html.split('<').filter_map(|part| part.split_once('>')).map(|(_, text)| text).collect()
 }
 
 #[test]

@@ -20,3 +20,10 @@ pub fn embedded_text(name: &str) -> Option<&'static str> {
     let file = format!("{name}.yaml");
     EMBEDDED.iter().find(|(known, _, _)| *known == file).map(|(_, text, _)| *text)
 }
+
+/// Returns the CRD of a built-in definition by the name of the definition.
+#[must_use]
+pub fn embedded_crd(name: &str) -> Option<&'static str> {
+    let file = format!("{name}.yaml");
+    EMBEDDED.iter().find(|(known, _, _)| *known == file).map(|(_, _, crd)| *crd)
+}

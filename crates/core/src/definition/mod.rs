@@ -49,7 +49,7 @@ mod version_words;
 mod workflows;
 mod yaml;
 
-pub use built_in::embedded_text;
+pub use built_in::{embedded_crd, embedded_text};
 pub use carried_metadata::is_taken_along;
 pub use checks::{
     AddressTemplate, BadHttpAddress, Checks, HttpAddress, HttpCheck, ListCheck, MetricCheck, MetricQuery, NamedCheck,

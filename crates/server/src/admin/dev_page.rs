@@ -9,21 +9,25 @@ use std::time::Duration;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::{Body, Bytes};
 use hyper::header::{
-    ALLOW, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, HeaderMap, HeaderValue, X_CONTENT_TYPE_OPTIONS,
+    ALLOW, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, HeaderMap, HeaderValue,
+    LOCATION, X_CONTENT_TYPE_OPTIONS,
 };
 use hyper::{Method, Request, Response, StatusCode};
 use tokio::sync::{Semaphore, oneshot};
 
 use crate::runtime::definitions::STACK;
 
-/// A page at `/dev` of the admin address, on which a browser tries webhook calls. It sends `GET /dev/kinds`, and `POST
-/// /dev/try` with at most 256 KiB, one at a time; both return JSON.
+/// A page at `/dev` of the admin address, on which a browser tries definitions and webhook calls. It loads its script
+/// from `GET /dev/editor.js`, and sends `GET /dev/kinds`, and `POST /dev/try` with at most 2 MiB, one at a time; both
+/// return JSON. `/` redirects to it.
 ///
 /// For a server used by one person and unreachable for others. Only requests with an IP address or `localhost` as host
 /// are accepted, so that no foreign page can read the responses through a DNS name for this address.
 #[derive(Clone)]
 pub struct DevPage {
     html: &'static str,
+    /// The script, compressed with gzip.
+    script: &'static [u8],
     kinds: Arc<dyn Fn() -> String + Send + Sync>,
     tried: Arc<Tried>,
     /// Limits senders, so that probes find room.
@@ -36,20 +40,21 @@ pub struct DevPage {
 type Tried = dyn Fn(&[u8]) -> String + Send + Sync;
 
 impl DevPage {
-    /// A page, with the handlers of `/dev/kinds` and `/dev/try`. Both return JSON, errors too.
+    /// A page and its script, which is compressed with gzip, with the handlers of `/dev/kinds` and `/dev/try`. Both
+    /// return JSON, errors too.
     #[must_use]
     pub fn new(
-        html: &'static str,
+        (html, script): (&'static str, &'static [u8]),
         kinds: impl Fn() -> String + Send + Sync + 'static,
         tried: impl Fn(&[u8]) -> String + Send + Sync + 'static,
     ) -> Self {
         let (sending, trying) = (Arc::new(Semaphore::new(SENDING)), Arc::new(Semaphore::new(1)));
-        Self { html, kinds: Arc::new(kinds), tried: Arc::new(tried), sending, trying }
+        Self { html, script, kinds: Arc::new(kinds), tried: Arc::new(tried), sending, trying }
     }
 
     /// True if a path belongs to the page.
     pub(crate) fn has(path: &str) -> bool {
-        [PAGE, KINDS, TRY].contains(&path)
+        ["/", PAGE, SCRIPT, KINDS, TRY].contains(&path)
     }
 
     /// Handles a request for one of its paths.
@@ -72,6 +77,16 @@ impl DevPage {
             PAGE => {
                 let mut response = with(StatusCode::OK, "text/html; charset=utf-8", self.html);
                 response.headers_mut().insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
+                response
+            }
+            "/" => {
+                let mut response = text_response(StatusCode::FOUND, "see /dev\n");
+                response.headers_mut().insert(LOCATION, HeaderValue::from_static(PAGE));
+                response
+            }
+            SCRIPT => {
+                let mut response = with(StatusCode::OK, "text/javascript; charset=utf-8", self.script);
+                response.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
                 response
             }
             KINDS => with(StatusCode::OK, JSON, (self.kinds)()),
@@ -147,6 +162,8 @@ fn with(status: StatusCode, kind: &'static str, body: impl Into<Bytes>) -> Respo
 
 const PAGE: &str = "/dev";
 
+const SCRIPT: &str = "/dev/editor.js";
+
 const KINDS: &str = "/dev/kinds";
 
 const TRY: &str = "/dev/try";
@@ -154,13 +171,13 @@ const TRY: &str = "/dev/try";
 const JSON: &str = "application/json";
 
 /// No foreign content, and no frames.
-const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; \
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'self' 'unsafe-inline'; connect-src 'self'; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// Larger than usual pasted objects.
-const MOST: usize = 256 << 10;
+/// An object, and a definition with its CRD: the largest public CRDs have 1.5 MiB.
+const MOST: usize = 2 << 20;
 
-const TOO_LARGE: &str = "at most 256 KiB, sent completely\n";
+const TOO_LARGE: &str = "at most 2 MiB, sent completely\n";
 
 /// An eighth of the connections of this port.
 const SENDING: usize = 8;

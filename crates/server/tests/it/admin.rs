@@ -56,7 +56,7 @@ async fn dev_page_is_local_only() {
     let server = TestServer::echo().await;
     assert_eq!(server.admin("/dev").await.status, 404);
     let tried = |body: &[u8]| format!("{{\"bytes\":{}}}", body.len());
-    let page = DevPage::new("<!DOCTYPE html>", || "[]".to_owned(), tried);
+    let page = DevPage::new(("<!DOCTYPE html>", b"zipped"), || "[]".to_owned(), tried);
     let server = TestServer::start(echo(), |options| options.dev_page = Some(page)).await;
     let post = |host: &str, kind: &str, body: &str| {
         let length = body.len();
@@ -65,16 +65,19 @@ async fn dev_page_is_local_only() {
         )
     };
     let get = |path: &str, host: &str| format!("GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n");
-    let large = "x".repeat((256 << 10) + 1);
+    let large = "x".repeat((2 << 20) + 1);
     for (request, status, answer) in [
         (get("/dev", "localhost:1"), 200, "<!DOCTYPE html>"),
+        (get("/", "localhost"), 302, "location: /dev"),
+        (get("/", "attacker.example"), 403, "localhost"),
+        (get("/dev/editor.js", "localhost"), 200, "content-encoding: gzip"),
         (get("/dev/kinds", "127.0.0.1"), 200, "[]"),
         (get("/dev/kinds", "attacker.example"), 403, "localhost"),
         (get("/dev/try", "localhost"), 405, ""),
         (post("localhost", "application/json", "{}"), 200, "{\"bytes\":2}"),
         (post("attacker.example", "application/json", "{}"), 403, "localhost"),
         (post("localhost", "text/plain", "{}"), 415, "application/json"),
-        (post("localhost", "application/json", &large), 413, "256 KiB"),
+        (post("localhost", "application/json", &large), 413, "2 MiB"),
     ] {
         let mut stream = TcpStream::connect(server.admin).await.unwrap();
         let (mut reading, mut writing) = stream.split();

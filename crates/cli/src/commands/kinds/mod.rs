@@ -17,6 +17,7 @@ mod trial;
 mod violations;
 
 pub(crate) use command::{KindsCommandArgs, run};
+pub(crate) use golden::recorded_objects;
 #[cfg(test)]
 pub(crate) use tests::thing;
 pub(crate) use trial::CASES;

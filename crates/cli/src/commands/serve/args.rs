@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
@@ -11,6 +12,7 @@ use pointsman_core::registration::Finding;
 use pointsman_core::webhook::{Metadata, Webhook};
 
 use super::definition_files::DefinitionFiles;
+use super::dev_page::DevAnswers;
 use super::limits::LimitArgs;
 use super::trial::ServedTrial;
 use crate::commands::cluster_args::ClusterArgs;
@@ -24,8 +26,8 @@ use crate::commands::{admission::AdmissionArgs, kinds_dir::KindsArgs};
 #[allow(rustdoc::broken_intra_doc_links, reason = "[::] is an address, in help as it is printed")]
 #[command(after_long_help = EXAMPLES)]
 pub struct ServeArgs {
-    /// Serve on the loopback address with a temporary certificate in certs/dev, and a page for test conversions at /dev
-    /// of the admin address. For first steps and tests, never for a cluster.
+    /// Serve on the loopback address with a temporary certificate in certs/dev, and a workbench for definitions and
+    /// conversions at /dev of the admin address. For first steps and tests, never for a cluster.
     #[arg(long, env = "POINTSMAN_DEV", conflicts_with_all = ["tls_cert_file", "tls_private_key_file"])]
     pub dev: bool,
     #[command(flatten)]
@@ -108,6 +110,12 @@ pub struct ServeArgs {
 }
 
 impl ServeArgs {
+    /// The responses of the workbench, with the definitions of these flags. `current` is the webhook in use.
+    #[must_use]
+    pub fn dev_answers(&self, current: impl Fn() -> Arc<Webhook> + Send + Sync + 'static) -> DevAnswers {
+        DevAnswers::new(self.kinds.clone(), current)
+    }
+
     /// The files of the served definitions, and the webhook with the admission settings.
     ///
     /// # Errors

@@ -65,3 +65,9 @@ impl CaseFile {
         yaml::write(&tree)
     }
 }
+
+/// The objects of recorded conversions in a directory. Empty if there are none, or if a file is not readable.
+pub(crate) fn recorded_objects(directory: &Path) -> Vec<JsonTree> {
+    let files = CaseFile::in_directory(directory).unwrap_or_default();
+    files.iter().flat_map(|file| file.cases()).filter_map(|case| case.get("object").cloned()).collect()
+}

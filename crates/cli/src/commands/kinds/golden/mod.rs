@@ -5,4 +5,5 @@ mod case_file;
 mod command;
 mod comparison;
 
+pub(crate) use case_file::recorded_objects;
 pub(super) use command::{TestArgs, test};

@@ -1,6 +1,7 @@
-//! The page of `serve --dev`: shows the conversion of an object while it is typed.
+//! The workbench of `serve --dev`: a definition, an object, and the results of both while they are typed.
 
 mod answers;
+mod edited_definition;
 mod sample;
 mod try_request;
 

@@ -1,0 +1,128 @@
+//! A definition that is edited in the page.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use pointsman_core::definition::{BadDefinition, Kind, embedded_crd};
+use pointsman_core::draft::{Draft, DraftError};
+use pointsman_core::laws::{CheckOptions, Dictionary, survey};
+use pointsman_core::webhook::{Metadata, Webhook};
+
+use crate::commands::input::Source;
+use crate::commands::json_tree::JsonTree;
+use crate::commands::kinds_dir::{self, KindsArgs, KnownDefinition};
+
+/// The definition that the page sends instead of a served one.
+pub(super) struct EditedDefinition<'q> {
+    pub(super) text: &'q str,
+    /// The served kind that it replaces, as `Kind.group`, whose CRD it has.
+    pub(super) kind: &'q str,
+    /// A CRD of its own.
+    pub(super) crd: Option<&'q str>,
+}
+
+/// A problem of a definition at a line. 0 if there is none.
+pub(super) struct DefinitionProblem {
+    line: u64,
+    is_error: bool,
+    message: String,
+}
+
+impl DefinitionProblem {
+    pub(super) fn error(line: u64, message: impl Into<String>) -> Self {
+        Self { line, is_error: true, message: message.into() }
+    }
+
+    pub(super) fn json(&self) -> JsonTree {
+        JsonTree::object([
+            ("line", JsonTree::Number(self.line.to_string())),
+            ("severity", JsonTree::string(if self.is_error { "error" } else { "warning" })),
+            ("message", JsonTree::string(crate::terminal::escaped(&self.message))),
+        ])
+    }
+}
+
+impl EditedDefinition<'_> {
+    /// The webhook with this definition alone, and its warnings.
+    ///
+    /// # Errors
+    /// All problems of the definition, or a law that it breaks.
+    pub(super) fn webhook(
+        &self,
+        served: &KindsArgs,
+    ) -> Result<(Webhook, Vec<DefinitionProblem>), Vec<DefinitionProblem>> {
+        let kind = self.compiled(served).map_err(|bad| {
+            let problems = bad.problems.into_iter();
+            problems.map(|problem| DefinitionProblem::error(problem.line, problem.message)).collect::<Vec<_>>()
+        })?;
+        let warning = |line, message: &str| DefinitionProblem { line, is_error: false, message: message.to_owned() };
+        let warnings = kind.warnings().iter().map(|doubt| warning(doubt.line, &doubt.message)).collect();
+        let one = |message: String| vec![DefinitionProblem::error(0, message)];
+        let webhook = Webhook::new(vec![kind], Metadata::Full).map_err(|error| one(error.to_string()))?;
+        if let Some(broken) = webhook.kinds().first().and_then(|kind| broken_law(&webhook, kind)) {
+            return Err(vec![broken]);
+        }
+        Ok((webhook, warnings))
+    }
+
+    fn compiled(&self, served: &KindsArgs) -> Result<Kind, BadDefinition> {
+        if let Some(crd) = self.crd {
+            return Kind::from_crd(self.text, crd);
+        }
+        let known = served.load().unwrap_or_default();
+        let known = known.iter().find(|known| title(&known.kind) == self.kind);
+        match known.map(|known| (known.kind.name(), known.files.first())) {
+            Some((_, Some(file))) => recompiled(file, self.text),
+            Some((name, None)) => Kind::from_crd(self.text, embedded_crd(name).unwrap_or_default()),
+            None => Kind::load("definition", self.text, &mut |crd| {
+                Err(std::io::Error::new(std::io::ErrorKind::NotFound, format!("drop {crd} onto the page")))
+            }),
+        }
+    }
+}
+
+/// A draft of a definition for a CRD.
+///
+/// # Errors
+/// Why there is none.
+pub(super) fn drafted(crd: &str) -> Result<String, Vec<DefinitionProblem>> {
+    let draft = Draft::of_crd(crd, "dropped.crd.yaml").map_err(|error| match error {
+        DraftError::Crd(bad) | DraftError::Inexpressible(bad) => {
+            bad.problems.into_iter().map(|problem| DefinitionProblem::error(0, problem.message)).collect()
+        }
+        error => vec![DefinitionProblem::error(0, error.to_string())],
+    })?;
+    Ok(draft.text)
+}
+
+/// The name of a kind in the page.
+pub(super) fn title(kind: &Kind) -> String {
+    format!("{}.{}", kind.kind(), kind.group())
+}
+
+/// The definition of a file with another text. It names its CRD relative to the file.
+fn recompiled(file: &Path, text: &str) -> Result<Kind, BadDefinition> {
+    let source = Source { name: "definition".to_owned(), text: text.to_owned() };
+    match kinds_dir::read(file, source)? {
+        KnownDefinition::Kind(known) => Ok(known.kind),
+        KnownDefinition::Mutations(_) => Kind::load("definition", text, &mut |_| Ok(String::new())),
+    }
+}
+
+/// The first law that the definition breaks, if a short trial finds one.
+fn broken_law(webhook: &Webhook, kind: &Kind) -> Option<DefinitionProblem> {
+    let started = Instant::now();
+    let words = Dictionary::default();
+    let has_time = &mut || started.elapsed() < TRIAL;
+    let mut options = CheckOptions { seed: 0, cases: CASES, laws: &[], words: &words, has_time, converted: &|| {} };
+    let results = survey(webhook, kind, &[], &mut options).results;
+    let broken = results.iter().find_map(|result| result.broken.as_deref())?;
+    let message = format!("the definition breaks the law {} ({}): {}", broken.law, broken.text, broken.message);
+    Some(DefinitionProblem::error(broken.line, message))
+}
+
+/// The objects for each law, pair of versions and direction.
+const CASES: u64 = 10;
+
+/// The time limit of a trial: people wait for it after each pause in typing.
+const TRIAL: Duration = Duration::from_millis(400);
