@@ -142,7 +142,7 @@ fn doctored(ctx: &TestContext<'_>) {
     ctx.delete(new, "foreign");
     ctx.eventually(|| (doctor().0 == 0).then_some(()));
     let (code, text, errors) = doctor();
-    assert!(code == 0 && text == "everything fits\n", "{text}{errors}");
+    assert!(code == 0 && text == "OK: no findings\n", "{text}{errors}");
     // A Pod shows the flags of its server, which serves another version.
     let service = format!("/api/v1/namespaces/{}/services/engine-{}", ctx.ns, A.replace('.', "-"));
     let selector = json!({"spec": {"selector": {"app": "engine"}}}).to_string();

@@ -25,14 +25,18 @@ fn plan_counts_round_trips_and_losses() {
         (&value!(3), &value!(0), &value!(0))
     );
     assert_eq!(report["coldCache"]["conversions"], 3);
-    assert_eq!(report["items"][0]["findings"], value!([]));
+    assert_eq!((&report["items"][0]["findings"], &report["verdict"]), (&value!([]), &value!("ok")));
+    let text = with_stdin(&[&["plan"][..], &kinds].concat(), &widgets(3)).data();
+    assert!(text.starts_with("OK: 3 objects converted and back without loss\nsize of"), "{text}");
 
     // The object was stored before its schema, which requires a string.
     let answer = with_stdin(&[&["plan"][..], &kinds].concat(), widget("7").as_bytes());
     assert_eq!(answer.code, 1, "{}", answer.stdout);
     assert!(answer.stdout.contains("\n       1 change in a round trip (data loss)\n"), "{}", answer.stdout);
-    // Each line fits a terminal.
-    let counts: Vec<&str> = answer.stdout.lines().filter(|line| line.starts_with("      ")).collect();
+    assert!(answer.stdout.starts_with("NOT SAFE: conversion fails or loses a value for 1 of 1 object\n"));
+    // Each line fits a terminal. Totals of 0 are in the wide output.
+    let wide = with_stdin(&[&["plan", "-o", "wide"][..], &kinds].concat(), widget("7").as_bytes());
+    let counts: Vec<&str> = wide.stdout.lines().filter(|line| line.starts_with("      ")).collect();
     assert!(counts.len() > 4 && counts.iter().all(|line| line.len() <= 80), "{counts:#?}");
     let lost = "\nw        v2   lost      spec/hostPort: 7 returns as absent\n";
     assert!(answer.stdout.contains(lost), "{}", answer.stdout);
@@ -111,7 +115,9 @@ fn html_plan_searches_in_browser() {
     std::fs::write(&page, plan).unwrap();
     let Some(shown) = opened(&format!("file://{}#n/w9999", page.display())) else { return };
     assert!(shown.contains(">1 of 10000 objects<"), "{shown}");
-    assert_eq!(shown.matches("<tr hidden=\"\">").count(), 9_999);
+    assert_eq!(shown.matches("<tr data-state=\"fine\" hidden=\"\">").count(), 9_999);
+    assert!(shown.contains("<p class=\"verdict good\">OK: 10000 objects"), "{shown}");
+    assert!(shown.contains("<option value=\"fine\">fine</option>"), "{shown}");
 }
 
 #[test]

@@ -95,15 +95,15 @@ fn comments_stand_where_they_belong() {
 fn printed_documents_pass_edited_fail() {
     let printed = webhooks(&["--side-by-side", "2.16.0,2.17.0", "--default", "2.16.0"]).data();
     let (_directory, path) = file(&printed);
-    assert_eq!(pointsman(&["webhooks", "doctor", "-f", &path]).data(), "everything fits\n");
+    assert_eq!(pointsman(&["webhooks", "doctor", "-f", &path]).data(), "OK: no findings\n");
     // The same check, by both commands.
-    assert_eq!(pointsman(&["doctor", "-f", &path]).data(), "everything fits\n");
+    assert_eq!(pointsman(&["doctor", "-f", &path]).data(), "OK: no findings\n");
     let (_directory, path) = file(&printed.replacen("failurePolicy: Fail", "failurePolicy: Ignore", 1));
     let answer = pointsman(&["webhooks", "doctor", "-f", &path]);
     assert_eq!((answer.code, answer.stderr.as_str()), (1, ""));
     assert_eq!(
         answer.stdout,
-        "MutatingWebhookConfiguration pointsman-v2-16-0.materializes.materialize.cloud: while the server is down, writes pass \
+        "BLOCKED: 1 finding\nMutatingWebhookConfiguration pointsman-v2-16-0.materializes.materialize.cloud: while the server is down, writes pass \
          unjudged\n  webhooks[0].failurePolicy: Fail\n"
     );
     let server = ["--controller-version", "2.16.0", "--served-versions", "2.16.0,2.17.0"];
@@ -289,7 +289,7 @@ fn doctor_needs_input_for_success() {
     let printed = webhooks(&["--side-by-side", "2.16.0,2.17.0", "-o", "json"]).data();
     let inner = json(&printed);
     let outer = |inner: &Value| serde_json::json!({"apiVersion": "v1", "kind": "List", "items": [inner]}).to_string();
-    assert_eq!(doctor(&outer(&inner), &[]).data(), "everything fits\n");
+    assert_eq!(doctor(&outer(&inner), &[]).data(), "OK: no findings\n");
     let mut bad = inner;
     bad["items"][0]["webhooks"][0]["failurePolicy"] = Value::from("Ignore");
     bad["items"][0]["metadata"]["name"] = Value::from("pointsman-\u{1b}[31m\nx");
@@ -299,7 +299,7 @@ fn doctor_needs_input_for_success() {
     // Intended for the present.
     let warns = webhooks(&["--side-by-side", "2.16.0,2.17.0", "--guard", "warn"]).data();
     assert!(doctor(&warns, &[]).stdout.contains("the policy does Warn only"));
-    assert_eq!(doctor(&warns, &["--enforcement", "warn"]).data(), "everything fits\n");
+    assert_eq!(doctor(&warns, &["--enforcement", "warn"]).data(), "OK: no findings\n");
 }
 
 /// Each operator has its own versions, and a cluster runs several operators.
@@ -312,8 +312,8 @@ fn server_is_compared_with_own_operator() {
         let args = ["webhooks", "doctor", "--controller-version", version, "--served-versions", served];
         with_stdin(&[&args, more].concat(), both.as_bytes())
     };
-    assert_eq!(doctor("2.17.0", "2.16.0,2.17.0", &[]).data(), "everything fits\n");
-    assert_eq!(doctor("8.1.0", "8.1.0,9.0.0", &["--default-version"]).data(), "everything fits\n");
+    assert_eq!(doctor("2.17.0", "2.16.0,2.17.0", &[]).data(), "OK: no findings\n");
+    assert_eq!(doctor("8.1.0", "8.1.0,9.0.0", &["--default-version"]).data(), "OK: no findings\n");
     // A version without an operator, or shared by both operators, is compared with all.
     let nobody = doctor("2.18.0", "2.16.0,2.17.0", &[]);
     assert_eq!(
@@ -339,7 +339,7 @@ fn policy_keeps_promotion_state() {
     assert!(printed.contains("# A client of an older version may not have"), "{printed}");
     let others = webhooks(&["--controller-version", "2.17.0", "--served", "2.17.0", "--default", "2.17.0"]).data();
     let (_directory, path) = file(&format!("{others}---\n{printed}"));
-    assert_eq!(pointsman(&["webhooks", "doctor", "-f", &path]).data(), "everything fits\n");
+    assert_eq!(pointsman(&["webhooks", "doctor", "-f", &path]).data(), "OK: no findings\n");
     let (_directory, path) =
         file(&format!("{others}---\n{}", printed.replace("matchPolicy: Exact", "matchPolicy: Equivalent")));
     let found = pointsman(&["webhooks", "doctor", "-f", &path]);

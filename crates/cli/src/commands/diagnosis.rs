@@ -3,7 +3,9 @@
 use pointsman_cluster::RegisteredFinding;
 use pointsman_core::registration::Finding;
 
+use super::format::TextFormat;
 use super::json_tree::JsonTree;
+use super::verdict::Verdict;
 use crate::terminal::escaped;
 
 /// A diagnosis of the doctor commands.
@@ -28,8 +30,17 @@ impl Diagnosis {
         both
     }
 
+    /// All diagnoses. The text begins with the verdict if there are any.
+    pub(crate) fn all_in(format: TextFormat, all: &[Self]) -> String {
+        let written = format.write_all(all.iter().map(Self::render).collect());
+        match format {
+            TextFormat::Text if !all.is_empty() => format!("{}\n{written}", Verdict::of_findings(all.len())),
+            _ => written,
+        }
+    }
+
     /// The diagnosis in two escaped lines, and as JSON.
-    pub(crate) fn render(&self) -> (String, JsonTree) {
+    fn render(&self) -> (String, JsonTree) {
         let Self { document, problem, change } = self;
         let text = format!("{}\n  {}\n", escaped(&format!("{document}: {problem}")), escaped(change));
         let json = JsonTree::object([

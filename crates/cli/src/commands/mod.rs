@@ -44,6 +44,7 @@ mod table;
 mod unix_time;
 mod usage;
 pub(crate) mod validate;
+mod verdict;
 pub(crate) mod webhooks;
 mod yaml;
 

@@ -2,19 +2,22 @@
 
 use super::markup::marked_up;
 use super::output::counted;
+use super::verdict::{Outcome, Verdict};
 use crate::terminal;
 
 /// A page with a searchable table of objects.
 pub(crate) struct ObjectsPage<'a> {
     /// The title and heading.
     pub(crate) title: String,
+    /// The verdict, at the top.
+    pub(crate) verdict: &'a Verdict,
     /// The content above the objects, as HTML.
     pub(crate) above: String,
     /// The names of the columns.
     pub(crate) columns: &'a [&'a str],
     /// The indices of numeric columns.
     pub(crate) numbers: &'a [usize],
-    /// The rows of the table, as HTML.
+    /// The rows of the table, as HTML. `data-state` of a row is a state to filter by.
     pub(crate) rows: String,
     /// The number of rows.
     pub(crate) objects: usize,
@@ -23,8 +26,10 @@ pub(crate) struct ObjectsPage<'a> {
 impl ObjectsPage<'_> {
     /// The page.
     pub(crate) fn html(&self) -> String {
-        let Self { title, above, columns, numbers, rows, objects } = self;
+        let Self { title, verdict, above, columns, numbers, rows, objects } = self;
         let (title, objects) = (escaped(title), counted(*objects, "object"));
+        let class = if verdict.outcome == Outcome::Good { "verdict good" } else { "verdict bad" };
+        let verdict = format!("<p class=\"{class}\">{}</p>\n{}", escaped(&verdict.to_string()), origin());
         let head = columns.iter().enumerate().map(|(at, name)| {
             let class = if numbers.contains(&at) { " class=\"number\"" } else { "" };
             format!("<th scope=\"col\"{class}>{name}</th>")
@@ -35,12 +40,19 @@ impl ObjectsPage<'_> {
              <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
              script-src 'unsafe-inline'\">\n<meta name=\"viewport\" content=\"width=device-width\">\n\
              <title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n<h1>{title}</h1>\n\
-             {above}<h2 id=\"objects\">Objects</h2>\n<p class=\"search\"><label>Search <input id=\"search\" \
-             type=\"search\" autocomplete=\"off\"></label> <output id=\"shown\">{objects}</output></p>\n\
+             {verdict}{above}<h2 id=\"objects\">Objects</h2>\n<p class=\"search\"><label>Search <input id=\"search\" \
+             type=\"search\" autocomplete=\"off\"></label> <label>State <select id=\"state\"><option value=\"\">\
+             all</option></select></label> <output id=\"shown\">{objects}</output></p>\n\
              <table aria-labelledby=\"objects\">\n<thead><tr>{head}</tr></thead>\n\
              <tbody>\n{rows}</tbody>\n</table>\n</main>\n<script>{SCRIPT}</script>\n</body>\n</html>\n"
         )
     }
+}
+
+/// The time and the program, because a page is kept and sent to others.
+fn origin() -> String {
+    let now = jiff::Timestamp::now().strftime("%Y-%m-%d %H:%M");
+    format!("<p class=\"origin\">{now} UTC, pointsman {}</p>\n", env!("CARGO_PKG_VERSION"))
 }
 
 /// Escapes external text. Names are shown verbatim, without control characters.
@@ -58,9 +70,17 @@ pub(crate) fn bar(count: usize, most: usize, place: usize) -> String {
 const STYLE: &str = "\
 :root{color-scheme:light dark;--line:#8884;--bar:#3b78c4;--stop:#c43b3b}\
 body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:70rem;padding:0 1rem}\
+.verdict{font-size:1.15rem;font-weight:600;padding:.5rem .75rem;border-left:6px solid;margin:1rem 0 .25rem}\
+.good{border-color:#2a7d46}.bad{border-color:var(--stop)}.origin{margin:0 0 1rem;opacity:.75}\
+input,select{font:inherit}.search{display:flex;flex-wrap:wrap;gap:.5rem 1.25rem;align-items:center}\
 table{border-collapse:collapse;width:100%}.totals{width:auto}\
 th,td{text-align:left;vertical-align:top;padding:.25rem .75rem .25rem 0;border-bottom:1px solid var(--line)}\
-tbody th{font-weight:500;overflow-wrap:anywhere}td{overflow-wrap:anywhere}\
+tbody th{font-weight:500}tbody th,td{overflow-wrap:anywhere;min-width:4rem}\
+@media(max-width:40rem){table[aria-labelledby] thead{display:none}\
+table[aria-labelledby] :is(tr,th,td){display:block;border:0;padding:.1rem 0;text-align:left}\
+table[aria-labelledby] tr{border-bottom:1px solid var(--line);padding:.5rem 0}\
+table[aria-labelledby] tr[hidden]{display:none}\
+table[aria-labelledby] td::before{content:attr(data-label) ': ';opacity:.75}svg{max-width:30vw}}\
 .number{text-align:right;font-variant-numeric:tabular-nums;overflow-wrap:normal;white-space:nowrap}svg{fill:var(--bar)}.stop svg{fill:var(--stop)}\
 tr.stop>th{border-left:4px solid var(--stop);padding-left:.5rem}\
 :focus-visible{outline:2px solid var(--bar)}\
@@ -69,11 +89,15 @@ tr.stop>th{border-left:4px solid var(--stop);padding-left:.5rem}\
 const SCRIPT: &str = "\
 const rows=[...document.querySelectorAll('table[aria-labelledby] tbody tr')];\
 const texts=rows.map(row=>row.textContent.toLowerCase());\
-const search=document.getElementById('search'),shown=document.getElementById('shown');\
+const heads=[...document.querySelectorAll('table[aria-labelledby] thead th')].map(head=>head.textContent);\
+rows.forEach(row=>[...row.cells].forEach((cell,index)=>cell.dataset.label=heads[index]));\
+const at=id=>document.getElementById(id),search=at('search'),shown=at('shown'),state=at('state');\
+[...new Set(rows.map(row=>row.dataset.state))].sort().forEach(name=>state.append(new Option(name,name)));\
 const find=()=>{const words=search.value.toLowerCase().split(/\\s+/);let count=0;\
-rows.forEach((row,index)=>{row.hidden=!words.every(word=>texts[index].includes(word));count+=!row.hidden});\
+rows.forEach((row,index)=>{row.hidden=!words.every(word=>texts[index].includes(word))||\
+state.value!==''&&state.value!==row.dataset.state;count+=!row.hidden});\
 shown.textContent=count+' of '+rows.length+' objects'};\
-search.addEventListener('input',find);\
+search.addEventListener('input',find);state.addEventListener('change',find);\
 if(location.hash){search.value=decodeURIComponent(location.hash.slice(1));find()}\
 addEventListener('beforeprint',()=>document.querySelectorAll('details').forEach(one=>one.open=true));";
 

@@ -10,12 +10,14 @@ use super::examination_output::{diagnoses, unknown_kind};
 use crate::commands::address_args::host_and_port;
 use crate::commands::admission::AdmissionArgs;
 use crate::commands::cluster_args::{ClusterArgs, advised};
+use crate::commands::diagnosis::Diagnosis;
 use crate::commands::format::TextFormat;
 use crate::commands::input::FileArgs;
 use crate::commands::kinds_dir::KindsArgs;
 use crate::commands::output::{self, talk};
 use crate::commands::status::{Looking, nothing_checked, unchecked, unlisted};
 use crate::commands::unix_time::unix_time;
+use crate::commands::verdict::Verdict;
 use crate::commands::webhooks::judge_files;
 
 #[derive(Args, Debug)]
@@ -73,8 +75,8 @@ pub(crate) fn run(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
         return Err(nothing_checked("doctor", &args.kinds));
     }
     match args.output {
-        TextFormat::Text if found.is_empty() => output::text("everything fits\n")?,
-        format => output::data(&format.write_all(found.iter().map(|one| one.render()).collect()))?,
+        TextFormat::Text if found.is_empty() => output::text(&format!("{}\n", Verdict::of_findings(0)))?,
+        format => output::data(&Diagnosis::all_in(format, &found))?,
     }
     Ok(if found.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -11,20 +11,23 @@ pub(super) fn page(report: &PlanReport) -> String {
     let title = format!("Conversion plan: {objects}");
     let above = totals(report) + &sizes(report);
     let columns = ["Object", "Kind", "Read at", "Kept bytes", "Findings"];
-    ObjectsPage { title, above, columns: &columns, numbers: &[3], rows: rows(report), objects: report.objects.len() }
-        .html()
+    let (verdict, objects) = (&report.verdict(), report.objects.len());
+    ObjectsPage { title, verdict, above, columns: &columns, numbers: &[3], rows: rows(report), objects }.html()
 }
 
 fn totals(report: &PlanReport) -> String {
     let most = report.objects.len();
-    let shown = Severity::ALL.into_iter().filter(|what| *what != Severity::Denied || report.controller.is_some());
-    let rows = shown.map(|what| {
-        let count = report.count(what);
-        let class = if what.stops() && count > 0 { " class=\"stop\"" } else { "" };
+    let found = Severity::ALL.map(|what| (what, report.count(what))).into_iter().filter(|(_, count)| *count > 0);
+    let rows = found.map(|(what, count)| {
+        let class = if what.stops() { " class=\"stop\"" } else { "" };
         let bar = bar(count, most, 200);
         format!("<tr{class}><td class=\"number\">{count}</td><td>{bar}</td><td>{}</td></tr>\n", what.meaning())
     });
     let rows: String = rows.collect();
+    let found = match rows.is_empty() {
+        true => "<p>No findings.</p>\n".to_owned(),
+        false => format!("<table class=\"totals\"><tbody>\n{rows}</tbody></table>\n"),
+    };
     let cold = report.cold().max(1.0);
     let long = match report.outlives_compaction() {
         true => ", longer than the compaction interval of etcd (5 min): the migration may restart",
@@ -35,7 +38,7 @@ fn totals(report: &PlanReport) -> String {
         .as_ref()
         .map_or_else(String::new, |version| format!("<p>Controller version: {}</p>\n", escaped(version)));
     format!(
-        "<h2>Totals</h2>\n<table class=\"totals\"><tbody>\n{rows}</tbody></table>\n{shown}<p>A cold cache: {}, about \
+        "<h2>Totals</h2>\n{found}{shown}<p>A cold cache: {}, about \
          {cold:.0} s{long}.</p>\n",
         counted(report.conversions(), "conversion")
     )
@@ -83,12 +86,15 @@ fn row(object: &Assessed) -> String {
                 format!("<li><b>{}</b>{at}: {}</li>", remark.what.name(), escaped(&remark.detail))
             });
             let items: String = items.collect();
-            format!("<details><summary>{}</summary><ul>{items}</ul></details>", counted(count, "finding"))
+            // Reasons that stop a migration are open.
+            let open = if remarks.iter().any(|remark| remark.what.stops()) { " open" } else { "" };
+            format!("<details{open}><summary>{}</summary><ul>{items}</ul></details>", counted(count, "finding"))
         }
     };
     let class = if remarks.iter().any(|remark| remark.what.stops()) { " class=\"stop\"" } else { "" };
+    let state = remarks.iter().map(|remark| remark.what).min().map_or("fine", Severity::name);
     format!(
-        "<tr{class}><th scope=\"row\">{name}</th><td>{kind}</td><td>{version}</td><td class=\"number\">{}</td>\
+        "<tr{class} data-state=\"{state}\"><th scope=\"row\">{name}</th><td>{kind}</td><td>{version}</td><td class=\"number\">{}</td>\
          <td>{findings}</td></tr>\n",
         object.kept()
     )

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use super::assessment::{Assessed, Severity};
 use crate::commands::json_tree::JsonTree;
+use crate::commands::output::counted;
+use crate::commands::verdict::{Outcome, Verdict};
 
 /// All objects with a summary.
 pub(super) struct PlanReport {
@@ -31,6 +33,16 @@ impl PlanReport {
     /// Returns whether a finding must be fixed first.
     pub(super) fn stops(&self) -> bool {
         Severity::ALL.into_iter().any(|what| what.stops() && self.count(what) > 0)
+    }
+
+    /// Whether the conversion is safe for all objects.
+    pub(super) fn verdict(&self) -> Verdict {
+        let stops = |object: &&Assessed| object.remarks.iter().any(|remark| remark.what.stops());
+        let (stopped, all) = (self.objects.iter().filter(stops).count(), counted(self.objects.len(), "object"));
+        match stopped {
+            0 => Verdict::new(Outcome::Good, format!("{all} converted and back without loss")),
+            _ => Verdict::new(Outcome::Unsafe, format!("conversion fails or loses a value for {stopped} of {all}")),
+        }
     }
 
     /// The median size of kept values in bytes, and the object with the largest.
@@ -88,6 +100,7 @@ impl PlanReport {
         });
         let objects = self.objects.iter().map(Assessed::json);
         JsonTree::object([
+            ("verdict", JsonTree::string(self.verdict().outcome.name())),
             ("objects", number(self.objects.len())),
             ("controllerVersion", self.controller.as_ref().map_or(JsonTree::Null, JsonTree::string)),
             ("counts", JsonTree::object(counts)),

@@ -5,13 +5,15 @@ use super::report::PlanReport;
 use crate::commands::output::counted;
 use crate::commands::table::{shortened, table};
 
-/// Totals, and a table of findings.
+/// The verdict, totals, and a table of findings. `all` includes totals of 0.
 pub(super) fn text(report: &PlanReport, all: bool) -> String {
-    let mut text = format!("{}\n", counted(report.objects.len(), "object"));
+    let mut text = format!("{}\n", report.verdict());
     for what in Severity::ALL {
         // Omits the check that was not requested.
-        if what != Severity::Denied || report.controller.is_some() {
-            text.push_str(&format!("  {:>6} {}\n", report.count(what), what.meaning()));
+        let is_checked = what != Severity::Denied || report.controller.is_some();
+        let count = report.count(what);
+        if is_checked && (all || count > 0) {
+            text.push_str(&format!("  {count:>6} {}\n", what.meaning()));
         }
     }
     if let Some((middle, most)) = report.kept() {

@@ -6,9 +6,10 @@ use pointsman_rollout::{Forecast, ObjectState, Rollout, RolloutStatus, gate_desc
 
 use super::object_table::{NONE, ObjectList, why};
 use crate::commands::objects_page::{ObjectsPage, bar, escaped};
+use crate::commands::verdict::Verdict;
 
 /// The page: summary lines, waves with counts, and the objects, in the words of the table.
-pub(super) fn page(rollout: &Rollout, forecasts: &[Forecast<'_>], summary: &str) -> String {
+pub(super) fn page(rollout: &Rollout, forecasts: &[Forecast<'_>], verdict: &Verdict, summary: &str) -> String {
     let from = rollout.from().map_or_else(|| "any version".to_owned(), str::to_owned);
     let title = format!("Plan of rollout {}: from {from} to {}", rollout.name(), rollout.to());
     let lines: String = summary.lines().map(|line| format!("<li>{}</li>\n", escaped(line))).collect();
@@ -21,7 +22,7 @@ pub(super) fn page(rollout: &Rollout, forecasts: &[Forecast<'_>], summary: &str)
     columns.extend(rollout.parts());
     columns.extend(["State", "Why"]);
     let rows = forecasts.iter().map(|one| row(&objects, rollout, one)).collect();
-    ObjectsPage { title, above, columns: &columns, numbers: &[], rows, objects: forecasts.len() }.html()
+    ObjectsPage { title, verdict, above, columns: &columns, numbers: &[], rows, objects: forecasts.len() }.html()
 }
 
 /// The number of objects in each wave, and their states.
@@ -57,8 +58,9 @@ fn row(objects: &ObjectList<'_>, rollout: &Rollout, one: &Forecast<'_>) -> Strin
     let parts = objects.parts_of(one).map(|versions| cell(&versions));
     let cells = role.into_iter().chain([cell(one.wave)]).chain(label).chain(parts);
     format!(
-        "<tr{}><th scope=\"row\">{}</th>{}{}{}</tr>\n",
+        "<tr{} data-state=\"{}\"><th scope=\"row\">{}</th>{}{}{}</tr>\n",
         if stops { " class=\"stop\"" } else { "" },
+        one.object_state.word(),
         escaped(&one.object.title()),
         cells.collect::<String>(),
         cell(one.object_state.word()),

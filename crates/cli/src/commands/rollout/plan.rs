@@ -20,7 +20,8 @@ use crate::commands::cluster_args::ClusterArgs;
 use crate::commands::format::Format;
 use crate::commands::json_tree::JsonTree;
 use crate::commands::kinds_dir::KindsArgs;
-use crate::commands::output;
+use crate::commands::output::{self, counted};
+use crate::commands::verdict::{Outcome, Verdict};
 
 #[derive(Args, Debug)]
 pub(crate) struct PlanRolloutArgs {
@@ -80,16 +81,18 @@ pub(super) fn plan(args: &PlanRolloutArgs) -> anyhow::Result<ExitCode> {
         summary(rollout, &survey, &forecasts, moves, &refusals, shut.as_deref()) + &never
     };
     let objects = ObjectList::new(rollout, &status, &forecasts);
+    let obstacles: Vec<&str> = refusals.iter().chain(&never).map(String::as_str).chain(shut.as_deref()).collect();
+    let verdict = verdict(moves, stays, &obstacles);
     match args.output {
-        None => output::text(&(objects.table(ObjectColumns::Few) + &words()))?,
-        Some(RolloutPlanFormat::Html) => output::data(&html::page(rollout, &forecasts, &words()))?,
+        None => output::text(&format!("{verdict}\n{}{}", objects.table(ObjectColumns::Few), words()))?,
+        Some(RolloutPlanFormat::Html) => output::data(&html::page(rollout, &forecasts, &verdict, &words()))?,
         Some(format @ (RolloutPlanFormat::Json | RolloutPlanFormat::Yaml)) => {
             let format = if format == RolloutPlanFormat::Json { Format::Json } else { Format::Yaml };
             let way_back = rollout.no_way_back();
             let irreversible: Vec<_> =
                 rollout.irreversible().iter().map(|(step, why)| json!({"step": step, "why": why})).collect();
             let value = json!({
-                "rollout": rollout.name(), "from": rollout.from(), "to": rollout.to(), "moves": moves, "stays": stays,
+                "verdict": verdict.outcome.name(), "rollout": rollout.name(), "from": rollout.from(), "to": rollout.to(), "moves": moves, "stays": stays,
                 "steps": steps_json(rollout), "waits": waits_json(rollout), "dryRuns": survey.dry_runs, "noWayBack": way_back, "irreversible": irreversible, "refusals": refusals, "shut": shut,
                 "closed": survey.facts.closed(rollout), "freezes": frozen(rollout), "unfrozen": survey.unfrozen,
                 "unfreezable": never,
@@ -98,8 +101,17 @@ pub(super) fn plan(args: &PlanRolloutArgs) -> anyhow::Result<ExitCode> {
             output::data(&format.write(&JsonTree::from_json(&value.to_string())?))?;
         }
     }
-    let begins = refusals.is_empty() && shut.is_none() && never.is_empty();
-    Ok(if stays == 0 && begins { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if verdict.outcome == Outcome::Good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Whether the rollout would start, and would move all of its objects.
+fn verdict(moves: usize, stays: usize, obstacles: &[&str]) -> Verdict {
+    let moved = counted(moves, "object");
+    match obstacles {
+        [] if stays == 0 => Verdict::new(Outcome::Good, format!("the rollout would move {moved}")),
+        [] => Verdict::new(Outcome::Blocked, format!("the rollout would move {moved}, and {stays} would not move")),
+        [first, ..] => Verdict::new(Outcome::Blocked, format!("the rollout would move no object: {first}")),
+    }
 }
 
 fn summary(

@@ -20,6 +20,7 @@ use crate::commands::kinds_dir::KindsArgs;
 use crate::commands::output::{self, talk, warn};
 use crate::commands::stop::{INTERRUPTED, Stop};
 use crate::commands::unix_time::unix_time;
+use crate::commands::verdict::Verdict;
 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -97,7 +98,11 @@ fn rendered(seen: &[KindStatus], output: WatchedFormat) -> anyhow::Result<String
     let now = unix_time();
     let documents = || seen.iter().map(document).collect::<anyhow::Result<Vec<_>>>();
     Ok(match output {
-        WatchedFormat::Text => seen.iter().map(|one| screen(one, now)).collect::<Vec<_>>().join("\n"),
+        WatchedFormat::Text => {
+            let kinds: Vec<String> = seen.iter().map(|one| screen(one, now)).collect();
+            let findings = seen.iter().map(|one| one.findings.len()).sum();
+            format!("{}\n{}", Verdict::of_findings(findings), kinds.join("\n"))
+        }
         WatchedFormat::Prometheus => exposition(seen, now),
         WatchedFormat::Yaml if !seen.is_empty() => Format::Yaml.write_all(documents()?),
         WatchedFormat::Json | WatchedFormat::Yaml => Format::Json.write_all(documents()?),

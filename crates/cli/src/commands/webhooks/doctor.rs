@@ -16,6 +16,7 @@ use crate::commands::input::{self, FileArgs, Source, flat_documents};
 use crate::commands::kinds_dir::{KindsArgs, LoadedKind};
 use crate::commands::output::{self, talk};
 use crate::commands::unix_time::unix_time;
+use crate::commands::verdict::Verdict;
 use crate::hint::hinted;
 
 #[derive(Args, Debug)]
@@ -59,9 +60,9 @@ pub(crate) fn judge_files(
     }
     match output {
         TextFormat::Text if fits && (is_registered || settings.controller.is_none()) => {
-            output::text("everything fits\n")?;
+            output::text(&format!("{}\n", Verdict::of_findings(0)))?;
         }
-        format => output::data(&format.write_all(findings.iter().map(Diagnosis::render).collect()))?,
+        format => output::data(&Diagnosis::all_in(format, &findings))?,
     }
     if fits && !is_registered && settings.controller.is_some() {
         talk("no webhook of pointsman is registered for a known kind");
