@@ -16,6 +16,7 @@ mod left_out;
 mod memory;
 #[path = "../../crates/server/tests/it/support/memory_group.rs"]
 mod memory_group;
+mod packages;
 mod readme;
 mod real_kinds;
 mod serve;
