@@ -274,3 +274,48 @@ fn page_for_users_names_every_change() {
         assert!(page.lines().any(|line| line == row), "{row}\n{page}");
     }
 }
+
+/// Revisions are files, or paths at a revision of git.
+#[test]
+fn revisions_are_compared() {
+    let dir = TempDir::new().unwrap();
+    let git = |args: &[&str]| {
+        let output = Command::new("git").current_dir(dir.path()).args(args).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+    };
+    for file in ["widgets.yaml", "widgets.crd.yaml"] {
+        fs::copy(format!("tests/data/kinds/{file}"), dir.path().join(file)).unwrap();
+    }
+    git(&["init", "-q", "-b", "main"]);
+    git(&["add", "."]);
+    git(&["-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-q", "-m", "a"]);
+    let compare = |args: &[&str]| {
+        let binary = env!("CARGO_BIN_EXE_pointsman");
+        let output = Command::new(binary).current_dir(dir.path()).args(["kinds", "compare"]).args(args).output();
+        let output = output.unwrap();
+        let text = String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap();
+        (output.status.code().unwrap(), text)
+    };
+    assert_eq!(compare(&["main:widgets.yaml", "widgets.yaml"]), (0, "OK: no changes\n".to_owned()));
+    let crd = read("tests/data/kinds/widgets.crd.yaml");
+    let changed = crd.replace("description: Name of the host, without the port.", "maxLength: 9");
+    fs::write(dir.path().join("widgets.crd.yaml"), changed).unwrap();
+    let (code, text) = compare(&["main:widgets.crd.yaml", "widgets.crd.yaml"]);
+    assert_eq!(code, 1, "{text}");
+    assert!(text.starts_with("NOT SAFE: 1 breaking change\nIMPACT     VERSION   FIELD       CHANGE\n"), "{text}");
+    assert!(
+        text.contains("\nbreaking   v2        spec.host   maxLength is stricter: writes of other values"),
+        "{text}"
+    );
+    let (code, text) = compare(&["main:widgets.crd.yaml", "widgets.crd.yaml", "-o", "json"]);
+    assert_eq!((code, &json(&text)["field"]), (1, &serde_json::json!("spec.host")));
+    let loose = crd.replace("type: integer", "type: number");
+    fs::write(dir.path().join("widgets.crd.yaml"), loose).unwrap();
+    assert_eq!(compare(&["main:widgets.crd.yaml", "widgets.crd.yaml"]).0, 0);
+    assert_eq!(compare(&["main:widgets.crd.yaml", "widgets.crd.yaml", "--fail-on", "risky"]).0, 1);
+    let (code, text) = compare(&["main:gone.yaml", "widgets.crd.yaml"]);
+    assert!(code == 1 && text.contains("failed to read main:gone.yaml: fatal: path"), "{text}");
+    fs::write(dir.path().join("pod.yaml"), "kind: Pod\n").unwrap();
+    let (code, text) = compare(&["pod.yaml", "widgets.crd.yaml"]);
+    assert!(code == 1 && text.contains("pod.yaml: no document has `kind: CustomResourceDefinition`"), "{text}");
+}

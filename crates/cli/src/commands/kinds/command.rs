@@ -6,6 +6,7 @@ use clap::{Args, Subcommand};
 use pointsman_core::definition::{self, Kind, MutatedKind};
 
 use super::check::{CheckArgs, check};
+use super::comparison::{CompareArgs, compare};
 use super::docs::{DocsArgs, docs};
 use super::draft::{DraftArgs, draft};
 use super::golden::{TestArgs, test};
@@ -27,6 +28,8 @@ pub(crate) struct KindsCommandArgs {
 enum KindsCommand {
     /// Check definitions: paths, unexplained differences between versions, and data loss in trial conversions.
     Check(CheckArgs),
+    /// Compare two revisions of a CRD or a definition: which changes lose values, refuse writes, or are safe.
+    Compare(CompareArgs),
     /// Print a page for the users of a kind: what changed between its versions.
     Docs(DocsArgs),
     /// Write a definition for a CRD, guessed from the schemas of its versions.
@@ -66,6 +69,7 @@ pub(crate) fn run(args: &KindsCommandArgs) -> anyhow::Result<ExitCode> {
     match &args.command {
         None => list(&args.list),
         Some(KindsCommand::Check(args)) => check(args),
+        Some(KindsCommand::Compare(args)) => compare(args),
         Some(KindsCommand::Docs(args)) => docs(args),
         Some(KindsCommand::Draft(args)) => draft(args),
         Some(KindsCommand::List(args)) => list(args),

@@ -3,6 +3,7 @@
 mod check;
 mod check_result;
 mod command;
+mod comparison;
 mod docs;
 mod draft;
 mod golden;

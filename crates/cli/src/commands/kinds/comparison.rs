@@ -1,0 +1,170 @@
+//! `pointsman kinds compare`.
+
+use std::cmp::Reverse;
+use std::path::Path;
+use std::process::{Command, ExitCode};
+
+use anyhow::Context;
+use clap::{Args, ValueEnum};
+use pointsman_core::definition::{self, Kind};
+use pointsman_core::registration::{CrdChange, Impact, crd_changes, definition_changes};
+use serde_json::Value;
+
+use crate::commands::format::TextFormat;
+use crate::commands::input::{self, Source};
+use crate::commands::json_tree::JsonTree;
+use crate::commands::kinds_dir::relative_to;
+use crate::commands::output::{self, counted};
+use crate::commands::table::table;
+use crate::commands::verdict::{Outcome, Verdict};
+
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct CompareArgs {
+    /// The old revision: a file with a CRD or a definition, or REVISION:PATH of git.
+    #[arg(value_name = "OLD")]
+    old: String,
+    /// The new revision: a file with a CRD or a definition, or REVISION:PATH of git.
+    #[arg(value_name = "NEW")]
+    new: String,
+    /// The least impact that fails the command.
+    #[arg(long, value_enum, default_value_t = FailOn::Breaking)]
+    fail_on: FailOn,
+    /// Output format.
+    #[arg(short, long, value_enum, default_value_t = TextFormat::Text)]
+    output: TextFormat,
+}
+
+/// The least impact that fails the command.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+enum FailOn {
+    /// Values are lost, writes are refused, or clients fail.
+    Breaking,
+    /// Also changes that readers see, or that need a later step.
+    Risky,
+}
+
+/// A revision: a CRD, and the definition that names it.
+struct Revision {
+    crd: Value,
+    kind: Option<Kind>,
+}
+
+/// Exit code 1 for a change of at least this impact.
+pub(super) fn compare(args: &CompareArgs) -> anyhow::Result<ExitCode> {
+    let (old, new) = (Revision::read(&args.old)?, Revision::read(&args.new)?);
+    let mut changes = crd_changes(&old.crd, &new.crd);
+    if let (Some(old), Some(new)) = (&old.kind, &new.kind) {
+        changes.extend(definition_changes(old, new));
+        changes.sort_by_key(|change| Reverse(change.impact));
+    }
+    let least = if args.fail_on == FailOn::Breaking { Impact::Breaking } else { Impact::Risky };
+    let fails = changes.iter().any(|change| change.impact >= least);
+    match args.output {
+        TextFormat::Text => output::text(&text(&changes, fails))?,
+        format => output::data(&format.write_all(changes.iter().map(|one| (String::new(), json(one))).collect()))?,
+    }
+    Ok(if fails { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+impl Revision {
+    /// Reads a file, or a path at a revision of git.
+    fn read(name: &str) -> anyhow::Result<Self> {
+        let is_file = Path::new(name).is_file();
+        let text = match (is_file, name.split_once(':')) {
+            (false, Some((revision, path))) => shown(revision, Path::new(path))?,
+            _ => std::fs::read_to_string(name).with_context(|| format!("failed to read {name}"))?,
+        };
+        let source = Source { name: name.to_owned(), text };
+        let documents = input::values(&source).map_err(anyhow::Error::msg)?;
+        let is = |json: &JsonTree, kind: &str| json.get("kind").and_then(JsonTree::as_str) == Some(kind);
+        if let Some(crd) = documents.iter().find(|json| is(json, "CustomResourceDefinition")) {
+            return Ok(Self { crd: serde_json::from_str(&crd.to_string())?, kind: None });
+        }
+        anyhow::ensure!(
+            documents.iter().any(|json| is(json, definition::KIND)),
+            "{name}: no document has `kind: CustomResourceDefinition` or `kind: {}`",
+            definition::KIND
+        );
+        let kind = Kind::load(name, &source.text, &mut |crd| match (is_file, name.split_once(':')) {
+            (false, Some((revision, path))) => {
+                let crd = relative_to(Path::new(path), crd);
+                shown(revision, &crd).map_err(|error| std::io::Error::other(format!("{error:#}")))
+            }
+            _ => input::read_crd(&relative_to(Path::new(name), crd)),
+        })?;
+        Ok(Self { crd: kind.crd().clone(), kind: Some(kind) })
+    }
+}
+
+/// The text of a file at a revision of git, relative to the current directory.
+fn shown(revision: &str, path: &Path) -> anyhow::Result<String> {
+    // A path relative to the current directory has to begin with a dot.
+    let object = format!("{revision}:./{}", path.display());
+    let output =
+        Command::new("git").args(["show", "--end-of-options", &object]).output().context("failed to run git")?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    anyhow::ensure!(output.status.success(), "failed to read {revision}:{}: {}", path.display(), said.trim());
+    String::from_utf8(output.stdout).with_context(|| format!("{object} is no text"))
+}
+
+fn text(changes: &[CrdChange], fails: bool) -> String {
+    let count = |impact: Impact| changes.iter().filter(|change| change.impact == impact).count();
+    let found: Vec<String> = [Impact::Breaking, Impact::Risky, Impact::Safe]
+        .into_iter()
+        .filter(|impact| count(*impact) > 0)
+        .map(|impact| counted(count(impact), &format!("{} change", impact.name())))
+        .collect();
+    let why = if found.is_empty() { "no changes".to_owned() } else { found.join(", ") };
+    let verdict = Verdict::new(if fails { Outcome::Unsafe } else { Outcome::Good }, why);
+    let rows: Vec<[String; 4]> = changes
+        .iter()
+        .map(|change| {
+            let advice = if change.advice.is_empty() { String::new() } else { format!(". Next: {}", change.advice) };
+            let (version, path) = (or_dash(&change.version), or_dash(&change.path));
+            [change.impact.name().to_owned(), version, path, format!("{}{advice}", change.what)]
+        })
+        .collect();
+    match rows.is_empty() {
+        true => format!("{verdict}\n"),
+        false => format!("{verdict}\n{}", table(["IMPACT", "VERSION", "FIELD", "CHANGE"], &rows)),
+    }
+}
+
+fn or_dash(text: &str) -> String {
+    if text.is_empty() { "-".to_owned() } else { text.to_owned() }
+}
+
+fn json(change: &CrdChange) -> JsonTree {
+    JsonTree::object([
+        ("impact", JsonTree::string(change.impact.name())),
+        ("version", JsonTree::string(&change.version)),
+        ("field", JsonTree::string(&change.path)),
+        ("change", JsonTree::string(&change.what)),
+        ("advice", JsonTree::string(&change.advice)),
+    ])
+}
+
+const EXAMPLES: &str = "\
+The comparison reads the schemas of each version that both revisions have. It
+does not read your objects: `pointsman plan` does.
+
+  breaking   values are lost, writes are refused, or clients fail
+  risky      readers see other values, or a later step is necessary
+  safe       objects and clients notice nothing
+
+Examples:
+  Compare a CRD with that of the main branch:
+    pointsman kinds compare main:kinds/widgets.crd.yaml kinds/widgets.crd.yaml
+
+  Compare the CRD of a cluster with a file:
+    kubectl get crd widgets.example.com -o yaml > old.yaml
+    pointsman kinds compare old.yaml kinds/widgets.crd.yaml
+
+  Compare two definitions with their CRDs, and fail on risky changes too:
+    pointsman kinds compare old/widgets.yaml new/widgets.yaml --fail-on risky
+
+Exit codes:
+  0  no change has the impact of --fail-on
+  1  a change has it, or a revision cannot be read
+  2  the flags are wrong";
