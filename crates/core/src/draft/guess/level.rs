@@ -255,9 +255,11 @@ impl<'s> Level<'s> {
             let before = self.entries.len();
             let reason = reason(&best.paths);
             self.convert(&best.paths, Sides { older: one, newer: two }, &best.conversion, Some(&reason));
-            if let Some(entry) = self.entries.get_mut(before).filter(|_| best.score < SURE) {
-                entry.question =
-                    Some(format!("{older} and {newer} may be different fields: if so, write `drop` and `add`"));
+            let parts = parts(older, self.schemas);
+            if let Some(entry) = self.entries.get_mut(before).filter(|_| best.score < SURE || parts.is_some()) {
+                entry.question = Some(parts.unwrap_or_else(|| {
+                    format!("{older} and {newer} may be different fields: if so, write `drop` and `add`")
+                }));
             }
         }
     }
@@ -279,6 +281,21 @@ impl<'s> Level<'s> {
             rival: None,
         }));
     }
+}
+
+/// The question about a text that may have parts: in the newer version, an object with several scalars is in its place.
+fn parts(older: &Path, schemas: Sides<&Schema>) -> Option<String> {
+    let is_text = schemas.older.at(older)?.is("string");
+    let members = &schemas.newer.at(older)?.properties;
+    let are_scalars = members.len() > 1 && members.values().all(Schema::is_scalar);
+    let parts: Vec<String> = members.keys().map(|name| older.join(name).to_string()).collect();
+    (is_text && are_scalars).then(|| {
+        format!(
+            "{older} may be a text with several parts: if so, write `split: {{field: {older}, into: [{}], separator: \" \"}}` \
+             with the parts in their order",
+            parts.join(", ")
+        )
+    })
 }
 
 /// Returns whether another pair with one of the two fields is nearly as likely.
