@@ -189,9 +189,12 @@ fn browser_marks_problem_of_definition() {
     let (_dev, page) = dev(&dir);
     let definition = "apiVersion:+pointsman.dev/v1%0Akind:+KindDefinition%0Acrd:+widgets.crd.yaml%0Asteps:%0A-+from:+v1%0A++to:+v3%0A";
     let Some(shown) = opened(&format!("{page}#kind=Widget.example.com&definition={definition}")) else { return };
-    for part in ["edited, not served", "<button class=\"bad\" type=\"button\">line 6: ", "<body class=\"stale\">"] {
+    for part in ["edited, not served: save it to a file", "<button class=\"bad\" type=\"button\">line 6: "] {
         assert!(shown.contains(part), "{part}: {shown}");
     }
+    assert!(!shown.contains("<body class=\"stale\">"), "there is no old result: {shown}");
+    let Some(shown) = opened(&format!("{page}#kind=Gone.example.com&text=x")) else { return };
+    assert!(shown.contains("This server does not serve Gone.example.com: load its CRD"), "{shown}");
 }
 
 fn without_tags(html: &str) -> String {

@@ -115,7 +115,10 @@ fn missing_input_files_are_named() {
     let empty = TempDir::new().unwrap();
     let path = empty.path().to_str().unwrap();
     let answer = pointsman(&["convert", "--to", "v1alpha2", "-f", path]).refusal(1);
-    assert_eq!(answer, format!("error: {path}: no .yaml, .yml or .json file in this directory\n"));
+    assert_eq!(
+        answer,
+        format!("error: {path}: no .yaml, .yml or .json file in this directory (its subdirectories are not read)\n")
+    );
     let answer = pointsman(&["convert", "--to", "v1alpha2", "-f", "-", "-f", "-"]).refusal(2);
     assert_eq!(answer, "error: -f -: stdin can be read once only\n");
 }

@@ -24,7 +24,11 @@ impl Source {
 pub(crate) fn in_directory(directory: &Path, recursive: bool) -> anyhow::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     collect(directory, recursive, &mut files)?;
-    anyhow::ensure!(!files.is_empty(), "{}: no .yaml, .yml or .json file in this directory", directory.display());
+    anyhow::ensure!(
+        !files.is_empty(),
+        "{}: no .yaml, .yml or .json file in this directory (its subdirectories are not read)",
+        directory.display()
+    );
     files.sort();
     Ok(files)
 }

@@ -10,7 +10,7 @@ pub(super) fn text(hidden: &[HiddenValue]) -> String {
     if hidden.is_empty() {
         return String::new();
     }
-    let mut text = "  hidden values, kept for the version with the field:\n".to_owned();
+    let mut text = "  hidden values of generated objects, kept for the version with the field:\n".to_owned();
     // These hide every value of a field, and other operations only unusual values.
     let (whole, other): (Vec<_>, Vec<_>) =
         hidden.iter().partition(|hidden| matches!(hidden.operation.as_str(), "add" | "drop"));

@@ -40,7 +40,11 @@ impl PlanReport {
         let stops = |object: &&Assessed| object.remarks.iter().any(|remark| remark.what.stops());
         let (stopped, all) = (self.objects.iter().filter(stops).count(), counted(self.objects.len(), "object"));
         match stopped {
-            0 => Verdict::new(Outcome::Good, format!("{all} converted and back without loss")),
+            0 => {
+                let found = self.objects.iter().filter(|object| !object.remarks.is_empty()).count();
+                let more = if found == 0 { String::new() } else { format!(", {found} with findings") };
+                Verdict::new(Outcome::Good, format!("{all} converted and back without loss{more}"))
+            }
             _ => Verdict::new(Outcome::Unsafe, format!("conversion fails or loses a value for {stopped} of {all}")),
         }
     }

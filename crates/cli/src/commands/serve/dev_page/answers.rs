@@ -52,7 +52,12 @@ impl DevAnswers {
         let kinds = kinds.into_iter().map(|kind| {
             let known = known.iter().find(|known| title(&known.kind) == title(kind));
             let directory = known.and_then(|known| known.files.first()?.parent());
-            let recorded = directory.map(recorded_objects).unwrap_or_default();
+            let mut recorded = directory.map(recorded_objects).unwrap_or_default();
+            if let Some(first) = recorded.first() {
+                let others = kind.versions().filter_map(|version| webhook.convert(&first.to_string(), version).ok());
+                let others = others.filter_map(|object| JsonTree::from_json(&object.text).ok()).collect::<Vec<_>>();
+                recorded.extend(others);
+            }
             described(kind, known.map_or("", |known| &known.text), &recorded)
         });
         let kinds = JsonTree::Array(kinds.collect());
