@@ -126,6 +126,10 @@ fn edited_definition_is_checked_and_used() {
     let typo = problems.iter().find(is_typo).unwrap();
     assert_eq!((&typo["line"], &typo["severity"]), (&json!(9), &json!("error")));
     assert_eq!(answer["objects"], json!([]));
+    // The page reads no other file.
+    let answer = ask(&definition.replace("widgets.crd.yaml", "../../../Cargo.toml"));
+    let problem = answer["problems"][0]["message"].as_str().unwrap();
+    assert!(problem.contains("the page reads only the CRD of the served definition"), "{problem}");
     // The built-in definitions have CRDs of their own.
     let built_in = pointsman_core::definition::embedded_text("materialize").unwrap();
     let kind = "Materialize.materialize.cloud";

@@ -1,6 +1,6 @@
 //! A definition that is edited in the page.
 
-use std::path::Path;
+use std::io;
 use std::time::{Duration, Instant};
 
 use pointsman_core::definition::{BadDefinition, Kind, embedded_crd};
@@ -8,9 +8,9 @@ use pointsman_core::draft::{Draft, DraftError};
 use pointsman_core::laws::{CheckOptions, Dictionary, survey};
 use pointsman_core::webhook::{Metadata, Webhook};
 
-use crate::commands::input::Source;
+use crate::commands::input::read_crd;
 use crate::commands::json_tree::JsonTree;
-use crate::commands::kinds_dir::{self, KindsArgs, KnownDefinition};
+use crate::commands::kinds_dir::{KindsArgs, relative_to};
 
 /// The definition that the page sends instead of a served one.
 pub(super) struct EditedDefinition<'q> {
@@ -70,15 +70,25 @@ impl EditedDefinition<'_> {
             return Kind::from_crd(self.text, crd);
         }
         let known = served.load().unwrap_or_default();
-        let known = known.iter().find(|known| title(&known.kind) == self.kind);
-        match known.map(|known| (known.kind.name(), known.files.first())) {
-            Some((_, Some(file))) => recompiled(file, self.text),
-            Some((name, None)) => Kind::from_crd(self.text, embedded_crd(name).unwrap_or_default()),
-            None => Kind::load("definition", self.text, &mut |crd| {
-                Err(std::io::Error::new(std::io::ErrorKind::NotFound, format!("drop {crd} onto the page")))
-            }),
-        }
+        let Some(known) = known.iter().find(|known| title(&known.kind) == self.kind) else {
+            return Kind::load("definition", self.text, &mut |crd| Err(not_found(format!("drop {crd} onto the page"))));
+        };
+        let Some(file) = known.files.first() else {
+            return Kind::from_crd(self.text, embedded_crd(known.kind.name()).unwrap_or_default());
+        };
+        // Only files that the served definition names: other users of this machine reach the page too.
+        Kind::load("definition", self.text, &mut |crd| {
+            let path = relative_to(file, crd);
+            match known.files.contains(&path) {
+                true => read_crd(&path),
+                false => Err(not_found("the page reads only the CRD of the served definition".to_owned())),
+            }
+        })
     }
+}
+
+fn not_found(why: String) -> io::Error {
+    io::Error::new(io::ErrorKind::NotFound, why)
 }
 
 /// A draft of a definition for a CRD.
@@ -98,15 +108,6 @@ pub(super) fn drafted(crd: &str) -> Result<String, Vec<DefinitionProblem>> {
 /// The name of a kind in the page.
 pub(super) fn title(kind: &Kind) -> String {
     format!("{}.{}", kind.kind(), kind.group())
-}
-
-/// The definition of a file with another text. It names its CRD relative to the file.
-fn recompiled(file: &Path, text: &str) -> Result<Kind, BadDefinition> {
-    let source = Source { name: "definition".to_owned(), text: text.to_owned() };
-    match kinds_dir::read(file, source)? {
-        KnownDefinition::Kind(known) => Ok(known.kind),
-        KnownDefinition::Mutations(_) => Kind::load("definition", text, &mut |_| Ok(String::new())),
-    }
 }
 
 /// The first law that the definition breaks, if a short trial finds one.
