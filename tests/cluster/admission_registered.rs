@@ -75,7 +75,7 @@ fn stored(ctx: &TestContext<'_>) {
     ctx.call(hyper::Method::PATCH, &path, Some((json_patch, patch.to_string()))).ok();
     let (code, said, _) = ctx.told_of(&["webhooks", "doctor", "--enforcement=audit"], &list(&registered(ctx)));
     let wanted = format!(
-        "ValidatingWebhookConfiguration {name}: its rule does not match: objects of the kind are Namespaced, and the rule is for \
+        "BLOCKED: 1 finding\nValidatingWebhookConfiguration {name}: its rule does not match: objects of the kind are Namespaced, and the rule is for \
          Cluster\n  webhooks[0].rules[0].scope: Namespaced\n"
     );
     assert_eq!((code, said), (1, wanted));
