@@ -46,6 +46,7 @@ tests_of() {
         crates/core/src/definition/note.rs | \
         crates/core/src/definition/admission/other_source.rs) echo "-p pointsman-rollout --test rollouts" ;;
     crates/core/src/definition/operation/compute/*) echo "-p pointsman-core --lib --test it -- compute laws::forms laws::random_kinds" ;;
+    crates/core/src/apimachinery/*) echo "-p pointsman-core --lib -- apimachinery" ;;
     crates/core/src/definition/checks/*) echo "-p pointsman-core --lib -- definition::checks" ;;
     crates/core/src/registration/mutation_policies/*) echo "-p pointsman-core --test it -- mutations::policies" ;;
     crates/core/src/definition/mutations/* | \
