@@ -90,6 +90,9 @@ impl<'p> Pages<'p> {
                 error if error.code().is_some_and(|code| code >= 500) => RetryPolicy::Servers,
                 _ => RetryPolicy::ApiServer,
             };
+            if fails > RetryPolicy::ApiServer {
+                self.size.shrink();
+            }
             // A cluster with outage retries has waited already.
             let is_answer = self.cluster.waits().is_some() || self.waits_out < fails;
             let pause = if is_answer { None } else { self.patience.pause(&error) };
@@ -122,8 +125,9 @@ impl<'p> Pages<'p> {
     }
 }
 
-/// The number of objects per page: small at first, then adapted to keep pages small. Annotations and managed fields of
-/// one object may be a megabyte, and a Job has 256 MiB.
+/// The number of objects per page: small at first, then at most twice the last number. Annotations and managed fields
+/// of one object may be a megabyte, and a Job has 256 MiB. Halved by a failure, since each object of a page may need a
+/// call of a webhook: with a webhook that fails now and then, no page of 500 calls would ever succeed.
 #[derive(Clone, Debug)]
 pub(crate) struct PageSize {
     most: u32,
@@ -144,7 +148,13 @@ impl PageSize {
         let objects = items(list).count().max(1);
         let of_each = (weight(list) / objects).max(1);
         let fits = u32::try_from(WEIGHT / of_each).unwrap_or(u32::MAX);
-        self.limit.store(fits.clamp(1, self.most), Ordering::Relaxed);
+        let grown = self.limit().saturating_mul(2).min(self.most);
+        self.limit.store(fits.clamp(1, grown), Ordering::Relaxed);
+    }
+
+    /// Adapts to a failed page.
+    fn shrink(&self) {
+        self.limit.store((self.limit() / 2).max(1), Ordering::Relaxed);
     }
 }
 
@@ -188,23 +198,57 @@ pub(crate) fn behind(list: &Value) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use kube::{Client, Config};
     use serde_json::json;
 
     use super::*;
+    use crate::web::tests::{Manner, SmallServer, answer, waited};
 
     #[test]
     fn pages_of_large_objects_are_small() {
         let page = |count: usize, each: usize| json!({"items": vec![json!({"a": "x".repeat(each)}); count]});
         let size = PageSize::new(500);
         assert_eq!(size.limit(), FIRST);
-        size.learn(&page(50, 1_000));
-        assert_eq!(size.limit(), 500, "no more than was asked for");
+        for limit in [100, 200, 400, 500, 500] {
+            size.learn(&page(50, 1_000));
+            assert_eq!(size.limit(), limit, "twice the last, and at most as many as requested");
+        }
         size.learn(&page(50, 200_000));
         assert_eq!(size.limit(), 41);
         size.learn(&page(3, 20 << 20));
         assert_eq!(size.limit(), 1);
         size.learn(&json!({"items": []}));
-        assert_eq!(size.limit(), 500);
+        assert_eq!(size.limit(), 2);
         assert_eq!(PageSize::new(10).limit(), 10);
+    }
+
+    #[test]
+    fn pages_shrink_on_failures() {
+        let size = PageSize::new(4);
+        for limit in [2, 1, 1] {
+            size.shrink();
+            assert_eq!(size.limit(), limit);
+        }
+        size.learn(&json!({"items": []}));
+        assert_eq!(size.limit(), 2);
+    }
+
+    /// A webhook that fails once in 30 calls converts half of a page of 50.
+    #[test]
+    fn failed_page_is_read_again_at_half_its_size() {
+        let failure = "conversion webhook for example.com/v1, Kind=W failed: Post \"https://w\": unexpected EOF";
+        let failure = json!({"kind": "Status", "code": 500, "message": failure}).to_string();
+        let server = SmallServer::start(move |path| match path {
+            "/w?limit=25" => Manner::Says(answer(200, r#"{"items": []}"#)),
+            _ => Manner::Says(answer(500, &failure)),
+        });
+        let list = waited(async {
+            let config = Config::new(server.url("").parse().unwrap());
+            let cluster = Cluster::new(Client::try_from(config).unwrap(), server.url(""));
+            let pages = Pages::new(&cluster, "/w".to_owned(), Extent::Objects, 500);
+            let pages = pages.with_patience(&RetryBudget::default());
+            pages.page(None, &mut async |_, _| Ok::<(), CallError>(())).await
+        });
+        assert_eq!(list.unwrap(), json!({"items": []}));
     }
 }

@@ -42,7 +42,7 @@ pub(super) struct MigrationWriter {
 impl MigrationWriter {
     /// Writes an object, with retries. Returns the duration of a first attempt.
     pub(super) async fn write(&self, listed: &Listed) -> (Written, Option<Duration>) {
-        let mut tried = false;
+        let (mut tried, mut is_away) = (false, false);
         loop {
             let started = Instant::now();
             let answer = self.send(listed).await;
@@ -58,10 +58,13 @@ impl MigrationWriter {
                         sleep(pause).await;
                         continue;
                     }
-                    (_, None) => self.refused(listed, &error).await,
+                    (_, None) => {
+                        is_away = error.passes();
+                        self.refused(listed, &error).await
+                    }
                 },
             };
-            if tried && !matches!(written, Written::Failed(_)) {
+            if tried && !is_away {
                 self.patience.is_over();
             }
             return (written, took);
