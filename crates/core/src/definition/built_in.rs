@@ -17,13 +17,16 @@ pub(super) const EMBEDDED: [(&str, &str, &str); 2] = [
 /// Returns the text of a built-in definition by its name.
 #[must_use]
 pub fn embedded_text(name: &str) -> Option<&'static str> {
-    let file = format!("{name}.yaml");
-    EMBEDDED.iter().find(|(known, _, _)| *known == file).map(|(_, text, _)| *text)
+    embedded(name).map(|(text, _)| text)
 }
 
 /// Returns the CRD of a built-in definition by the name of the definition.
 #[must_use]
 pub fn embedded_crd(name: &str) -> Option<&'static str> {
+    embedded(name).map(|(_, crd)| crd)
+}
+
+fn embedded(name: &str) -> Option<(&'static str, &'static str)> {
     let file = format!("{name}.yaml");
-    EMBEDDED.iter().find(|(known, _, _)| *known == file).map(|(_, _, crd)| *crd)
+    EMBEDDED.iter().find(|(known, _, _)| *known == file).map(|(_, text, crd)| (*text, *crd))
 }

@@ -95,3 +95,18 @@ fn are_different(edited: &Value, before: &Value) -> bool {
     };
     decoded(edited).is_some_and(|edited| Some(edited) != decoded(before))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spelling_of_a_number_is_no_change() {
+        let number = |text: &str| Value::Number(text.to_owned());
+        for (edited, before, expected) in
+            [("-0", "0", false), ("1.0", "1", false), ("1", "0", true), ("-0.5", "0.5", true), ("1E400", "0", false)]
+        {
+            assert_eq!(are_different(&number(edited), &number(before)), expected, "{before} became {edited}");
+        }
+    }
+}

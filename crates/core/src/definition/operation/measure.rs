@@ -94,13 +94,9 @@ impl Unit {
         })
     }
 
-    /// Returns whether each number of a format has a text.
+    /// Returns whether each number of a format has a text. Without a format, an API server takes integers above 64 bits.
     fn has_text_of_all(self, format: Option<&str>) -> bool {
-        match self {
-            Self::Bytes | Self::Millicores => true,
-            Self::Milliseconds | Self::Seconds | Self::Mebibytes | Self::Gibibytes => format == Some("int32"),
-            Self::Minutes | Self::Hours => false,
-        }
+        format == Some("int32") && !matches!(self, Self::Minutes | Self::Hours)
     }
 
     fn is_quantity(self) -> bool {
@@ -230,6 +226,26 @@ mod tests {
             (Unit::Millicores, "\"few\"", None),
         ] {
             assert_eq!(converted(unit, text, &integer).as_deref(), number, "{text}");
+        }
+    }
+
+    /// An API server takes integers above 64 bits, unless the schema has a format.
+    #[test]
+    fn only_formatted_numbers_always_have_a_text() {
+        for (unit, format, lacks) in [
+            (Unit::Bytes, Some("int32"), false),
+            (Unit::Bytes, None, true),
+            (Unit::Millicores, Some("int64"), true),
+            (Unit::Gibibytes, Some("int32"), false),
+            (Unit::Hours, Some("int32"), true),
+        ] {
+            let place = |schema: Value| vec![Place::new(Path::default(), Schema::read(&schema))];
+            let mut integer = json!({"type": "integer"});
+            if let Some(format) = format {
+                integer["format"] = json!(format);
+            }
+            let places = Sides { older: place(integer), newer: place(json!({"type": "string"})) };
+            assert_eq!(Measured(unit).may_lack(Side::Newer, 0, &places).is_some(), lacks, "{unit:?} {format:?}");
         }
     }
 

@@ -1,6 +1,11 @@
 //! The values of an expression.
 
+use std::io;
 use std::sync::Arc;
+
+use serde::Serialize;
+use serde_json::Serializer;
+use serde_json::ser::Formatter;
 
 use crate::json::{Json, decimal};
 
@@ -69,40 +74,9 @@ impl Value {
     /// Writes the value as JSON, with numbers as the API server stores them: a double without a fraction is an integer
     /// there. A null member of an object is absent. `None` for a number that JSON cannot represent.
     pub(super) fn to_json(&self) -> Option<String> {
-        let mut json = String::new();
-        self.write(&mut json)?;
-        Some(json)
-    }
-
-    fn write(&self, json: &mut String) -> Option<()> {
-        match self {
-            Self::Null => json.push_str("null"),
-            Self::Bool(value) => json.push_str(if *value { "true" } else { "false" }),
-            Self::Int(value) => json.push_str(&value.to_string()),
-            Self::Double(value) if value.is_finite() => decimal(&format!("{value:e}"), json),
-            Self::Double(_) => return None,
-            Self::Text(text) => json.push_str(&quoted(text)),
-            Self::List(items) => {
-                json.push('[');
-                for (index, item) in items.iter().enumerate() {
-                    json.push_str(separator(index));
-                    item.write(json)?;
-                }
-                json.push(']');
-            }
-            Self::Map(members) => {
-                json.push('{');
-                let present = members.iter().filter(|(_, value)| *value != Self::Null);
-                for (index, (name, value)) in present.enumerate() {
-                    json.push_str(separator(index));
-                    json.push_str(&quoted(name));
-                    json.push(':');
-                    value.write(json)?;
-                }
-                json.push('}');
-            }
-        }
-        Some(())
+        let mut json = Vec::new();
+        self.serialize(&mut Serializer::with_formatter(&mut json, StoredNumbers)).ok()?;
+        String::from_utf8(json).ok()
     }
 
     /// The member of a map.
@@ -113,10 +87,13 @@ impl Value {
     }
 }
 
-fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
-}
+/// Spells doubles as the API server stores them.
+struct StoredNumbers;
 
-fn separator(index: usize) -> &'static str {
-    if index == 0 { "" } else { "," }
+impl Formatter for StoredNumbers {
+    fn write_f64<W: io::Write + ?Sized>(&mut self, writer: &mut W, value: f64) -> io::Result<()> {
+        let mut number = String::new();
+        decimal(&format!("{value:e}"), &mut number);
+        writer.write_all(number.as_bytes())
+    }
 }
