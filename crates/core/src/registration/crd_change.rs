@@ -86,15 +86,16 @@ pub fn crd_changes(old: &Value, new: &Value) -> Vec<CrdChange> {
     worst_first(changes)
 }
 
-/// The changes between two revisions of a definition, without those of their CRDs, worst first.
+/// The changes between two revisions of a definition and its CRD, worst first.
 #[must_use]
 pub fn definition_changes(old: &Kind, new: &Kind) -> Vec<CrdChange> {
-    let mut changes = Vec::new();
+    let mut changes = crd_changes(old.crd(), new.crd());
     if let (Some(before), Some(after)) = (old.hash_recipe(), new.hash_recipe())
         && before != after
     {
         let what = "the recipe of the rollout hash changed: the next write of each object starts a rollout";
-        changes.push(change("", "", Impact::Breaking, what, "keep the old recipe under `rolloutHash.recipe`"));
+        let advice = "restore the hashed fields; `rolloutHash.recipe` in the definition refuses another recipe";
+        changes.push(change("", "", Impact::Breaking, what, advice));
     }
     let operations = |kind: &Kind| -> BTreeSet<(String, String)> {
         let steps = kind.steps().into_iter();
@@ -188,8 +189,11 @@ impl RevisedSchema<'_> {
         for (key, inside) in [("items", "[*]"), ("additionalProperties", "[*]")] {
             match (old.get(key).filter(|schema| schema.is_object()), new.get(key).filter(|schema| schema.is_object())) {
                 (Some(before), Some(after)) => self.compare(&format!("{path}{inside}"), before, after),
+                (Some(_), None) if flag(new, "x-kubernetes-preserve-unknown-fields") => {
+                    self.note(path, Impact::Risky, "the values have no schema anymore", READERS);
+                }
                 (Some(_), None) => {
-                    self.note(path, Impact::Breaking, "other keys are pruned: values are lost", NEW_VERSION)
+                    self.note(path, Impact::Breaking, "other keys are pruned: values are lost", NEW_VERSION);
                 }
                 _ => {}
             }
@@ -479,6 +483,38 @@ mod tests {
         required["properties"]["a"]["default"] = json!("x");
         let filled = impacts(one, required);
         assert_eq!(filled.iter().map(|(_, impact)| *impact).max(), Some(Impact::Risky), "the default is visible");
+    }
+
+    #[test]
+    fn operations_and_the_recipe_are_compared() {
+        let schema = |name: &str| {
+            let fields = json!({"type": "object", "properties": {name: {"type": "string"}, "c": {"type": "string"}}});
+            json!({"openAPIV3Schema": {"type": "object", "properties": {"spec": fields}}})
+        };
+        let mut crd = crd(json!({}));
+        crd["metadata"] = json!({"name": "boats.example.com"});
+        (crd["apiVersion"], crd["kind"]) = (json!("apiextensions.k8s.io/v1"), json!("CustomResourceDefinition"));
+        crd["spec"]["versions"] = json!([
+            {"name": "v1", "served": true, "storage": false, "schema": schema("a")},
+            {"name": "v2", "served": true, "storage": true, "schema": schema("b")},
+        ]);
+        let kind = |operations: Value, except: Value| {
+            let definition = json!({
+                "apiVersion": "pointsman.dev/v1", "kind": "KindDefinition", "crd": "boats.yaml",
+                "steps": [{"from": "v1", "to": "v2", "operations": operations}],
+                "rolloutHash": {"of": "spec", "at": "v2", "except": except, "force": "example.com/force"},
+            });
+            Kind::from_crd(&definition.to_string(), &crd.to_string()).unwrap()
+        };
+        let rename = || json!([{"rename": {"from": "spec.a", "to": "spec.b"}}]);
+        let renamed = kind(rename(), json!([]));
+        assert_eq!(definition_changes(&renamed, &renamed), []);
+        let apart = kind(json!([{"drop": "spec.a"}, {"add": "spec.b"}]), json!([]));
+        let found: Vec<Impact> = definition_changes(&renamed, &apart).iter().map(|change| change.impact).collect();
+        assert_eq!(found, [Impact::Risky; 3]);
+        let changes = definition_changes(&renamed, &kind(rename(), json!(["spec.c"])));
+        assert!(changes.len() == 1 && changes[0].what.contains("recipe of the rollout hash"), "{changes:?}");
+        assert_eq!(changes[0].impact, Impact::Breaking);
     }
 
     #[test]

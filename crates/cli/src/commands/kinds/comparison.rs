@@ -1,6 +1,6 @@
 //! `pointsman kinds compare`.
 
-use std::cmp::Reverse;
+use std::io;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
@@ -53,29 +53,31 @@ struct Revision {
 /// Exit code 1 for a change of at least this impact.
 pub(super) fn compare(args: &CompareArgs) -> anyhow::Result<ExitCode> {
     let (old, new) = (Revision::read(&args.old)?, Revision::read(&args.new)?);
-    let mut changes = crd_changes(&old.crd, &new.crd);
-    if let (Some(old), Some(new)) = (&old.kind, &new.kind) {
-        changes.extend(definition_changes(old, new));
-        changes.sort_by_key(|change| Reverse(change.impact));
-    }
+    let changes = match (&old.kind, &new.kind) {
+        (Some(old), Some(new)) => definition_changes(old, new),
+        _ => crd_changes(&old.crd, &new.crd),
+    };
     let least = if args.fail_on == FailOn::Breaking { Impact::Breaking } else { Impact::Risky };
-    let fails = changes.iter().any(|change| change.impact >= least);
+    let verdict = verdict(&changes, least);
     match args.output {
-        TextFormat::Text => output::text(&text(&changes, fails))?,
+        TextFormat::Text => output::text(&text(&changes, &verdict))?,
         format => output::data(&format.write_all(changes.iter().map(|one| (String::new(), json(one))).collect()))?,
     }
-    Ok(if fails { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    Ok(verdict.exit_code())
 }
 
 impl Revision {
     /// Reads a file, or a path at a revision of git.
     fn read(name: &str) -> anyhow::Result<Self> {
-        let is_file = Path::new(name).is_file();
-        let text = match (is_file, name.split_once(':')) {
-            (false, Some((revision, path))) => shown(revision, Path::new(path))?,
-            _ => std::fs::read_to_string(name).with_context(|| format!("failed to read {name}"))?,
+        let (revision, path) = match name.split_once(':') {
+            Some((revision, path)) if !Path::new(name).is_file() => (Some(revision), Path::new(path)),
+            _ => (None, Path::new(name)),
         };
-        let source = Source { name: name.to_owned(), text };
+        let read = |path: &Path| match revision {
+            Some(revision) => at_revision(revision, path),
+            None => Ok(input::read_definition(path)?.text),
+        };
+        let source = Source { name: name.to_owned(), text: read(path)? };
         let documents = input::values(&source).map_err(anyhow::Error::msg)?;
         let is = |json: &JsonTree, kind: &str| json.get("kind").and_then(JsonTree::as_str) == Some(kind);
         if let Some(crd) = documents.iter().find(|json| is(json, "CustomResourceDefinition")) {
@@ -86,29 +88,26 @@ impl Revision {
             "{name}: no document has `kind: CustomResourceDefinition` or `kind: {}`",
             definition::KIND
         );
-        let kind = Kind::load(name, &source.text, &mut |crd| match (is_file, name.split_once(':')) {
-            (false, Some((revision, path))) => {
-                let crd = relative_to(Path::new(path), crd);
-                shown(revision, &crd).map_err(|error| std::io::Error::other(format!("{error:#}")))
-            }
-            _ => input::read_crd(&relative_to(Path::new(name), crd)),
+        let kind = Kind::load(name, &source.text, &mut |crd| {
+            read(&relative_to(path, crd)).map_err(|error| io::Error::other(format!("{error:#}")))
         })?;
         Ok(Self { crd: kind.crd().clone(), kind: Some(kind) })
     }
 }
 
 /// The text of a file at a revision of git, relative to the current directory.
-fn shown(revision: &str, path: &Path) -> anyhow::Result<String> {
+fn at_revision(revision: &str, path: &Path) -> anyhow::Result<String> {
     // A path relative to the current directory has to begin with a dot.
     let object = format!("{revision}:./{}", path.display());
     let output =
         Command::new("git").args(["show", "--end-of-options", &object]).output().context("failed to run git")?;
-    let said = String::from_utf8_lossy(&output.stderr);
-    anyhow::ensure!(output.status.success(), "failed to read {revision}:{}: {}", path.display(), said.trim());
+    let reason = String::from_utf8_lossy(&output.stderr);
+    anyhow::ensure!(output.status.success(), "failed to read {revision}:{}: {}", path.display(), reason.trim());
     String::from_utf8(output.stdout).with_context(|| format!("{object} is no text"))
 }
 
-fn text(changes: &[CrdChange], fails: bool) -> String {
+/// Whether no change has at least this impact.
+fn verdict(changes: &[CrdChange], least: Impact) -> Verdict {
     let count = |impact: Impact| changes.iter().filter(|change| change.impact == impact).count();
     let found: Vec<String> = [Impact::Breaking, Impact::Risky, Impact::Safe]
         .into_iter()
@@ -116,7 +115,11 @@ fn text(changes: &[CrdChange], fails: bool) -> String {
         .map(|impact| counted(count(impact), &format!("{} change", impact.name())))
         .collect();
     let why = if found.is_empty() { "no changes".to_owned() } else { found.join(", ") };
-    let verdict = Verdict::new(if fails { Outcome::Unsafe } else { Outcome::Good }, why);
+    let fails = changes.iter().any(|change| change.impact >= least);
+    Verdict::new(if fails { Outcome::Unsafe } else { Outcome::Good }, why)
+}
+
+fn text(changes: &[CrdChange], verdict: &Verdict) -> String {
     let rows: Vec<[String; 4]> = changes
         .iter()
         .map(|change| {
