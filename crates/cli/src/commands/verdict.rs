@@ -1,6 +1,7 @@
 //! The verdict of a report, on its first line.
 
 use std::fmt;
+use std::process::ExitCode;
 
 use super::output::counted;
 
@@ -46,6 +47,11 @@ impl Outcome {
 impl Verdict {
     pub(crate) fn new(outcome: Outcome, why: impl Into<String>) -> Self {
         Self { outcome, why: why.into() }
+    }
+
+    /// The exit code of a command that only reports.
+    pub(crate) fn exit_code(&self) -> ExitCode {
+        if self.outcome == Outcome::Good { ExitCode::SUCCESS } else { ExitCode::FAILURE }
     }
 
     /// The verdict of a check that lists findings.

@@ -80,7 +80,7 @@ pub(crate) fn run(args: &PlanArgs) -> anyhow::Result<ExitCode> {
             output::text(&text_output::text(&report, args.output == PlanFormat::Wide))?;
         }
     }
-    Ok(if report.stops() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    Ok(report.verdict().exit_code())
 }
 
 /// The assessment of every object of a known kind in files. `None` if one failed, which is already reported.

@@ -30,11 +30,6 @@ impl PlanReport {
         self.objects.iter().filter(has).count()
     }
 
-    /// Returns whether a finding must be fixed first.
-    pub(super) fn stops(&self) -> bool {
-        Severity::ALL.into_iter().any(|what| what.stops() && self.count(what) > 0)
-    }
-
     /// Whether the conversion is safe for all objects.
     pub(super) fn verdict(&self) -> Verdict {
         let stops = |object: &&Assessed| object.remarks.iter().any(|remark| remark.what.stops());

@@ -101,7 +101,7 @@ pub(super) fn plan(args: &PlanRolloutArgs) -> anyhow::Result<ExitCode> {
             output::data(&format.write(&JsonTree::from_json(&value.to_string())?))?;
         }
     }
-    Ok(if verdict.outcome == Outcome::Good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(verdict.exit_code())
 }
 
 /// Whether the rollout would start, and would move all of its objects.

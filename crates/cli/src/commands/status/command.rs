@@ -77,9 +77,8 @@ pub(crate) fn run(args: &StatusArgs) -> anyhow::Result<ExitCode> {
     if seen.is_empty() {
         return Err(nothing_checked("status", &args.kinds));
     }
-    print(&rendered(&seen, args.output)?, args.output)?;
-    let needed = !unknown.is_empty() || seen.iter().any(|one| !one.findings.is_empty());
-    Ok(if needed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    print(&rendered(&seen, unknown.len(), args.output)?, args.output)?;
+    Ok(verdict(&seen, unknown.len()).exit_code())
 }
 
 /// The CRDs that pointsman converts without a definition here, each with a warning.
@@ -93,15 +92,19 @@ async fn find_unknown(looking: &Looking<'_>, cluster: &Cluster, is_any_known: bo
     unknown
 }
 
-/// The output for all kinds.
-fn rendered(seen: &[KindStatus], output: WatchedFormat) -> anyhow::Result<String> {
+/// The verdict. Each CRD without a definition is a finding.
+fn verdict(seen: &[KindStatus], unknown: usize) -> Verdict {
+    Verdict::of_findings(unknown + seen.iter().map(|one| one.findings.len()).sum::<usize>())
+}
+
+/// The output for all kinds. `unknown` is the number of CRDs without a definition.
+fn rendered(seen: &[KindStatus], unknown: usize, output: WatchedFormat) -> anyhow::Result<String> {
     let now = unix_time();
     let documents = || seen.iter().map(document).collect::<anyhow::Result<Vec<_>>>();
     Ok(match output {
         WatchedFormat::Text => {
             let kinds: Vec<String> = seen.iter().map(|one| screen(one, now)).collect();
-            let findings = seen.iter().map(|one| one.findings.len()).sum();
-            format!("{}\n{}", Verdict::of_findings(findings), kinds.join("\n"))
+            format!("{}\n{}", verdict(seen, unknown), kinds.join("\n"))
         }
         WatchedFormat::Prometheus => exposition(seen, now),
         WatchedFormat::Yaml if !seen.is_empty() => Format::Yaml.write_all(documents()?),
@@ -122,14 +125,14 @@ fn watch(args: &StatusArgs, looking: &Looking<'_>) -> anyhow::Result<ExitCode> {
     let stop = Stop::on_interrupt()?;
     let clears = args.output == WatchedFormat::Text && io::stdout().is_terminal();
     args.cluster.with(async |cluster| {
-        let mut last = None;
+        let (mut last, mut unknown) = (None, 0);
         while !stop.is_wanted() {
             match looking.query_all(&cluster).await {
                 Ok(seen) => {
                     if last.is_none() {
-                        find_unknown(looking, &cluster, !seen.is_empty()).await;
+                        unknown = find_unknown(looking, &cluster, !seen.is_empty()).await.len();
                     }
-                    let text = rendered(&seen, args.output)?;
+                    let text = rendered(&seen, unknown, args.output)?;
                     if last.as_ref() != Some(&text) {
                         if clears {
                             output::data(CLEAR)?;
