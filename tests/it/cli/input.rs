@@ -119,6 +119,8 @@ fn missing_input_files_are_named() {
         answer,
         format!("error: {path}: no .yaml, .yml or .json file in this directory (its subdirectories are not read)\n")
     );
+    let answer = pointsman(&["convert", "--to", "v1alpha2", "-R", "-f", path]).refusal(1);
+    assert_eq!(answer, format!("error: {path}: no .yaml, .yml or .json file in this directory\n"));
     let answer = pointsman(&["convert", "--to", "v1alpha2", "-f", "-", "-f", "-"]).refusal(2);
     assert_eq!(answer, "error: -f -: stdin can be read once only\n");
 }

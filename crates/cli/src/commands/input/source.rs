@@ -24,11 +24,8 @@ impl Source {
 pub(crate) fn in_directory(directory: &Path, recursive: bool) -> anyhow::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     collect(directory, recursive, &mut files)?;
-    anyhow::ensure!(
-        !files.is_empty(),
-        "{}: no .yaml, .yml or .json file in this directory (its subdirectories are not read)",
-        directory.display()
-    );
+    let note = if recursive { "" } else { " (its subdirectories are not read)" };
+    anyhow::ensure!(!files.is_empty(), "{}: no .yaml, .yml or .json file in this directory{note}", directory.display());
     files.sort();
     Ok(files)
 }
