@@ -76,6 +76,11 @@ fn invalid_input_is_reported() {
         assert_eq!(answer["objects"], json!([]));
     }
     assert_eq!(tried(&page, &json!({"text": "", "to": ""})), json!({"objects": [], "errors": []}));
+    let file = dir.path().join("large.json");
+    fs::write(&file, json!({"text": "#".repeat((256 << 10) + 1), "to": "v2"}).to_string()).unwrap();
+    let large = format!("@{}", file.display());
+    let answer = curl(&["-H", "Content-Type: application/json", "--data", &large, &format!("{page}/try")]);
+    assert!(answer.contains("input: at most 256 KiB of objects"), "{answer}");
     // At any depth.
     for depth in [60, 90, 127, 200, 10_000] {
         let deep = format!("spec: {}{}", "[".repeat(depth), "]".repeat(depth));

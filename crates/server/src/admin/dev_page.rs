@@ -174,7 +174,7 @@ const JSON: &str = "application/json";
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'self' 'unsafe-inline'; connect-src 'self'; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// An object, and a definition with its CRD: the largest public CRDs have 1.5 MiB.
+/// A definition with its CRD, and objects. etcd stores a CRD of at most 1.5 MiB.
 const MOST: usize = 2 << 20;
 
 const TOO_LARGE: &str = "at most 2 MiB, sent completely\n";

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use pointsman_core::definition::Kind;
-use pointsman_core::laws::{CheckOptions, Dictionary, LAWS, survey};
+use pointsman_core::laws::{Broken, CheckOptions, Dictionary, LAWS, Survey, survey};
 use pointsman_core::webhook::Webhook;
 
 /// The options of the trial.
@@ -43,14 +43,10 @@ impl ServedTrial {
         if self.cases == 0 {
             return Ok(());
         }
-        let words = Dictionary::default();
-        let mut options =
-            CheckOptions { seed: 0, cases: self.cases, laws: &LAWS, words: &words, has_time, converted: &|| {} };
-        let survey = survey(webhook, kind, &[], &mut options);
-        if let Some(broken) = survey.results.iter().find_map(|result| result.broken.as_deref()) {
+        let survey = surveyed(webhook, kind, self.cases, has_time);
+        if let Some(broken) = broken(&survey) {
             let name = format!("{}.{}", kind.kind(), kind.group());
-            let cause = format!("the definition breaks the law {} ({})", broken.law, broken.text);
-            let line = broken.line;
+            let (line, cause) = (broken.line, cause(broken));
             anyhow::bail!(
                 "{file}:{line}: cannot serve {name}: {cause}. `pointsman kinds check {file}` shows the object"
             );
@@ -60,6 +56,23 @@ impl ServedTrial {
         }
         Ok(())
     }
+}
+
+/// Checks all laws, with this number of objects for each law, pair of versions and direction.
+pub(super) fn surveyed(webhook: &Webhook, kind: &Kind, cases: u64, has_time: &mut dyn FnMut() -> bool) -> Survey {
+    let words = Dictionary::default();
+    let mut options = CheckOptions { seed: 0, cases, laws: &LAWS, words: &words, has_time, converted: &|| {} };
+    survey(webhook, kind, &[], &mut options)
+}
+
+/// The first broken law.
+pub(super) fn broken(survey: &Survey) -> Option<&Broken> {
+    survey.results.iter().find_map(|result| result.broken.as_deref())
+}
+
+/// Why a definition with a broken law cannot be used.
+pub(super) fn cause(broken: &Broken) -> String {
+    format!("the definition breaks the law {} ({})", broken.law, broken.text)
 }
 
 #[cfg(test)]

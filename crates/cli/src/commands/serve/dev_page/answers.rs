@@ -7,7 +7,7 @@ use pointsman_core::definition::{Kind, embedded_text};
 use pointsman_core::laws::schema_of;
 use pointsman_core::webhook::Webhook;
 
-use super::edited_definition::{DefinitionProblem, EditedDefinition, drafted, title};
+use super::definition_edit::{DefinitionEdit, DefinitionProblem, drafted, title};
 use super::sample::sample;
 use super::try_request::{TryRequest, tried};
 use crate::commands::input::{InputObject, Source, documents};
@@ -97,7 +97,7 @@ impl DevAnswers {
             (None, Some(crd)) => drafted(crd),
         };
         let webhook = text.and_then(|text| {
-            let edited = EditedDefinition { text: &text, kind: &question.kind, crd: question.crd.as_deref() };
+            let edited = DefinitionEdit { text: &text, kind: &question.kind, crd: question.crd.as_deref() };
             Ok((edited.webhook(&self.kinds)?, text))
         });
         match webhook {
@@ -153,6 +153,9 @@ fn described(kind: &Kind, definition: &str, recorded: &[JsonTree]) -> JsonTree {
 }
 
 fn all_tried(webhook: &Webhook, question: &TryRequest) -> (Vec<JsonTree>, Vec<String>) {
+    if question.text.len() > LARGEST {
+        return (Vec::new(), vec![format!("input: at most {} KiB of objects", LARGEST >> 10)]);
+    }
     let source = Source { name: "input".to_owned(), text: question.text.clone() };
     let read = match documents(&source) {
         Ok(read) => read,
@@ -168,3 +171,6 @@ fn all_tried(webhook: &Webhook, question: &TryRequest) -> (Vec<JsonTree>, Vec<St
     }
     (good, bad)
 }
+
+/// The maximum size of all objects in bytes. A small text may take a thousand times its own memory.
+const LARGEST: usize = 256 << 10;

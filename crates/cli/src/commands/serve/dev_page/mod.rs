@@ -1,7 +1,7 @@
 //! The workbench of `serve --dev`: a definition, an object, and the results of both while they are typed.
 
 mod answers;
-mod edited_definition;
+mod definition_edit;
 mod sample;
 mod try_request;
 

@@ -1,7 +1,7 @@
 //! The result for one object.
 
 use pointsman_core::definition::Kind;
-use pointsman_core::laws::{Value, preview};
+use pointsman_core::laws::{Value, ours, preview};
 use pointsman_core::webhook::Webhook;
 use serde::Deserialize;
 
@@ -40,15 +40,14 @@ pub(super) fn tried(webhook: &Webhook, object: &InputObject, to: &str) -> Result
     let refused = |error: &dyn std::fmt::Display| format!("{}: {error}", object.label());
     let to = requested_version(kind, object, to);
     let (converted, changes) = webhook.explain(&object.text, to).map_err(|error| refused(&error))?;
-    let converted_text = converted.text;
-    let converted = JsonTree::from_json(&converted_text).map_err(|error| refused(&error))?;
+    let texts = |texts: Vec<String>| JsonTree::Array(texts.into_iter().map(JsonTree::string).collect());
+    let converted_value = Value::read(&converted.text).map_err(|error| refused(&error))?;
+    let kept = ours(&converted_value).into_iter().map(|(name, text)| texts(vec![name.to_owned(), text.to_owned()]));
+    let converted = JsonTree::from_json(&converted.text).map_err(|error| refused(&error))?;
     let value = Value::read(&object.text).map_err(|error| refused(&error))?;
     let way_back = preview(webhook, kind, &value, to).map_or_else(Vec::new, |preview| remarks(to, &preview));
     let way_back = way_back.iter().map(|remark| format!("{}: {}", remark.what.name(), remark.detail)).collect();
-    let texts = |texts: Vec<String>| JsonTree::Array(texts.into_iter().map(JsonTree::string).collect());
     let changes = changes.iter().map(|change| texts(cells(change).to_vec()));
-    let home = webhook.convert(&converted_text, object.version()).map_err(|error| refused(&error))?;
-    let home = JsonTree::from_json(&home.text).map_err(|error| refused(&error))?;
     let hashed = hash(webhook, object).ok();
     let inputs = hashed.iter().flat_map(|hashed| hashed.preimage.members());
     Ok(JsonTree::object([
@@ -59,25 +58,13 @@ pub(super) fn tried(webhook: &Webhook, object: &InputObject, to: &str) -> Result
         ("converted", JsonTree::string(yaml::write(&converted))),
         ("changes", JsonTree::Array(changes.collect())),
         ("wayBack", texts(way_back)),
-        ("home", JsonTree::string(yaml::write(&home))),
-        ("kept", JsonTree::Array(kept(&converted))),
+        ("kept", JsonTree::Array(kept.collect())),
         ("hash", hashed.as_ref().map_or(JsonTree::Null, |hashed| JsonTree::string(hashed.preimage.hash()))),
         ("hashInputs", JsonTree::Array(inputs.map(|(path, value)| texts(vec![path, value])).collect())),
         ("mutate", texts(mutate::stamps(webhook, object)?)),
         ("validate", texts(validate::on_creation(webhook, object)?)),
     ]))
 }
-
-/// The kept annotations, as pairs of the version and the text.
-fn kept(converted: &JsonTree) -> Vec<JsonTree> {
-    let annotations = converted.get("metadata").and_then(|metadata| metadata.get("annotations"));
-    let Some(JsonTree::Object(annotations)) = annotations else { return Vec::new() };
-    let ours = annotations.iter().filter_map(|(name, text)| Some((name.strip_prefix(KEPT)?, text.as_str()?)));
-    ours.map(|(version, text)| JsonTree::Array(vec![JsonTree::string(version), JsonTree::string(text)])).collect()
-}
-
-/// The start of the name of a kept annotation.
-const KEPT: &str = "pointsman.dev/kept-";
 
 /// The requested version, or the next version after that of the object, or the first.
 fn requested_version<'k>(kind: &'k Kind, object: &InputObject, to: &str) -> &'k str {

@@ -5,15 +5,15 @@ use std::time::{Duration, Instant};
 
 use pointsman_core::definition::{BadDefinition, Kind, embedded_crd};
 use pointsman_core::draft::{Draft, DraftError};
-use pointsman_core::laws::{CheckOptions, Dictionary, survey};
 use pointsman_core::webhook::{Metadata, Webhook};
 
 use crate::commands::input::read_crd;
 use crate::commands::json_tree::JsonTree;
 use crate::commands::kinds_dir::{KindsArgs, relative_to};
+use crate::commands::serve::trial::{broken, cause, surveyed};
 
 /// The definition that the page sends instead of a served one.
-pub(super) struct EditedDefinition<'q> {
+pub(super) struct DefinitionEdit<'q> {
     pub(super) text: &'q str,
     /// The served kind that it replaces, as `Kind.group`, whose CRD it has.
     pub(super) kind: &'q str,
@@ -42,7 +42,7 @@ impl DefinitionProblem {
     }
 }
 
-impl EditedDefinition<'_> {
+impl DefinitionEdit<'_> {
     /// The webhook with this definition alone, and its warnings.
     ///
     /// # Errors
@@ -113,12 +113,9 @@ pub(super) fn title(kind: &Kind) -> String {
 /// The first law that the definition breaks, if a short trial finds one.
 fn broken_law(webhook: &Webhook, kind: &Kind) -> Option<DefinitionProblem> {
     let started = Instant::now();
-    let words = Dictionary::default();
-    let has_time = &mut || started.elapsed() < TRIAL;
-    let mut options = CheckOptions { seed: 0, cases: CASES, laws: &[], words: &words, has_time, converted: &|| {} };
-    let results = survey(webhook, kind, &[], &mut options).results;
-    let broken = results.iter().find_map(|result| result.broken.as_deref())?;
-    let message = format!("the definition breaks the law {} ({}): {}", broken.law, broken.text, broken.message);
+    let survey = surveyed(webhook, kind, CASES, &mut || started.elapsed() < TRIAL);
+    let broken = broken(&survey)?;
+    let message = format!("{}: {}", cause(broken), broken.message);
     Some(DefinitionProblem::error(broken.line, message))
 }
 
