@@ -94,7 +94,8 @@ impl Unit {
         })
     }
 
-    /// Returns whether each number of a format has a text. Without a format, an API server takes integers above 64 bits.
+    /// Returns whether each number of a format has a text. Without a format, an API server takes integers above 64
+    /// bits.
     fn has_text_of_all(self, format: Option<&str>) -> bool {
         format == Some("int32") && !matches!(self, Self::Minutes | Self::Hours)
     }
