@@ -11,6 +11,8 @@ pub(crate) struct ObjectsPage<'a> {
     pub(crate) title: String,
     /// The verdict, at the top.
     pub(crate) verdict: &'a Verdict,
+    /// The address of the API server. `None` for objects from files.
+    pub(crate) cluster: Option<&'a str>,
     /// The content above the objects, as HTML.
     pub(crate) above: String,
     /// The names of the columns.
@@ -26,10 +28,10 @@ pub(crate) struct ObjectsPage<'a> {
 impl ObjectsPage<'_> {
     /// The page.
     pub(crate) fn html(&self) -> String {
-        let Self { title, verdict, above, columns, numbers, rows, objects } = self;
+        let Self { title, verdict, cluster, above, columns, numbers, rows, objects } = self;
         let (title, objects) = (escaped(title), counted(*objects, "object"));
         let class = if verdict.outcome == Outcome::Good { "verdict good" } else { "verdict bad" };
-        let verdict = format!("<p class=\"{class}\">{}</p>\n{}", escaped(&verdict.to_string()), origin());
+        let verdict = format!("<p class=\"{class}\">{}</p>\n{}", escaped(&verdict.to_string()), origin(*cluster));
         let head = columns.iter().enumerate().map(|(at, name)| {
             let class = if numbers.contains(&at) { " class=\"number\"" } else { "" };
             format!("<th scope=\"col\"{class}>{name}</th>")
@@ -49,10 +51,11 @@ impl ObjectsPage<'_> {
     }
 }
 
-/// The time and the program, because a page is kept and sent to others.
-fn origin() -> String {
+/// The cluster, the time and the program, because a page is kept and sent to others.
+fn origin(cluster: Option<&str>) -> String {
     let now = jiff::Timestamp::now().strftime("%Y-%m-%d %H:%M");
-    format!("<p class=\"origin\">{now} UTC, pointsman {}</p>\n", env!("CARGO_PKG_VERSION"))
+    let source = cluster.map_or_else(|| "objects from files".to_owned(), |address| format!("cluster {address}"));
+    format!("<p class=\"origin\">{}, {now} UTC, pointsman {}</p>\n", escaped(&source), env!("CARGO_PKG_VERSION"))
 }
 
 /// Escapes external text. Names are shown verbatim, without control characters.

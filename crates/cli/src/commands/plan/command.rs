@@ -66,13 +66,13 @@ pub(crate) fn run(args: &PlanArgs) -> anyhow::Result<ExitCode> {
     });
     let questions = Questions { webhook: &webhook, to: args.to.as_deref(), entry: controller.is_some() };
     let objects = match &args.kind {
-        Some(kind) => in_cluster(args, kind, &questions)?,
-        None => in_files(args, &questions)?,
+        Some(kind) => in_cluster(args, kind, &questions)?.map(|(objects, address)| (objects, Some(address))),
+        None => in_files(args, &questions)?.map(|objects| (objects, None)),
     };
-    let Some(objects) = objects else {
+    let Some((objects, cluster)) = objects else {
         return Ok(ExitCode::FAILURE);
     };
-    let report = PlanReport::new(objects, controller.map(|version| version.as_str().to_owned()));
+    let report = PlanReport::new(objects, controller.map(|version| version.as_str().to_owned()), cluster);
     match args.output {
         PlanFormat::Html => output::data(&html::page(&report))?,
         PlanFormat::Json => output::data(&Format::Json.write(&report.json()))?,
@@ -108,8 +108,13 @@ fn in_files(args: &PlanArgs, questions: &Questions<'_>) -> anyhow::Result<Option
     Ok(Some(known))
 }
 
-/// The assessment of every object of the kind in the cluster. `None` if one failed, which is already reported.
-fn in_cluster(args: &PlanArgs, name: &str, questions: &Questions<'_>) -> anyhow::Result<Option<Vec<Assessed>>> {
+/// The assessment of every object of the kind in the cluster, and the address of its API server. `None` if one failed,
+/// which is already reported.
+fn in_cluster(
+    args: &PlanArgs,
+    name: &str,
+    questions: &Questions<'_>,
+) -> anyhow::Result<Option<(Vec<Assessed>, String)>> {
     let all = args.kinds.load()?;
     let kind = &find(&all, name)?.kind;
     if let Some(to) = &args.to {
@@ -135,8 +140,9 @@ fn in_cluster(args: &PlanArgs, name: &str, questions: &Questions<'_>) -> anyhow:
             }
         }
     };
-    let state = args.cluster.patiently(async |cluster| {
-        live(&cluster, &crd, &mut take).await.map_err(|error| advised(error, |call| Some(call)))
+    let (state, address) = args.cluster.patiently(async |cluster| {
+        let state = live(&cluster, &crd, &mut take).await.map_err(|error| advised(error, |call| Some(call)))?;
+        Ok((state, cluster.address().to_owned()))
     })?;
     if !state.is_converted() && state.stored_versions().len() > 1 {
         talk(&format!(
@@ -146,7 +152,7 @@ fn in_cluster(args: &PlanArgs, name: &str, questions: &Questions<'_>) -> anyhow:
             state.storage(),
         ));
     }
-    Ok(good.then_some(assessed))
+    Ok(good.then_some((assessed, address)))
 }
 
 const EXAMPLE: &str = "kubectl get materializes -A -o json | pointsman plan";

@@ -12,7 +12,8 @@ pub(super) fn page(report: &PlanReport) -> String {
     let above = totals(report) + &sizes(report);
     let columns = ["Object", "Kind", "Read at", "Kept bytes", "Findings"];
     let (verdict, objects) = (&report.verdict(), report.objects.len());
-    ObjectsPage { title, verdict, above, columns: &columns, numbers: &[3], rows: rows(report), objects }.html()
+    let cluster = report.cluster.as_deref();
+    ObjectsPage { title, verdict, cluster, above, columns: &columns, numbers: &[3], rows: rows(report), objects }.html()
 }
 
 fn totals(report: &PlanReport) -> String {

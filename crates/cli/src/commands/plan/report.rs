@@ -13,15 +13,17 @@ pub(super) struct PlanReport {
     pub(super) objects: Vec<Assessed>,
     /// The controller version that was checked.
     pub(super) controller: Option<String>,
+    /// The address of the API server. `None` for objects from files.
+    pub(super) cluster: Option<String>,
 }
 
 impl PlanReport {
-    pub(super) fn new(mut objects: Vec<Assessed>, controller: Option<String>) -> Self {
+    pub(super) fn new(mut objects: Vec<Assessed>, controller: Option<String>, cluster: Option<String>) -> Self {
         objects.sort_by_cached_key(|object| {
             let worst = object.remarks.iter().map(|remark| remark.what).min();
             (worst.is_none(), worst, object.kind.clone(), object.name.clone())
         });
-        Self { objects, controller }
+        Self { objects, controller, cluster }
     }
 
     /// The number of objects with a finding of this severity.

@@ -106,7 +106,16 @@ Exit codes:
 pub(super) const STATUS: &str = "\
 Examples:
   Show what the rollout waits for, and the next step:
-    pointsman rollout status eck-2-17";
+    pointsman rollout status eck-2-17
+
+  Watch it until the end:
+    pointsman rollout status eck-2-17 --watch
+
+Exit codes:
+  0    shown; with --watch, complete
+  1    no such rollout; with --watch, failed or aborted
+  2    wrong flags
+  130  stopped by Ctrl-C or SIGTERM";
 
 pub(super) const START: &str = "\
 Examples:

@@ -9,7 +9,13 @@ use crate::commands::objects_page::{ObjectsPage, bar, escaped};
 use crate::commands::verdict::Verdict;
 
 /// The page: summary lines, waves with counts, and the objects, in the words of the table.
-pub(super) fn page(rollout: &Rollout, forecasts: &[Forecast<'_>], verdict: &Verdict, summary: &str) -> String {
+pub(super) fn page(
+    rollout: &Rollout,
+    forecasts: &[Forecast<'_>],
+    verdict: &Verdict,
+    cluster: &str,
+    summary: &str,
+) -> String {
     let from = rollout.from().map_or_else(|| "any version".to_owned(), str::to_owned);
     let title = format!("Plan of rollout {}: from {from} to {}", rollout.name(), rollout.to());
     let lines: String = summary.lines().map(|line| format!("<li>{}</li>\n", escaped(line))).collect();
@@ -22,7 +28,9 @@ pub(super) fn page(rollout: &Rollout, forecasts: &[Forecast<'_>], verdict: &Verd
     columns.extend(rollout.parts());
     columns.extend(["State", "Why"]);
     let rows = forecasts.iter().map(|one| row(&objects, rollout, one)).collect();
-    ObjectsPage { title, verdict, above, columns: &columns, numbers: &[], rows, objects: forecasts.len() }.html()
+    let cluster = Some(cluster);
+    ObjectsPage { title, verdict, cluster, above, columns: &columns, numbers: &[], rows, objects: forecasts.len() }
+        .html()
 }
 
 /// The number of objects in each wave, and their states.

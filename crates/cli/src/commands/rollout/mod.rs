@@ -19,5 +19,6 @@ mod start;
 mod status;
 mod tables;
 mod versions;
+mod watch;
 
 pub(crate) use command::{RolloutArgs, run};

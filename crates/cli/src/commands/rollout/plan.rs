@@ -61,11 +61,11 @@ pub(super) fn plan(args: &PlanRolloutArgs) -> anyhow::Result<ExitCode> {
     let (rollout, status) = (&file.rollout, RolloutStatus::default());
     let asks = if args.server { SnapshotOptions::DryRun } else { SnapshotOptions::ObserveOnly };
     let options = args.prometheus.survey(asks, mutated)?;
-    let (survey, never) = args.cluster.patiently(async |cluster| {
+    let (survey, never, address) = args.cluster.patiently(async |cluster| {
         let survey =
             survey_rollout(&cluster, kind, &file.document, rollout, &status, &options).await.map_err(advise)?;
         let never = unfreezable(&cluster, rollout).await.map_err(|error| advise(error.into()))?;
-        Ok((survey, never))
+        Ok((survey, never, cluster.address().to_owned()))
     })?;
     let mut refusals = start_refusals(rollout, &survey.fleet, &survey.facts);
     refusals.extend(missing_mutations(rollout, &status, &options.mutated));
@@ -85,7 +85,7 @@ pub(super) fn plan(args: &PlanRolloutArgs) -> anyhow::Result<ExitCode> {
     let verdict = verdict(moves, stays, &obstacles);
     match args.output {
         None => output::text(&format!("{verdict}\n{}{}", objects.table(ObjectColumns::Few), words()))?,
-        Some(RolloutPlanFormat::Html) => output::data(&html::page(rollout, &forecasts, &verdict, &words()))?,
+        Some(RolloutPlanFormat::Html) => output::data(&html::page(rollout, &forecasts, &verdict, &address, &words()))?,
         Some(format @ (RolloutPlanFormat::Json | RolloutPlanFormat::Yaml)) => {
             let format = if format == RolloutPlanFormat::Json { Format::Json } else { Format::Yaml };
             let way_back = rollout.no_way_back();

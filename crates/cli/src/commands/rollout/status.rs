@@ -11,6 +11,7 @@ use super::object_table::{ObjectColumns, ObjectList};
 use super::prometheus_args::PrometheusArgs;
 use super::rollout_kind::{advise, checked};
 use super::tables::{names, rollouts, screen, wide_rollouts};
+use super::watch::watch;
 use crate::commands::cluster_args::ClusterArgs;
 use crate::commands::format::{Format, ListFormat, WatchedListFormat};
 use crate::commands::json_tree::JsonTree;
@@ -34,6 +35,9 @@ pub(crate) struct RolloutStatusArgs {
     /// Output format. The default is text.
     #[arg(short, long, value_enum)]
     output: Option<Format>,
+    /// Show every change with bars, times and objects in flight, until the rollout ends.
+    #[arg(short, long, conflicts_with = "output")]
+    watch: bool,
     #[command(flatten)]
     cluster: ClusterArgs,
     #[command(flatten)]
@@ -85,6 +89,9 @@ fn list_of(items: Vec<JsonTree>) -> JsonTree {
 }
 
 pub(super) fn status(args: &RolloutStatusArgs) -> anyhow::Result<ExitCode> {
+    if args.watch {
+        return watch(&args.cluster, &args.name, &args.kinds.flags());
+    }
     let document = args.cluster.patiently(async |cluster| get_rollout(&cluster, &args.name).await.map_err(advise))?;
     match args.output {
         None => output::text(&screen(&document, &args.kinds.flags()))?,
