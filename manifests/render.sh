@@ -21,11 +21,11 @@ metadata:
     pod-security.kubernetes.io/enforce: restricted
 '
 
-# What is Helm's own is left out, and what there is to choose is chosen in the values.
+# What is Helm's own is left out, such as the Pod of `helm test`, and what there is to choose is chosen in the values.
 render() { # values, more flags of helm
     local values=$1
     shift
-    "$helm" template pointsman chart --namespace pointsman-system --values "chart/ci/$values-values.yaml" "$@" |
+    "$helm" template pointsman chart --skip-tests --namespace pointsman-system --values "chart/ci/$values-values.yaml" "$@" |
         sed -e '/^# Source: /d' -e '/^ *helm\.sh\/chart: /d' -e '/^ *app\.kubernetes\.io\/managed-by: Helm$/d'
 }
 

@@ -44,7 +44,9 @@ fn manifests_give_server_no_rights() {
 #[test]
 fn chart_role_is_job_only() {
     let mut with_roles = Vec::new();
-    for template in fs::read_dir("manifests/chart/templates").unwrap().map(|entry| entry.unwrap().path()) {
+    let files = |folder: &str| fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let templates = files("manifests/chart/templates").filter(|path| path.is_file());
+    for template in templates.chain(files("manifests/chart/templates/tests")) {
         let text = fs::read_to_string(&template).unwrap();
         let is_role = |line: &str| ["kind: Role", "kind: ClusterRole"].iter().any(|kind| line.starts_with(kind));
         if text.lines().any(is_role) {

@@ -100,6 +100,16 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end -}}
 {{- end -}}
 
+{{/* Not those of the servers: the Service does not lead to the Pod of `helm test`. */}}
+{{- define "pointsman.testLabels" -}}
+app.kubernetes.io/name: {{ include "pointsman.name" . }}-test
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/component: test
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+{{- end -}}
+
 {{/* Not those of the servers: neither the Service nor the NetworkPolicy, which lets nothing out, is for it. */}}
 {{- define "pointsman.migrateLabels" -}}
 app.kubernetes.io/name: {{ include "pointsman.name" . }}-migrate

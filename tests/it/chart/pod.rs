@@ -1,4 +1,4 @@
-//! The Pod of a Deployment as a local process: volumes are directories, and ports are free local ports.
+//! The Pod of a Deployment or a DaemonSet as a local process: volumes are directories, and ports are free local ports.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -23,17 +23,20 @@ pub(super) struct Pod {
     container: Value,
     child: Child,
     stderr: BufReader<ChildStderr>,
+    address: String,
     admin: String,
     /// The mounted volumes, removed on drop.
     _volumes: TempDir,
 }
 
 impl Pod {
-    /// Starts the Deployment among the documents. ConfigMaps come from the documents or from `there`, and other volumes
-    /// from `there`.
+    /// Starts the Deployment or the DaemonSet among the documents, or the Pod if there is only one. ConfigMaps come
+    /// from the documents or from `there`, and other volumes from `there`.
     pub(super) fn start(documents: &[Value], there: &BTreeMap<&str, Files>) -> Self {
-        let deployment = documents.iter().find(|document| document["kind"] == "Deployment").expect("a Deployment");
-        let spec = deployment["spec"]["template"]["spec"].clone();
+        let spec = match documents {
+            [pod] if pod["kind"] == "Pod" => pod["spec"].clone(),
+            _ => server(documents)["spec"]["template"]["spec"].clone(),
+        };
         let container = spec["containers"][0].clone();
         let volumes = TempDir::new().unwrap();
         let folder = |path: &str| volumes.path().join(path.trim_start_matches('/'));
@@ -52,15 +55,20 @@ impl Pod {
         }
         let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let mut stderr = BufReader::new(child.stderr.take().unwrap());
-        let admin = listening(&mut stderr);
-        Self { spec, container, child, stderr, admin, _volumes: volumes }
+        let [address, admin] = listening(&mut stderr);
+        Self { spec, container, child, stderr, address, admin, _volumes: volumes }
+    }
+
+    /// The address of the webhooks.
+    pub(super) fn address(&self) -> &str {
+        &self.address
     }
 
     /// The response to a probe: retries for ten seconds until the status is 200.
     pub(super) fn probe(&self, probe: &str) -> String {
         let get = &self.container[probe]["httpGet"];
         let path = get["path"].as_str().expect("an HTTP probe");
-        assert_eq!(get["port"], "admin", "{probe}");
+        assert!(get["port"] == "admin" || get["port"] == 8080, "{probe}");
         let until = Instant::now() + Duration::from_secs(10);
         loop {
             let answer = self.get(path);
@@ -100,9 +108,16 @@ impl Drop for Pod {
     }
 }
 
+/// The workload of the servers.
+pub(super) fn server(documents: &[Value]) -> &Value {
+    let serves = |document: &&Value| document["kind"] == "Deployment" || document["kind"] == "DaemonSet";
+    documents.iter().find(serves).expect("a Deployment or a DaemonSet")
+}
+
 /// An argument for this machine: mounted paths below a folder, and any port.
 fn here(arg: &str, volumes: &Path) -> String {
-    if let Some((flag, _)) = arg.split_once("=[::]:") {
+    let listens = ["=[::]:", "=127.0.0.1:"].iter().find_map(|address| arg.split_once(address));
+    if let Some((flag, _)) = listens {
         return format!("{flag}=127.0.0.1:0");
     }
     match arg.split_once('/') {
@@ -113,15 +128,18 @@ fn here(arg: &str, volumes: &Path) -> String {
     }
 }
 
-/// The address of the probes, from a log line in either format.
-fn listening(stderr: &mut impl BufRead) -> String {
+/// The addresses of the webhooks and of the probes, from a log line in either format.
+fn listening(stderr: &mut impl BufRead) -> [String; 2] {
     let mut said = String::new();
     while stderr.read_line(&mut said).unwrap() > 0 {
         let line = said.lines().last().unwrap();
-        if let Some((_, rest)) = line.split_once("admin").filter(|_| line.contains("listening")) {
-            let address = rest.split_once("127.0.0.1").expect("an address").1;
-            let port: String = address.chars().skip(1).take_while(char::is_ascii_digit).collect();
-            return format!("127.0.0.1:{port}");
+        if line.contains("listening") {
+            return ["addr", "admin"].map(|name| {
+                let (_, rest) = line.split_once(name).expect("both addresses");
+                let address = rest.split_once("127.0.0.1").expect("an address").1;
+                let port: String = address.chars().skip(1).take_while(char::is_ascii_digit).collect();
+                format!("127.0.0.1:{port}")
+            });
         }
     }
     panic!("it ended: {said}");

@@ -8,8 +8,8 @@ use std::process::{Command, Stdio};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::helm::{CHART, Helm, root, values_files};
-use super::pod::{Files, Pod, pair};
+use super::helm::{self, CHART, Helm, root, values_files};
+use super::pod::{Files, Pod, pair, server};
 use crate::bless::agrees;
 
 const PLAIN: &str = "manifests/chart/ci/plain-values.yaml";
@@ -104,22 +104,73 @@ fn any_values_start_the_server() {
     }
 }
 
+/// The file for the kubelet starts the same server.
+#[test]
+fn static_pod_starts_the_server() {
+    let documents = helm::documents(&fs::read_to_string(root().join("manifests/static-pod.yaml")).unwrap());
+    let there = BTreeMap::from([
+        ("kinds", there()["widgets"].clone()),
+        ("tls", {
+            let (cert, key, _) = pair();
+            Files::from([("tls.crt".to_owned(), cert), ("tls.key".to_owned(), key)])
+        }),
+    ]);
+    let pod = Pod::start(&documents, &there);
+    assert!(pod.probe("readinessProbe").starts_with("HTTP/1.1 200"));
+    assert!(pod.probe("livenessProbe").starts_with("HTTP/1.1 200"));
+    let (code, is_in_time) = pod.terminate();
+    assert!(code == Some(0) && is_in_time, "{code:?}");
+}
+
+/// A replica on each node of the control plane, for its API server alone.
+#[test]
+fn control_plane_has_a_daemon_set() {
+    let Some(helm) = Helm::find() else { return };
+    let values = "manifests/chart/ci/control-plane-values.yaml";
+    let documents = helm.template("pointsman", &["--values", values]).unwrap();
+    let set = server(&documents);
+    assert_eq!(set["kind"], "DaemonSet");
+    let pod = &set["spec"]["template"]["spec"];
+    let nodes = json!({"kubernetes.io/arch": "amd64", "node-role.kubernetes.io/control-plane": ""});
+    assert_eq!(pod["nodeSelector"], nodes);
+    assert_eq!(pod["tolerations"][0]["key"], "node-role.kubernetes.io/control-plane");
+    assert!(pod["affinity"].is_null() && pod["topologySpreadConstraints"].is_null(), "{pod}");
+    assert!(find(&documents, "Service").is_empty() && find(&documents, "PodDisruptionBudget").is_empty());
+    let leaf = find(&documents, "Certificate").into_iter().find(|it| it["spec"]["isCA"].is_null()).unwrap();
+    assert_eq!(leaf["spec"]["ipAddresses"], json!(["127.0.0.1"]));
+}
+
+/// The command of `helm test`, with curl, on the server of the same values.
+#[test]
+fn helm_test_converts_nothing() {
+    let (Some(helm), Ok(_)) = (Helm::find(), Command::new("curl").arg("--version").output()) else { return };
+    let documents = helm.template("pointsman", &["--values", "manifests/chart/ci/secret-values.yaml"]).unwrap();
+    let test = find(&documents, "Pod").remove(0);
+    assert_eq!(test["metadata"]["annotations"]["helm.sh/hook"], "test");
+    let pod = Pod::start(&documents, &there());
+    let command = test["spec"]["containers"][0]["command"].as_array().unwrap();
+    let words = command.iter().map(|word| word.as_str().unwrap().to_owned());
+    let url = format!("https://{}/convert", pod.address());
+    let words: Vec<String> = words.map(|word| if word.starts_with("https://") { url.clone() } else { word }).collect();
+    let output = Command::new(&words[0]).args(&words[1..]).output().unwrap();
+    let answer: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+    assert!(output.status.success(), "{answer} {}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(answer["response"]["result"]["status"], "Success", "{answer}");
+}
+
 /// Each rule prevents a known failure: see docs/install.md, docs/running.md and docs/rotate.md.
 #[test]
 fn any_values_meet_pod_standards() {
     let Some(helm) = Helm::find() else { return };
     for values in values_files() {
         let documents = helm.template("pointsman", &["--values", &values]).unwrap();
-        let deployment = find(&documents, "Deployment").remove(0);
-        let pod = &deployment["spec"]["template"]["spec"];
+        let template = &server(&documents)["spec"]["template"];
+        let pod = &template["spec"];
         let container = &pod["containers"][0];
         assert_eq!(pod["automountServiceAccountToken"], false, "{values}");
         assert_eq!(pod["enableServiceLinks"], false, "{values}: they make variables such as POINTSMAN_PORT");
         assert!(container["lifecycle"].is_null(), "{values}: `serve` waits by itself");
         assert_eq!(container["securityContext"]["readOnlyRootFilesystem"], true, "{values}");
-        let policy = &find(&documents, "NetworkPolicy").remove(0)["spec"];
-        assert_eq!(policy["policyTypes"], json!(["Ingress", "Egress"]), "{values}");
-        assert_eq!(policy["egress"], json!([]), "{values}: it calls nobody");
         let flag = |name: &str| {
             let args = container["args"].as_array().unwrap().iter().map(|arg| arg.as_str().unwrap());
             args.filter_map(|arg| arg.strip_prefix(name)?.strip_prefix('=')).next_back().expect(name).to_owned()
@@ -136,9 +187,18 @@ fn any_values_meet_pod_standards() {
             let number = &ports.iter().find(|it| it["name"] == port).unwrap()["containerPort"];
             assert!(flag(flag_of).ends_with(&format!(":{number}")), "{values}");
         }
+        // The network of the node has no policies, and no Service leads to its loopback address.
+        if pod["hostNetwork"] == true {
+            assert!(find(&documents, "NetworkPolicy").is_empty(), "{values}");
+            assert!(flag("--listen").starts_with("127.0.0.1:"), "{values}");
+            continue;
+        }
+        let policy = &find(&documents, "NetworkPolicy").remove(0)["spec"];
+        assert_eq!(policy["policyTypes"], json!(["Ingress", "Egress"]), "{values}");
+        assert_eq!(policy["egress"], json!([]), "{values}: it calls nobody");
         let service = find(&documents, "Service").into_iter().find(|it| it["spec"]["clusterIP"].is_null()).unwrap();
         assert_eq!(service["spec"]["ports"][0]["targetPort"], "webhooks", "{values}");
-        let labels = deployment["spec"]["template"]["metadata"]["labels"].as_object().unwrap();
+        let labels = template["metadata"]["labels"].as_object().unwrap();
         for (name, value) in service["spec"]["selector"].as_object().unwrap() {
             assert_eq!(labels.get(name), Some(value), "{values}");
         }
@@ -217,7 +277,7 @@ fn chart_guard_equals_printed_guard() {
     let set = "crdGuard.enabled=true,crdGuard.crds={materializes.materialize.cloud}";
     let documents = helm.template("pointsman", &["--values", PLAIN, "--set", set]).unwrap();
     let rendered = find(&documents, "ValidatingAdmissionPolicy").remove(0);
-    let printed = super::helm::documents(&printed);
+    let printed = helm::documents(&printed);
     let printed = find(&printed, "ValidatingAdmissionPolicy");
     let printed = printed.iter().find(|it| it["metadata"]["name"].as_str().unwrap().contains("-crd-guard.")).unwrap();
     assert_eq!(rendered["spec"], printed["spec"]);
