@@ -1,54 +1,14 @@
-//! The consequences of a change of a CRD for stored objects and for clients.
-//!
-//! Within a version, an API server prunes fields that the schema lacks, fills in defaults on each read, and validates
-//! on writes only, without unchanged values (`apiextensions-apiserver pkg/apiserver/validation/ratcheting.go`). So a
-//! removed field loses values, and a tighter bound refuses writes.
+//! The consequences of a change of a CRD or a definition for stored objects and for clients.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use super::crd_impact::{CrdChange, Impact, NEW_VERSION, READERS, change};
+use super::schema_change::{RevisedSchema, flag, shown};
 use crate::apimachinery::excerpt;
 use crate::definition::Kind;
-
-/// What a change does to objects and clients. Later is worse.
-#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub enum Impact {
-    /// Existing objects and clients notice nothing.
-    Safe,
-    /// Nothing is refused or lost, but a reader sees other values, or a later step is necessary.
-    Risky,
-    /// Values are lost, writes are refused, or clients fail.
-    Breaking,
-}
-
-impl Impact {
-    /// The name in output.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Safe => "safe",
-            Self::Risky => "risky",
-            Self::Breaking => "breaking",
-        }
-    }
-}
-
-/// A change between two revisions of a CRD or of a definition.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct CrdChange {
-    /// The version of the CRD. Empty for the whole resource.
-    pub version: String,
-    /// The field, such as `spec.ports[*].name`. Empty for the whole version.
-    pub path: String,
-    /// The consequence.
-    pub impact: Impact,
-    /// The change and its consequence.
-    pub what: String,
-    /// What to do instead, or afterwards. Empty if nothing is necessary.
-    pub advice: String,
-}
 
 /// The changes between two revisions of a CRD, worst first.
 #[must_use]
@@ -66,10 +26,20 @@ pub fn crd_changes(old: &Value, new: &Value) -> Vec<CrdChange> {
             changes.push(change("", "", Impact::Breaking, what, "create a new CRD: objects do not move by themselves"));
         }
     }
+    changed_resource(old, new, &mut changes);
     let (before, after) = (versions(old), versions(new));
     for (name, version) in &before {
         match after.iter().find(|(other, _)| other == name) {
             Some((_, newer)) => changed_version(name, version, newer, &mut changes),
+            None if !flag(version, "served") && !flag(version, "storage") && !was_stored(old, name) => {
+                changes.push(change(
+                    name,
+                    "",
+                    Impact::Safe,
+                    "the version is removed; it was neither served nor stored",
+                    "",
+                ));
+            }
             None => changes.push(change(
                 name,
                 "",
@@ -79,29 +49,27 @@ pub fn crd_changes(old: &Value, new: &Value) -> Vec<CrdChange> {
             )),
         }
     }
-    for (name, _) in after.iter().filter(|(name, _)| before.iter().all(|(other, _)| other != name)) {
+    for (name, version) in after.iter().filter(|(name, _)| before.iter().all(|(other, _)| other != name)) {
         let what = "the version is new";
         changes.push(change(name, "", Impact::Safe, what, "describe its differences in a step of the definition"));
+        if flag(version, "storage") && !before.is_empty() {
+            changes.push(change(name, "", Impact::Risky, STORED, MIGRATE));
+        }
     }
     worst_first(changes)
 }
 
-/// The changes between two revisions of a definition and its CRD, worst first.
+/// The changes between two revisions of a definition and its CRD, worst first. Each revision is the kind and the
+/// document of its definition.
 #[must_use]
-pub fn definition_changes(old: &Kind, new: &Kind) -> Vec<CrdChange> {
+pub fn definition_changes((old, was): (&Kind, &Value), (new, is): (&Kind, &Value)) -> Vec<CrdChange> {
     let mut changes = crd_changes(old.crd(), new.crd());
-    if let (Some(before), Some(after)) = (old.hash_recipe(), new.hash_recipe())
-        && before != after
-    {
+    if old.hash_recipe() != new.hash_recipe() {
         let what = "the recipe of the rollout hash changed: the next write of each object starts a rollout";
         let advice = "restore the hashed fields; `rolloutHash.recipe` in the definition refuses another recipe";
         changes.push(change("", "", Impact::Breaking, what, advice));
     }
-    let operations = |kind: &Kind| -> BTreeSet<(String, String)> {
-        let steps = kind.steps().into_iter();
-        steps.flat_map(|step| step.operations.into_iter().map(move |operation| (step.to.clone(), operation))).collect()
-    };
-    let (before, after) = (operations(old), operations(new));
+    let (before, after) = (operations(was), operations(is));
     for (version, operation) in before.difference(&after) {
         let what = format!("the operation `{operation}` is removed: readers of the other version see other values");
         changes.push(change(version, "", Impact::Risky, what, "run `pointsman plan` on your objects"));
@@ -110,17 +78,80 @@ pub fn definition_changes(old: &Kind, new: &Kind) -> Vec<CrdChange> {
         let what = format!("the operation `{operation}` is new: readers of the other version see other values");
         changes.push(change(version, "", Impact::Risky, what, "run `pointsman plan` on your objects"));
     }
+    let label = |definition: &Value| definition.pointer("/admission/versionLabel").cloned();
+    if label(was) != label(is) {
+        let what = "the version label changed: no object has the new label, so another controller manages all objects";
+        changes.push(change("", "", Impact::Breaking, what, "set the new label on all objects first"));
+    }
+    let keys = |definition: &Value| -> BTreeSet<String> {
+        definition.as_object().into_iter().flatten().map(|(key, _)| key.clone()).collect()
+    };
+    let compared = ["apiVersion", "kind", "metadata", "name", "crd", "steps", "rolloutHash"];
+    for key in keys(was).union(&keys(is)).filter(|key| !compared.contains(&key.as_str())) {
+        if was.get(key) != is.get(key) {
+            let what = format!("`{key}` of the definition changed");
+            changes.push(change("", "", Impact::Risky, what, "run `pointsman validate` or `plan` on your objects"));
+        }
+    }
     worst_first(changes)
+}
+
+/// The operations of each step as JSON, with the newer version.
+fn operations(definition: &Value) -> BTreeSet<(String, String)> {
+    let list = |value: &Value, key: &str| value.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
+    let steps = list(definition, "steps").into_iter();
+    let all = steps.flat_map(|step| {
+        let to = step.get("to").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let operations = [list(&step, "operations"), list(&step, "accept")].concat();
+        operations.into_iter().map(move |operation| (to.clone(), excerpt(&operation.to_string())))
+    });
+    all.collect()
+}
+
+/// Changes of the resource apart from its versions.
+fn changed_resource(old: &Value, new: &Value, changes: &mut Vec<CrdChange>) {
+    let at = |crd: &Value, path: &str| crd.pointer(path).cloned().unwrap_or_default();
+    let strategy = |crd: &Value| at(crd, "/spec/conversion/strategy").as_str().unwrap_or("None").to_owned();
+    let is_converted = versions(old).len() > 1;
+    match (strategy(old).as_str(), strategy(new).as_str()) {
+        ("Webhook", "Webhook") => {
+            if at(old, "/spec/conversion/webhook") != at(new, "/spec/conversion/webhook") {
+                let what = "the address, the bundle or the review versions of the conversion webhook changed";
+                changes.push(change("", "", Impact::Risky, what, "run `pointsman doctor` after the change"));
+            }
+        }
+        ("Webhook", _) if is_converted => {
+            let what = "the conversion is removed: an API server changes only `apiVersion`, and prunes other fields";
+            changes.push(change("", "", Impact::Breaking, what, "run `pointsman disable`, which checks this first"));
+        }
+        (before, after) if before != after => {
+            let what = format!("the conversion changed from {before} to {after}");
+            changes.push(change("", "", Impact::Risky, what, "run `pointsman enable`, which checks the server first"));
+        }
+        _ => {}
+    }
+    let keeps = |crd: &Value| at(crd, "/spec/preserveUnknownFields") == Value::Bool(true);
+    if keeps(old) && !keeps(new) {
+        changes.push(change("", "", Impact::Breaking, "unknown fields are pruned: values are lost", NEW_VERSION));
+    }
+    for name in ["listKind", "singular", "shortNames", "categories"] {
+        let path = format!("/spec/names/{name}");
+        if at(old, &path) != at(new, &path) {
+            let what = format!("{name} changed: clients and scripts that use it fail");
+            changes.push(change("", "", Impact::Risky, what, READERS));
+        }
+    }
+}
+
+/// Whether objects may be stored in a version that is not the storage version.
+fn was_stored(crd: &Value, name: &str) -> bool {
+    let stored = crd.pointer("/status/storedVersions").and_then(Value::as_array);
+    stored.is_some_and(|stored| stored.iter().any(|version| version == name))
 }
 
 fn worst_first(mut changes: Vec<CrdChange>) -> Vec<CrdChange> {
     changes.sort_by_key(|change| Reverse(change.impact));
     changes
-}
-
-fn change(version: &str, path: &str, impact: Impact, what: impl Into<String>, advice: &str) -> CrdChange {
-    let [version, path, advice] = [version, path, advice].map(str::to_owned);
-    CrdChange { version, path, impact, what: what.into(), advice }
 }
 
 fn versions(crd: &Value) -> Vec<(&str, &Value)> {
@@ -135,8 +166,18 @@ fn changed_version(name: &str, old: &Value, new: &Value, changes: &mut Vec<CrdCh
         changes.push(change(name, "", Impact::Breaking, what, "move all clients to another version first"));
     }
     if !is(old, "storage") && is(new, "storage") {
-        let what = "the version is stored from now on; existing objects stay in the old version until a write";
-        changes.push(change(name, "", Impact::Risky, what, "run `pointsman migrate` after the change"));
+        changes.push(change(name, "", Impact::Risky, STORED, MIGRATE));
+    }
+    if !is(old, "deprecated") && is(new, "deprecated") {
+        changes.push(change(name, "", Impact::Risky, "the version is deprecated: clients get a warning", READERS));
+    }
+    let fields = |version: &Value| -> BTreeSet<String> {
+        let fields = version.get("selectableFields").and_then(Value::as_array).into_iter().flatten();
+        fields.filter_map(|field| Some(field.get("jsonPath")?.as_str()?.to_owned())).collect()
+    };
+    for gone in fields(old).difference(&fields(new)) {
+        let what = format!("the field selector {gone} is removed: requests with it fail");
+        changes.push(change(name, "", Impact::Breaking, what, "keep the selector until no client uses it"));
     }
     for name_of_subresource in ["status", "scale"] {
         let path = format!("/subresources/{name_of_subresource}");
@@ -149,6 +190,10 @@ fn changed_version(name: &str, old: &Value, new: &Value, changes: &mut Vec<CrdCh
             (None, Some(_)) if name_of_subresource == "status" => {
                 changes.push(change(name, "", Impact::Breaking, what("new"), "release the controller first"));
             }
+            (Some(before), Some(after)) if before != after => {
+                let what = format!("the paths of the subresource {name_of_subresource} changed: autoscalers fail");
+                changes.push(change(name, "", Impact::Breaking, what, "keep the paths, or add a version with others"));
+            }
             _ => {}
         }
     }
@@ -157,264 +202,8 @@ fn changed_version(name: &str, old: &Value, new: &Value, changes: &mut Vec<CrdCh
     comparison.compare("", &schema(old), &schema(new));
 }
 
-/// The comparison of two revisions of the schema of one version.
-struct RevisedSchema<'c> {
-    version: &'c str,
-    changes: &'c mut Vec<CrdChange>,
-}
-
-impl RevisedSchema<'_> {
-    fn note(&mut self, path: &str, impact: Impact, what: impl Into<String>, advice: &str) {
-        self.changes.push(change(self.version, path, impact, what, advice));
-    }
-
-    fn compare(&mut self, path: &str, old: &Value, new: &Value) {
-        let (before, after) = (kind(old), kind(new));
-        if before != after {
-            let what = format!("the type changed from {before} to {after}");
-            return match is_wider(before, after) {
-                true => self.note(path, Impact::Risky, format!("{what}: readers see new types"), READERS),
-                false => self.note(
-                    path,
-                    Impact::Breaking,
-                    format!("{what}: clients fail, and writes of the old type are refused"),
-                    "add a version with the new type, and convert with `type` or `compute`",
-                ),
-            };
-        }
-        self.values(path, old, new);
-        self.bounds(path, old, new);
-        self.rules(path, old, new);
-        self.members(path, old, new);
-        for (key, inside) in [("items", "[*]"), ("additionalProperties", "[*]")] {
-            match (old.get(key).filter(|schema| schema.is_object()), new.get(key).filter(|schema| schema.is_object())) {
-                (Some(before), Some(after)) => self.compare(&format!("{path}{inside}"), before, after),
-                (Some(_), None) if flag(new, "x-kubernetes-preserve-unknown-fields") => {
-                    self.note(path, Impact::Risky, "the values have no schema anymore", READERS);
-                }
-                (Some(_), None) => {
-                    self.note(path, Impact::Breaking, "other keys are pruned: values are lost", NEW_VERSION);
-                }
-                _ => {}
-            }
-        }
-    }
-
-    /// Enums, defaults and null.
-    fn values(&mut self, path: &str, old: &Value, new: &Value) {
-        let options = |schema: &Value| schema.get("enum").and_then(Value::as_array).cloned();
-        match (options(old), options(new)) {
-            (Some(before), Some(after)) => {
-                for gone in before.iter().filter(|option| !after.contains(option)) {
-                    let what = format!("the enum lost {gone}: writes of it are refused");
-                    self.note(path, Impact::Breaking, what, "add a version without it, and convert with `values`");
-                }
-                for added in after.iter().filter(|option| !before.contains(option)) {
-                    self.note(path, Impact::Risky, format!("the enum has a new value {added}"), READERS);
-                }
-            }
-            (None, Some(_)) => {
-                self.note(
-                    path,
-                    Impact::Breaking,
-                    "the field has an enum: writes of other values are refused",
-                    NEW_VERSION,
-                );
-            }
-            (Some(_), None) => self.note(path, Impact::Risky, "the field has no enum anymore", READERS),
-            (None, None) => {}
-        }
-        match (old.get("default"), new.get("default")) {
-            (before, after) if before == after => {}
-            (None, Some(default)) => {
-                let what = format!(
-                    "the default {} is new: objects without the field show it on each read",
-                    excerpt_of(default)
-                );
-                self.note(path, Impact::Risky, what, "check that controllers treat it as the absent field");
-            }
-            (Some(default), None) => {
-                let what =
-                    format!("the default {} is removed: objects without the field show none", excerpt_of(default));
-                self.note(path, Impact::Risky, what, "check that controllers accept an absent field");
-            }
-            (before, after) => {
-                let what = format!("the default changed from {} to {}", shown(before), shown(after));
-                self.note(
-                    path,
-                    Impact::Risky,
-                    what,
-                    "stored objects keep their value; only new objects get the new one",
-                );
-            }
-        }
-        match (flag(old, "nullable"), flag(new, "nullable")) {
-            (true, false) => {
-                self.note(path, Impact::Breaking, "null is no longer allowed: a null is dropped", NEW_VERSION)
-            }
-            (false, true) => self.note(path, Impact::Risky, "null is allowed", READERS),
-            _ => {}
-        }
-    }
-
-    fn bounds(&mut self, path: &str, old: &Value, new: &Value) {
-        for (keys, is_upper) in [(UPPER, true), (LOWER, false)] {
-            for key in keys {
-                let number = |schema: &Value| schema.get(key).and_then(Value::as_f64);
-                let is_tighter = match (number(old), number(new)) {
-                    (Some(before), Some(after)) if before == after => continue,
-                    (Some(before), Some(after)) => (after < before) == is_upper,
-                    (None, Some(_)) => true,
-                    (Some(_), None) => false,
-                    (None, None) => continue,
-                };
-                self.bound(path, key, is_tighter);
-            }
-        }
-        for key in OTHERS {
-            match (old.get(key), new.get(key)) {
-                (before, after) if before == after => {}
-                (_, Some(_)) => self.bound(path, key, true),
-                (_, None) => self.bound(path, key, false),
-            }
-        }
-    }
-
-    fn bound(&mut self, path: &str, key: &str, is_tighter: bool) {
-        match is_tighter {
-            true => {
-                let what = format!("{key} is stricter: writes of other values are refused, apart from unchanged ones");
-                self.note(path, Impact::Breaking, what, NEW_VERSION);
-            }
-            false => self.note(path, Impact::Safe, format!("{key} is less strict"), ""),
-        }
-    }
-
-    /// Rules in CEL, and the merge of lists.
-    fn rules(&mut self, path: &str, old: &Value, new: &Value) {
-        let rules = |schema: &Value| -> Vec<String> {
-            let rules = schema.get("x-kubernetes-validations").and_then(Value::as_array).into_iter().flatten();
-            rules.filter_map(|rule| Some(rule.get("rule")?.as_str()?.to_owned())).collect()
-        };
-        let (before, after) = (rules(old), rules(new));
-        for rule in after.iter().filter(|rule| !before.contains(rule)) {
-            let what = format!("a rule is new: {}", excerpt(rule));
-            self.note(path, Impact::Risky, what, "run the rule on your objects: writes that break it are refused");
-        }
-        for rule in before.iter().filter(|rule| !after.contains(rule)) {
-            self.note(path, Impact::Safe, format!("a rule is removed: {}", excerpt(rule)), "");
-        }
-        for key in ["x-kubernetes-list-type", "x-kubernetes-list-map-keys", "x-kubernetes-map-type"] {
-            if old.get(key) != new.get(key) {
-                let what = format!("{key} changed: server-side apply merges the field in another way");
-                self.note(path, Impact::Risky, what, "apply again with each field manager");
-            }
-        }
-    }
-
-    fn members(&mut self, path: &str, old: &Value, new: &Value) {
-        let properties =
-            |schema: &Value| schema.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
-        let (before, after) = (properties(old), properties(new));
-        let keeps_unknown = |schema: &Value| {
-            flag(schema, "x-kubernetes-preserve-unknown-fields") || schema.get("additionalProperties").is_some()
-        };
-        if keeps_unknown(old) && !keeps_unknown(new) && old.get("additionalProperties").is_none() {
-            self.note(path, Impact::Breaking, "unknown fields are pruned: values are lost", NEW_VERSION);
-        }
-        let inside = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
-        for (name, schema) in &before {
-            match after.get(name) {
-                Some(newer) => self.compare(&inside(name), schema, newer),
-                None if keeps_unknown(new) => {
-                    self.note(&inside(name), Impact::Risky, "the field has no schema anymore", READERS);
-                }
-                None => self.note(
-                    &inside(name),
-                    Impact::Breaking,
-                    "the field is removed: stored values are lost at the next write, and reads do not show them",
-                    "keep the field, and add a version without it, with `drop`, `rename` or `move`",
-                ),
-            }
-        }
-        for name in after.keys().filter(|name| !before.contains_key(*name)) {
-            let impact = if keeps_unknown(old) { Impact::Risky } else { Impact::Safe };
-            let what = if keeps_unknown(old) {
-                "the field has a schema now: other values are refused"
-            } else {
-                "the field is new"
-            };
-            self.note(&inside(name), impact, what, "");
-        }
-        let required = |schema: &Value| -> BTreeSet<String> {
-            let names = schema.get("required").and_then(Value::as_array).into_iter().flatten();
-            names.filter_map(|name| Some(name.as_str()?.to_owned())).collect()
-        };
-        let (was, is) = (required(old), required(new));
-        for name in is.difference(&was) {
-            match after.get(name).is_some_and(|schema| schema.get("default").is_some()) {
-                true => self.note(&inside(name), Impact::Safe, "the field is required, and has a default", ""),
-                false => self.note(
-                    &inside(name),
-                    Impact::Breaking,
-                    "the field is required: writes without it are refused",
-                    "give the field a default, or add a version that requires it, with `fill`",
-                ),
-            }
-        }
-        for name in was.difference(&is).filter(|name| after.contains_key(*name)) {
-            self.note(
-                &inside(name),
-                Impact::Risky,
-                "the field is optional: readers may see objects without it",
-                READERS,
-            );
-        }
-    }
-}
-
-/// The type of a schema.
-fn kind(schema: &Value) -> &str {
-    match flag(schema, "x-kubernetes-int-or-string") {
-        true => "int-or-string",
-        false => schema.get("type").and_then(Value::as_str).unwrap_or("any"),
-    }
-}
-
-/// Returns whether the values of a type are a part of those of another type.
-fn is_wider(old: &str, new: &str) -> bool {
-    matches!((old, new), ("integer", "number") | ("integer" | "string", "int-or-string") | (_, "any"))
-}
-
-fn flag(schema: &Value, name: &str) -> bool {
-    schema.get(name) == Some(&Value::Bool(true))
-}
-
-fn shown(value: Option<&Value>) -> String {
-    value.map_or_else(|| "nothing".to_owned(), excerpt_of)
-}
-
-fn excerpt_of(value: &Value) -> String {
-    excerpt(&value.to_string())
-}
-
-const READERS: &str = "release the controllers and clients that read it first";
-const NEW_VERSION: &str = "add a version with the change, and describe the difference in a step of the definition";
-
-const UPPER: &[&str] = &["maximum", "maxLength", "maxItems", "maxProperties"];
-const LOWER: &[&str] = &["minimum", "minLength", "minItems", "minProperties"];
-const OTHERS: &[&str] = &[
-    "allOf",
-    "anyOf",
-    "exclusiveMaximum",
-    "exclusiveMinimum",
-    "format",
-    "multipleOf",
-    "not",
-    "oneOf",
-    "pattern",
-    "uniqueItems",
-];
+const STORED: &str = "the version is stored from now on; existing objects stay in the old version until a write";
+const MIGRATE: &str = "run `pointsman migrate` after the change";
 
 #[cfg(test)]
 mod tests {
@@ -455,7 +244,7 @@ mod tests {
             (text.clone(), json!({"type": "string", "pattern": "a"}), Breaking),
             (text.clone(), json!({"type": "string", "default": "x"}), Risky),
             (json!({"type": "string", "nullable": true}), text.clone(), Breaking),
-            (text.clone(), json!({"type": "string", "x-kubernetes-validations": [{"rule": "self != ''"}]}), Risky),
+            (text.clone(), json!({"type": "string", "x-kubernetes-validations": [{"rule": "self != ''"}]}), Breaking),
             (
                 json!({"type": "object", "additionalProperties": text}),
                 json!({"type": "object", "properties": {}}),
@@ -485,6 +274,81 @@ mod tests {
         assert_eq!(filled.iter().map(|(_, impact)| *impact).max(), Some(Impact::Risky), "the default is visible");
     }
 
+    fn between(old: &(Kind, Value), new: &(Kind, Value)) -> Vec<CrdChange> {
+        definition_changes((&old.0, &old.1), (&new.0, &new.1))
+    }
+
+    /// No difference is passed over.
+    #[test]
+    fn keywords_without_rules_are_compared() {
+        use Impact::{Breaking, Risky, Safe};
+        let (map, open) = (json!({"type": "object"}), json!({"type": "object", "additionalProperties": true}));
+        let texts = json!({"type": "object", "additionalProperties": {"type": "string"}});
+        let kept = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+        let list = |list_type: &str| json!({"type": "array", "items": {"type": "string"}, "x-kubernetes-list-type": list_type});
+        let number = |more: Value| {
+            let mut schema = json!({"type": "integer"});
+            schema.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            schema
+        };
+        for (old, new, impact) in [
+            (open.clone(), map.clone(), Some(Breaking)),
+            (open, texts.clone(), Some(Breaking)),
+            (kept.clone(), texts.clone(), Some(Breaking)),
+            (texts.clone(), kept, Some(Risky)),
+            (json!({"type": "object", "properties": {"x": {"type": "integer"}}}), texts, Some(Breaking)),
+            (map.clone(), json!({"type": "object", "x-kubernetes-embedded-resource": true}), Some(Breaking)),
+            (map.clone(), json!({"type": "object", "x-new": 1}), Some(Risky)),
+            (list("atomic"), list("set"), Some(Breaking)),
+            (list("set"), list("atomic"), Some(Risky)),
+            (list("atomic"), json!({"type": "array", "items": {"type": "string"}}), None),
+            (map, json!({"type": "object", "x-kubernetes-map-type": "granular"}), None),
+            (number(json!({"format": "int32"})), number(json!({"format": "int64"})), Some(Safe)),
+            (number(json!({"multipleOf": 4})), number(json!({"multipleOf": 2})), Some(Safe)),
+            (number(json!({})), number(json!({"exclusiveMaximum": false})), None),
+            (json!({"type": "string"}), json!({"type": "string", "minLength": 0}), None),
+        ] {
+            let found = impacts(with(old.clone()), with(new.clone())).into_iter().map(|(_, impact)| impact).max();
+            assert_eq!(found, impact, "{old} {new}");
+        }
+    }
+
+    #[test]
+    fn required_field_without_default_is_breaking() {
+        let object = |field: Value| json!({"type": "object", "required": ["b"], "properties": {"b": field}});
+        let old = object(json!({"type": "string", "default": "x"}));
+        let found = impacts(with(old), with(object(json!({"type": "string"}))));
+        assert_eq!(found[0], ("spec.a.b".to_owned(), Impact::Breaking));
+    }
+
+    #[test]
+    fn conversion_and_names_are_compared() {
+        let mut old = crd(json!({"type": "object"}));
+        old["spec"]["versions"] =
+            json!([{"name": "v1", "served": true}, {"name": "v2", "storage": true, "served": true}]);
+        let with = |path: &str, value: Value| {
+            let mut new = old.clone();
+            let (parent, key) = path.rsplit_once('/').unwrap();
+            new.pointer_mut(parent).unwrap()[key] = value;
+            new
+        };
+        let webhook =
+            with("/spec/conversion", json!({"strategy": "Webhook", "webhook": {"clientConfig": {"url": "a"}}}));
+        let moved = with("/spec/conversion", json!({"strategy": "Webhook", "webhook": {"clientConfig": {"url": "b"}}}));
+        let worst = |old: &Value, new: &Value| crd_changes(old, new).first().map(|change| change.impact);
+        assert_eq!(worst(&webhook, &old), Some(Impact::Breaking));
+        assert_eq!(worst(&old, &webhook), Some(Impact::Risky));
+        assert_eq!(worst(&webhook, &moved), Some(Impact::Risky));
+        assert_eq!(worst(&old, &with("/spec/names/shortNames", json!(["b"]))), Some(Impact::Risky));
+        assert_eq!(worst(&with("/spec/preserveUnknownFields", json!(true)), &old), Some(Impact::Breaking));
+        let selects = with("/spec/versions/0/selectableFields", json!([{"jsonPath": ".spec.a"}]));
+        assert_eq!(worst(&selects, &old), Some(Impact::Breaking));
+        let scale = |path: &str| with("/spec/versions/0/subresources", json!({"scale": {"specReplicasPath": path}}));
+        assert_eq!(worst(&scale(".spec.a"), &scale(".spec.b")), Some(Impact::Breaking));
+        let more = with("/spec/versions", json!([{"name": "v2", "served": true}, {"name": "v3", "storage": true}]));
+        assert_eq!(worst(&with("/spec/versions/0/served", json!(false)), &more), Some(Impact::Risky));
+    }
+
     #[test]
     fn operations_and_the_recipe_are_compared() {
         let schema = |name: &str| {
@@ -504,15 +368,15 @@ mod tests {
                 "steps": [{"from": "v1", "to": "v2", "operations": operations}],
                 "rolloutHash": {"of": "spec", "at": "v2", "except": except, "force": "example.com/force"},
             });
-            Kind::from_crd(&definition.to_string(), &crd.to_string()).unwrap()
+            (Kind::from_crd(&definition.to_string(), &crd.to_string()).unwrap(), definition)
         };
         let rename = || json!([{"rename": {"from": "spec.a", "to": "spec.b"}}]);
         let renamed = kind(rename(), json!([]));
-        assert_eq!(definition_changes(&renamed, &renamed), []);
+        assert_eq!(between(&renamed, &renamed), []);
         let apart = kind(json!([{"drop": "spec.a"}, {"add": "spec.b"}]), json!([]));
-        let found: Vec<Impact> = definition_changes(&renamed, &apart).iter().map(|change| change.impact).collect();
+        let found: Vec<Impact> = between(&renamed, &apart).iter().map(|change| change.impact).collect();
         assert_eq!(found, [Impact::Risky; 3]);
-        let changes = definition_changes(&renamed, &kind(rename(), json!(["spec.c"])));
+        let changes = between(&renamed, &kind(rename(), json!(["spec.c"])));
         assert!(changes.len() == 1 && changes[0].what.contains("recipe of the rollout hash"), "{changes:?}");
         assert_eq!(changes[0].impact, Impact::Breaking);
     }
@@ -525,7 +389,7 @@ mod tests {
         let changes = crd_changes(&old, &new);
         let found: Vec<(&str, Impact)> =
             changes.iter().map(|change| (change.version.as_str(), change.impact)).collect();
-        assert_eq!(found, [("v1", Impact::Breaking), ("v2", Impact::Safe)]);
+        assert_eq!(found, [("v1", Impact::Breaking), ("v2", Impact::Risky), ("v2", Impact::Safe)]);
         let mut other = old.clone();
         other["spec"]["scope"] = json!("Cluster");
         other["spec"]["versions"][0]["served"] = json!(false);

@@ -44,18 +44,20 @@ enum FailOn {
     Risky,
 }
 
-/// A revision: a CRD, and the definition that names it.
-struct Revision {
-    crd: Value,
-    kind: Option<Kind>,
+/// A revision: CRDs, or a definition with its CRD.
+enum Revision {
+    Crds(Vec<Value>),
+    Definition(Box<(Kind, Value)>),
 }
 
 /// Exit code 1 for a change of at least this impact.
 pub(super) fn compare(args: &CompareArgs) -> anyhow::Result<ExitCode> {
     let (old, new) = (Revision::read(&args.old)?, Revision::read(&args.new)?);
-    let changes = match (&old.kind, &new.kind) {
-        (Some(old), Some(new)) => definition_changes(old, new),
-        _ => crd_changes(&old.crd, &new.crd),
+    let changes = match (&old, &new) {
+        (Revision::Definition(old), Revision::Definition(new)) => {
+            definition_changes((&old.0, &old.1), (&new.0, &new.1))
+        }
+        _ => changes_of_all(&old.crds(), &new.crds()),
     };
     let least = if args.fail_on == FailOn::Breaking { Impact::Breaking } else { Impact::Risky };
     let verdict = verdict(&changes, least);
@@ -80,20 +82,60 @@ impl Revision {
         let source = Source { name: name.to_owned(), text: read(path)? };
         let documents = input::values(&source).map_err(anyhow::Error::msg)?;
         let is = |json: &JsonTree, kind: &str| json.get("kind").and_then(JsonTree::as_str) == Some(kind);
-        if let Some(crd) = documents.iter().find(|json| is(json, "CustomResourceDefinition")) {
-            return Ok(Self { crd: serde_json::from_str(&crd.to_string())?, kind: None });
+        let items = documents.iter().flat_map(|json| match json.get("items") {
+            Some(JsonTree::Array(items)) if is(json, "List") => items.iter().collect(),
+            _ => vec![json],
+        });
+        let mut crds = Vec::new();
+        for crd in items.filter(|json| is(json, "CustomResourceDefinition")) {
+            let version = crd.get("apiVersion").and_then(JsonTree::as_str).unwrap_or_default();
+            anyhow::ensure!(version == V1, "{name}: a CRD has the apiVersion {version:?}, and must have {V1}");
+            crds.push(serde_json::from_str(&crd.to_string())?);
         }
-        anyhow::ensure!(
-            documents.iter().any(|json| is(json, definition::KIND)),
-            "{name}: no document has `kind: CustomResourceDefinition` or `kind: {}`",
-            definition::KIND
-        );
+        if !crds.is_empty() {
+            return Ok(Self::Crds(crds));
+        }
+        let Some(document) = documents.iter().find(|json| is(json, definition::KIND)) else {
+            let kinds = format!("`kind: CustomResourceDefinition` or `kind: {}`", definition::KIND);
+            anyhow::bail!("{name}: no document has {kinds}");
+        };
+        let document = serde_json::from_str(&document.to_string())?;
         let kind = Kind::load(name, &source.text, &mut |crd| {
             read(&relative_to(path, crd)).map_err(|error| io::Error::other(format!("{error:#}")))
         })?;
-        Ok(Self { crd: kind.crd().clone(), kind: Some(kind) })
+        Ok(Self::Definition(Box::new((kind, document))))
+    }
+
+    fn crds(&self) -> Vec<&Value> {
+        match self {
+            Self::Crds(crds) => crds.iter().collect(),
+            Self::Definition(definition) => vec![definition.0.crd()],
+        }
     }
 }
+
+/// The changes of all CRDs, by their names. With several CRDs, a version is `NAME VERSION`.
+fn changes_of_all(old: &[&Value], new: &[&Value]) -> Vec<CrdChange> {
+    let ([old_crd], [new_crd]) = (old, new) else {
+        let name = |crd: &Value| crd.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let mut changes = Vec::new();
+        for crd in old {
+            let found = match new.iter().find(|other| name(other) == name(crd)) {
+                Some(newer) => crd_changes(crd, newer),
+                None => vec![CrdChange::removed()],
+            };
+            changes.extend(found.into_iter().map(|change| {
+                let version = format!("{} {}", name(crd), change.version).trim_end().to_owned();
+                CrdChange { version, ..change }
+            }));
+        }
+        changes.sort_by_key(|change| std::cmp::Reverse(change.impact));
+        return changes;
+    };
+    crd_changes(old_crd, new_crd)
+}
+
+const V1: &str = "apiextensions.k8s.io/v1";
 
 /// The text of a file at a revision of git, relative to the current directory.
 fn at_revision(revision: &str, path: &Path) -> anyhow::Result<String> {
