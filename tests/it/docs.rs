@@ -286,7 +286,7 @@ fn documented_workflows_load() {
 
 #[test]
 fn documented_replacement_loads() {
-    let dir = "crates/core/kinds/mattermost";
+    let dir = "examples/kinds/mattermost";
     let definition = page(&format!("{dir}/mattermost.yaml"));
     let load = |text: &str| Kind::load("mattermost.yaml", text, &mut |file| Ok(page(&format!("{dir}/{file}"))));
     let (head, _) = definition.split_once("\nworkflows:").unwrap();

@@ -66,7 +66,7 @@ impl Sample {
 /// CRDs of replaced kinds, by file.
 const BESIDE: [(&str, &str); 1] = [(
     "clusterinstallations.crd.yaml",
-    include_str!("../../../crates/core/kinds/mattermost/clusterinstallations.crd.yaml"),
+    include_str!("../../../examples/kinds/mattermost/clusterinstallations.crd.yaml"),
 )];
 
 /// The group of the replaced kind of a scenario.
@@ -83,9 +83,9 @@ pub(crate) static MATTERMOST: Sample = Sample {
     new: "v1beta1",
     scale: false,
     group: "installation.mattermost.com",
-    definition: include_str!("../../../crates/core/kinds/mattermost/mattermost.yaml"),
+    definition: include_str!("../../../examples/kinds/mattermost/mattermost.yaml"),
     crd_file: "mattermosts.crd.yaml",
-    crd: include_str!("../../../crates/core/kinds/mattermost/mattermosts.crd.yaml"),
+    crd: include_str!("../../../examples/kinds/mattermost/mattermosts.crd.yaml"),
     specs: || (json!({"version": "5.31.0"}), json!({"version": "5.31.0"})),
 };
 
@@ -186,9 +186,9 @@ pub(crate) static ELASTICSEARCH: Sample = Sample {
     new: "v1",
     scale: false,
     group: "elasticsearch.k8s.elastic.co",
-    definition: include_str!("../../../crates/core/kinds/elasticsearch/elasticsearch.yaml"),
+    definition: include_str!("../../../examples/kinds/elasticsearch/elasticsearch.yaml"),
     crd_file: "elasticsearches.crd.yaml",
-    crd: include_str!("../../../crates/core/kinds/elasticsearch/elasticsearches.crd.yaml"),
+    crd: include_str!("../../../examples/kinds/elasticsearch/elasticsearches.crd.yaml"),
     specs: || (json!({"version": "8.18.0"}), json!({"version": "8.18.0"})),
 };
 

@@ -76,7 +76,7 @@ fn hash_diff_errors_have_exit_code() {
 #[test]
 fn kinds_without_hash_are_reported() {
     let object = b"apiVersion: elasticsearch.k8s.elastic.co/v1\nkind: Elasticsearch\nmetadata: {name: es}\n";
-    let answer = with_stdin(&["hash"], object).refusal(1);
+    let answer = with_stdin(&["hash", "--kinds", ELASTICSEARCH], object).refusal(1);
     assert!(answer.starts_with("error: stdin: Elasticsearch es: Elasticsearch has no rollout hash"), "{answer}");
 }
 

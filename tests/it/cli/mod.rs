@@ -24,6 +24,9 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
+/// A directory with a kind for two controllers.
+const ELASTICSEARCH: &str = "examples/kinds/elasticsearch";
+
 /// The result of a command.
 struct Answer {
     code: i32,

@@ -38,7 +38,7 @@ fn plan_counts_round_trips_and_losses() {
     let wide = with_stdin(&[&["plan", "-o", "wide"][..], &kinds].concat(), widget("7").as_bytes());
     let counts: Vec<&str> = wide.stdout.lines().filter(|line| line.starts_with("      ")).collect();
     assert!(counts.len() > 4 && counts.iter().all(|line| line.len() <= 80), "{counts:#?}");
-    let lost = "\nw        v2   lost      spec/hostPort: 7 returns as absent\n";
+    let lost = "\nw        v2   lost      spec.hostPort: 7 returns as absent\n";
     assert!(answer.stdout.contains(lost), "{}", answer.stdout);
     assert!(answer.stdout.contains("\nw        -    invalid   spec.hostPort "), "{}", answer.stdout);
 
@@ -117,7 +117,7 @@ fn html_plan_searches_in_browser() {
     assert!(shown.contains(">1 of 10000 objects<"), "{shown}");
     assert_eq!(shown.matches("<tr data-state=\"fine\" hidden=\"\">").count(), 9_999);
     assert!(shown.contains("<p class=\"verdict good\">OK: 10000 objects"), "{shown}");
-    assert!(shown.contains("<option value=\"fine\">fine</option>"), "{shown}");
+    assert!(shown.contains("<option value=\"fine\">fine (10000)</option>"), "{shown}");
 }
 
 #[test]

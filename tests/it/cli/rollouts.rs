@@ -7,15 +7,17 @@ fn controller_lease_uses_version() {
         ("2.16.1", "elastic-operator-leader-v2-16-1"),
         ("3", "elastic-operator-leader-v3"),
     ] {
-        assert_eq!(pointsman(&["rollout", "lease", "elasticsearches", version]).data(), format!("{name}\n"));
-        let told = json(&pointsman(&["rollout", "lease", "elasticsearch", version, "-o", "json"]).data());
+        let lease =
+            |more: &[&str]| pointsman(&[&["rollout", "lease", "--kinds", ELASTICSEARCH][..], more].concat()).data();
+        assert_eq!(lease(&["elasticsearches", version]), format!("{name}\n"));
+        let told = json(&lease(&["elasticsearch", version, "-o", "json"]));
         assert_eq!(told, serde_json::json!({"namespace": "elastic-system", "name": name}));
     }
     let error = pointsman(&["rollout", "lease", "materialize", "26.12.0"]).refusal(1);
     assert_eq!(error, "error: the definition of materialize names no Lease: add `lease` under `admission`\n");
-    pointsman(&["rollout", "lease", "elasticsearch", "a b"]).refusal(2);
-    let error = pointsman(&["rollout", "lease", "elasticsearhc", "1"]).refusal(2);
-    assert!(error.contains("did you mean \"elasticsearch\"?"), "{error}");
+    pointsman(&["rollout", "lease", "materialize", "a b"]).refusal(2);
+    let error = pointsman(&["rollout", "lease", "materialise", "1"]).refusal(2);
+    assert!(error.contains("did you mean \"materialize\"?"), "{error}");
 }
 
 const ROLLOUT: &str = "
@@ -32,7 +34,8 @@ spec:
 /// The printed rights of a rollout match those of the page.
 #[test]
 fn printed_rights_match_documentation() {
-    let role = yaml(&with_stdin(&["rollout", "rights", "-f", "-"], ROLLOUT.as_bytes()).data());
+    let role =
+        yaml(&with_stdin(&["rollout", "rights", "--kinds", ELASTICSEARCH, "-f", "-"], ROLLOUT.as_bytes()).data());
     let page = std::fs::read_to_string("docs/rollouts.md").unwrap();
     let documented = page.split("```yaml\n").find(|block| block.contains("{name: pointsman-rollout}")).unwrap();
     let documented = yaml(documented.split("```").next().unwrap());
@@ -57,7 +60,7 @@ metadata: {name: mm}
 spec: {kind: mattermost, workflow: migrate, from: v1alpha1, to: v1beta1, acceptedRisks: [old-object], waves: [{name: all}]}
 ";
     let rules = |more: &[&str]| {
-        let own = ["rollout", "rights", "-f", "-", "--kinds", "crates/core/kinds/mattermost"];
+        let own = ["rollout", "rights", "-f", "-", "--kinds", "examples/kinds/mattermost"];
         let role = yaml(&with_stdin(&[&own, more].concat(), rollout.as_bytes()).data());
         role["rules"].as_array().unwrap().clone()
     };
@@ -82,7 +85,8 @@ spec: {kind: mattermost, workflow: migrate, from: v1alpha1, to: v1beta1, accepte
 #[test]
 fn frozen_resources_print_as_policies() {
     let with = |freeze: &str, more: &[&str]| {
-        with_stdin(&[&["rollout", "policies", "-f", "-"], more].concat(), format!("{ROLLOUT}{freeze}").as_bytes())
+        let args = ["rollout", "policies", "--kinds", ELASTICSEARCH, "-f", "-"];
+        with_stdin(&[&args, more].concat(), format!("{ROLLOUT}{freeze}").as_bytes())
     };
     let freeze = "  freeze: [{resources: [deployments.apps]}]\n";
     let printed = with(freeze, &[]).data();
@@ -169,7 +173,7 @@ fn invalid_prometheus_address_is_redacted() {
             &["objects", "eck-2-17"],
             &["prioritize", "eck-2-17", "a/b"],
         ] {
-            let args = [&["rollout"], command, &["--prometheus", address]].concat();
+            let args = [&["rollout"], command, &["--kinds", ELASTICSEARCH, "--prometheus", address]].concat();
             let error = with_stdin(&args, ROLLOUT.as_bytes()).refusal(2);
             assert!(error.contains(said) && !error.contains("secret"), "{args:?}: {error}");
         }

@@ -128,7 +128,7 @@ fn equal_warnings_print_once() {
     std::fs::write(&file, &old).unwrap();
     let new = old.replace("spec:\n  version: 7.10.2", "spec:\n  version: 8.13.0");
     assert_ne!(new, old);
-    let args = ["validate", "--old", file.to_str().unwrap(), "--enforcement", "warn"];
+    let args = ["validate", "--kinds", ELASTICSEARCH, "--old", file.to_str().unwrap(), "--enforcement", "warn"];
     let answer = with_stdin(&args, new.as_bytes());
     let warnings: Vec<&str> = answer.stderr.lines().filter(|line| line.starts_with("warning: ")).collect();
     let [warning] = warnings.as_slice() else { panic!("{}", answer.stderr) };

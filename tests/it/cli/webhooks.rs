@@ -159,7 +159,17 @@ fn an_operators_webhook_is_laid_over() {
     let own = "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingWebhookConfiguration\nmetadata: {name: elastic}\n\
                webhooks:\n- name: es.elastic.co\n  clientConfig: {service: {namespace: elastic, name: webhook, path: /es}}\n  rules:\n  \
                - {apiGroups: [elasticsearch.k8s.elastic.co], apiVersions: [v1], operations: [CREATE], resources: [elasticsearches]}\n";
-    let args = ["webhooks", "overlay", "-", "--kind", "elasticsearch", "--side-by-side", "2.16.0,2.17.0"];
+    let args = [
+        "webhooks",
+        "overlay",
+        "-",
+        "--kinds",
+        ELASTICSEARCH,
+        "--kind",
+        "elasticsearch",
+        "--side-by-side",
+        "2.16.0,2.17.0",
+    ];
     let error = with_stdin(&args, own.as_bytes()).refusal(2);
     assert!(error.contains("each version of the operator has its own webhook"), "{error}");
     let laid = with_stdin(&[&args[..], &["--service", "elastic/webhook-{version}"]].concat(), own.as_bytes());
@@ -199,7 +209,18 @@ fn invalid_service_names_are_refused() {
     let long = format!("https://{}-{{version}}.example", "x".repeat(60));
     assert!(url(&long).refusal(2).contains("is not a valid host name"), "{long}");
     let own = read("manifests/examples/webhooks/elastic.yaml");
-    let args = ["webhooks", "overlay", "-", "--kind", "elasticsearch", "--side-by-side", "2.16.0,2.17.0", "--service"];
+    let args = [
+        "webhooks",
+        "overlay",
+        "-",
+        "--kinds",
+        ELASTICSEARCH,
+        "--kind",
+        "elasticsearch",
+        "--side-by-side",
+        "2.16.0,2.17.0",
+        "--service",
+    ];
     let error = with_stdin(&[&args[..], &["elastic/{version}"]].concat(), own.as_bytes()).refusal(2);
     assert!(error.contains("--service, for 2.16.0: \"2-16-0\""), "{error}");
 }
@@ -305,11 +326,30 @@ fn doctor_needs_input_for_success() {
 /// Each operator has its own versions, and a cluster runs several operators.
 #[test]
 fn server_is_compared_with_own_operator() {
-    let more = ["webhooks", "--kind", "elasticsearch", "--side-by-side", "8.1.0,9.0.0", "--default", "8.1.0"];
+    let more = [
+        "webhooks",
+        "--kinds",
+        ELASTICSEARCH,
+        "--kind",
+        "elasticsearch",
+        "--side-by-side",
+        "8.1.0,9.0.0",
+        "--default",
+        "8.1.0",
+    ];
     let others = pointsman(&[&more[..], &SERVER[..]].concat()).data();
     let both = format!("{}---\n{others}", webhooks(&["--side-by-side", "2.16.0,2.17.0"]).data());
     let doctor = |version: &str, served: &str, more: &[&str]| {
-        let args = ["webhooks", "doctor", "--controller-version", version, "--served-versions", served];
+        let args = [
+            "webhooks",
+            "doctor",
+            "--kinds",
+            ELASTICSEARCH,
+            "--controller-version",
+            version,
+            "--served-versions",
+            served,
+        ];
         with_stdin(&[&args, more].concat(), both.as_bytes())
     };
     assert_eq!(doctor("2.17.0", "2.16.0,2.17.0", &[]).data(), "OK: no findings\n");
@@ -346,7 +386,7 @@ fn policy_keeps_promotion_state() {
     assert!(found.code == 1 && found.stdout.contains("pointsman-promoting.materializes"), "{}", found.stdout);
     let warns = json(&policy(&["materialize", "--guard", "warn", "-o", "json"]).data());
     assert_eq!(warns["items"][1]["spec"]["validationActions"], serde_json::json!(["Warn"]));
-    let error = policy(&["elasticsearch"]).refusal(1);
+    let error = policy(&["elasticsearch", "--kinds", ELASTICSEARCH]).refusal(1);
     assert!(error.contains("the definition of elasticsearch has no rollout status"), "{error}");
     assert!(policy(&["materialize", "--guard", "none"]).refusal(2).contains("there is no policy to print"));
     policy(&["materialise"]).refusal(2);

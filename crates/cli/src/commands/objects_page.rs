@@ -19,7 +19,8 @@ pub(crate) struct ObjectsPage<'a> {
     pub(crate) columns: &'a [&'a str],
     /// The indices of numeric columns.
     pub(crate) numbers: &'a [usize],
-    /// The rows of the table, as HTML. `data-state` of a row is a state to filter by.
+    /// The rows of the table, as HTML. `data-state` of a row has the states to filter by, without spaces in their
+    /// names.
     pub(crate) rows: String,
     /// The number of rows.
     pub(crate) objects: usize,
@@ -37,15 +38,17 @@ impl ObjectsPage<'_> {
             format!("<th scope=\"col\"{class}>{name}</th>")
         });
         let head: String = head.collect();
+        let width = if columns.len() > FEW { "56rem" } else { "40rem" };
+        let blocks = blocks(".objects", width);
         format!(
             "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
              <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
              script-src 'unsafe-inline'\">\n<meta name=\"viewport\" content=\"width=device-width\">\n\
-             <title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n<h1>{title}</h1>\n\
+             <title>{title}</title>\n<style>{STYLE}{blocks}</style>\n</head>\n<body>\n<main>\n<h1>{title}</h1>\n\
              {verdict}{above}<h2 id=\"objects\">Objects</h2>\n<p class=\"search\"><label>Search <input id=\"search\" \
              type=\"search\" autocomplete=\"off\"></label> <label>State <select id=\"state\"><option value=\"\">\
              all</option></select></label> <output id=\"shown\">{objects}</output></p>\n\
-             <table aria-labelledby=\"objects\">\n<thead><tr>{head}</tr></thead>\n\
+             <table class=\"objects\" aria-labelledby=\"objects\">\n<thead><tr>{head}</tr></thead>\n\
              <tbody>\n{rows}</tbody>\n</table>\n</main>\n<script>{SCRIPT}</script>\n</body>\n</html>\n"
         )
     }
@@ -72,36 +75,58 @@ pub(crate) fn bar(count: usize, most: usize, place: usize) -> String {
 
 const STYLE: &str = "\
 :root{color-scheme:light dark;--line:#8884;--bar:#3b78c4;--stop:#c43b3b}\
-body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:70rem;padding:0 1rem}\
+body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:84rem;padding:0 1rem;background:Canvas;color:CanvasText}\
+h1{font-size:1.6rem;line-height:1.25;overflow-wrap:anywhere}\
 .verdict{font-size:1.15rem;font-weight:600;padding:.5rem .75rem;border-left:6px solid;margin:1rem 0 .25rem}\
-.good{border-color:#2a7d46}.bad{border-color:var(--stop)}.origin{margin:0 0 1rem;opacity:.75}\
+.good.verdict{border-color:#2a7d46;background:#2a7d4626}.bad.verdict{border-color:var(--stop);background:#c43b3b26}\
+.origin{margin:0 0 1rem;opacity:.75}\
 input,select{font:inherit}.search{display:flex;flex-wrap:wrap;gap:.5rem 1.25rem;align-items:center}\
 table{border-collapse:collapse;width:100%}.totals{width:auto}\
 th,td{text-align:left;vertical-align:top;padding:.25rem .75rem .25rem 0;border-bottom:1px solid var(--line)}\
-tbody th{font-weight:500}tbody th,td{overflow-wrap:anywhere;min-width:4rem}\
-@media(max-width:40rem){table[aria-labelledby] thead{display:none}\
-table[aria-labelledby] :is(tr,th,td){display:block;border:0;padding:.1rem 0;text-align:left}\
-table[aria-labelledby] tr{border-bottom:1px solid var(--line);padding:.5rem 0}\
-table[aria-labelledby] tr[hidden]{display:none}\
-table[aria-labelledby] td::before{content:attr(data-label) ': ';opacity:.75}svg{max-width:30vw}}\
+tbody th{font-weight:500}.totals th{min-width:8rem}tbody th,td:last-child,td li{overflow-wrap:anywhere}td{overflow-wrap:break-word;min-width:4rem}\
+details ul{margin:.25rem 0;padding-left:1.1rem}.objects thead th{position:sticky;top:0;background:Canvas}\
 .number{text-align:right;font-variant-numeric:tabular-nums;overflow-wrap:normal;white-space:nowrap}svg{fill:var(--bar)}.stop svg{fill:var(--stop)}\
 tr.stop>th{border-left:4px solid var(--stop);padding-left:.5rem}\
 :focus-visible{outline:2px solid var(--bar)}\
+@media screen and (max-width:40rem){svg{max-width:30vw}\
+.totals tr{display:flex;flex-wrap:wrap;column-gap:.75rem;border-bottom:1px solid var(--line)}\
+.totals :is(th,td){border:0;min-width:0}.totals th{flex:1;min-width:8rem}.totals td:last-child:not(:has(svg)){flex:0 0 100%}}\
 @media print{.search{display:none}body{margin:0;max-width:none}}";
 
+/// The style of a table on a narrow screen: a block for each row, with the names of the columns.
+fn blocks(table: &str, width: &str) -> String {
+    format!(
+        "@media screen and (max-width:{width}){{{table} thead{{display:none}}\
+         {table} tr{{display:flex;flex-wrap:wrap;column-gap:1rem;border-bottom:1px solid var(--line);padding:.5rem 0}}\
+         {table} tr[hidden],{table} td:empty{{display:none}}\
+         {table} :is(th,td){{border:0;padding:.1rem 0;min-width:0;text-align:left}}\
+         {table} :is(th,td:last-child){{flex:0 0 100%}}\
+         {table} td::before{{content:attr(data-label) ': ';opacity:.75}}\
+         {table} tr.stop{{border-left:4px solid var(--stop);padding-left:.5rem}}\
+         {table} tr.stop>th{{border:0;padding-left:0}}}}"
+    )
+}
+
+/// More columns than this need blocks on a tablet too.
+const FEW: usize = 6;
+
 const SCRIPT: &str = "\
-const rows=[...document.querySelectorAll('table[aria-labelledby] tbody tr')];\
+const rows=[...document.querySelectorAll('.objects tbody tr')];\
 const texts=rows.map(row=>row.textContent.toLowerCase());\
-const heads=[...document.querySelectorAll('table[aria-labelledby] thead th')].map(head=>head.textContent);\
+const heads=[...document.querySelectorAll('.objects thead th')].map(head=>head.textContent);\
 rows.forEach(row=>[...row.cells].forEach((cell,index)=>cell.dataset.label=heads[index]));\
 const at=id=>document.getElementById(id),search=at('search'),shown=at('shown'),state=at('state');\
-[...new Set(rows.map(row=>row.dataset.state))].sort().forEach(name=>state.append(new Option(name,name)));\
+const states=row=>row.dataset.state.split(' ').filter(Boolean).concat(row.classList.contains('stop')?['stopped']:[]);\
+const counts=new Map;rows.forEach(row=>states(row).forEach(name=>counts.set(name,(counts.get(name)??0)+1)));\
+[...counts].forEach(([name,count])=>state.append(new Option(name.replaceAll('-',' ')+' ('+count+')',name)));\
 const find=()=>{const words=search.value.toLowerCase().split(/\\s+/);let count=0;\
 rows.forEach((row,index)=>{row.hidden=!words.every(word=>texts[index].includes(word))||\
-state.value!==''&&state.value!==row.dataset.state;count+=!row.hidden});\
-shown.textContent=count+' of '+rows.length+' objects'};\
+state.value!==''&&!states(row).includes(state.value);count+=!row.hidden});\
+shown.textContent=count===0?'No object matches.':count+' of '+rows.length+' objects'};\
 search.addEventListener('input',find);state.addEventListener('change',find);\
-if(location.hash){search.value=decodeURIComponent(location.hash.slice(1));find()}\
+const named=()=>{if(!location.hash)return;\
+try{search.value=decodeURIComponent(location.hash.slice(1))}catch{search.value=location.hash.slice(1)}find()};\
+named();addEventListener('hashchange',named);\
 addEventListener('beforeprint',()=>document.querySelectorAll('details').forEach(one=>one.open=true));";
 
 #[cfg(test)]

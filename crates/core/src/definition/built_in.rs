@@ -1,18 +1,11 @@
 //! The built-in definitions.
 
 /// File name, text, and text of the CRD.
-pub(super) const EMBEDDED: [(&str, &str, &str); 2] = [
-    (
-        "elasticsearch.yaml",
-        include_str!("../../kinds/elasticsearch/elasticsearch.yaml"),
-        include_str!("../../kinds/elasticsearch/elasticsearches.crd.yaml"),
-    ),
-    (
-        "materialize.yaml",
-        include_str!("../../kinds/materialize/materialize.yaml"),
-        include_str!("../../kinds/materialize/materializes.crd.yaml"),
-    ),
-];
+pub(super) const EMBEDDED: [(&str, &str, &str); 1] = [(
+    "materialize.yaml",
+    include_str!("../../kinds/materialize/materialize.yaml"),
+    include_str!("../../kinds/materialize/materializes.crd.yaml"),
+)];
 
 /// Returns the text of a built-in definition by its name.
 #[must_use]

@@ -5,7 +5,7 @@ use super::conversion_path::{Trip, ours};
 use super::generate::Dictionary;
 use super::hidden_values::hidden_paths;
 use super::objects::{ObjectSource, schema_of};
-use super::value::{Segment, Value, differences, shown};
+use super::value::{Segment, Value, differences, dotted};
 use crate::definition::Kind;
 use crate::webhook::{AnnotationBudget, Webhook};
 
@@ -33,7 +33,7 @@ pub struct Preview {
 /// A difference after a round trip.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct RoundTripDiff {
-    /// The path, with `/` between the names.
+    /// The path, such as `spec.ports[0].name`.
     pub path: String,
     /// As JSON. `None` if the value was absent.
     pub before: Option<String>,
@@ -81,7 +81,7 @@ fn fill_preview(trip: &Trip<'_>, object: &Value, found: &mut Preview) -> Result<
     let round_tripped = trip.back().seen(&there).map_err(|breach| breach.message)?;
     let (expected, round_tripped) = (trip.comparable(object), trip.comparable(&round_tripped));
     let described = |way: Vec<Segment>| RoundTripDiff {
-        path: shown(&way),
+        path: dotted(&way),
         before: expected.at(&way).map(Value::to_text),
         after: round_tripped.at(&way).map(Value::to_text),
     };

@@ -67,6 +67,22 @@ pub(super) fn place(path: &str) -> Vec<Segment> {
     way
 }
 
+/// A path as in a definition: `spec.ports[0].name`, with quotes for other names.
+pub(super) fn dotted(way: &[Segment]) -> String {
+    let mut path = String::new();
+    for segment in way {
+        match segment {
+            Segment::Index(index) => path.push_str(&format!("[{index}]")),
+            Segment::Name(name) if name.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c)) => {
+                path.push_str(if path.is_empty() { "" } else { "." });
+                path.push_str(name);
+            }
+            Segment::Name(name) => path.push_str(&format!("[{name:?}]")),
+        }
+    }
+    path
+}
+
 /// A path for people: names and indices separated by `/`.
 #[must_use]
 pub fn shown(way: &[Segment]) -> String {
@@ -412,6 +428,13 @@ pub fn difference(one: &Value, two: &Value) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn paths_are_written_as_in_definitions() {
+        let name = |name: &str| Segment::Name(name.to_owned());
+        let way = [name("metadata"), name("annotations"), name("a.b/c\""), name("x-y"), Segment::Index(2), name("z")];
+        assert_eq!(dotted(&way), r#"metadata.annotations["a.b/c\""].x-y[2].z"#);
+    }
 
     #[test]
     fn each_difference_is_found_once() {

@@ -10,7 +10,9 @@ use serde_json::{Map, Value, json};
 const NEW: OtherKind<'_> = OtherKind { group: "installation.mattermost.com", kind: "Mattermost", version: None };
 
 fn mattermost() -> Kind {
-    let file = |name: &str| std::fs::read_to_string(format!("{}/kinds/mattermost/{name}", env!("CARGO_MANIFEST_DIR")));
+    let file = |name: &str| {
+        std::fs::read_to_string(format!("{}/../../examples/kinds/mattermost/{name}", env!("CARGO_MANIFEST_DIR")))
+    };
     let text = file("mattermost.yaml").unwrap();
     Kind::load("mattermost.yaml", &text, &mut |name| file(name)).unwrap_or_else(|error| panic!("{error}"))
 }

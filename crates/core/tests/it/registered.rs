@@ -9,7 +9,7 @@ use pointsman_core::registration::{
 use pointsman_core::webhook::{ControllerVersion, Settings};
 use serde_json::{Value, json};
 
-use super::admission::{embedded, load, version};
+use super::admission::{elasticsearch, embedded, load, version};
 use super::registration::expression_is_sane;
 
 const KEY: &str = "eaas.search.mercari.in/desired-controller-version";
@@ -41,7 +41,7 @@ fn server(own: &str, default: bool, served: &[&str]) -> Settings {
 
 #[test]
 fn printed_configuration_passes() {
-    for kind in [embedded("materialize"), embedded("elasticsearch"), load("gadgets.yaml"), load("engines.yaml")] {
+    for kind in [embedded("materialize"), elasticsearch(), load("gadgets.yaml"), load("engines.yaml")] {
         let documents = good(&kind);
         let none: Vec<Finding> = Vec::new();
         assert_eq!(inspect(&kind, &documents, None), none);
@@ -134,7 +134,7 @@ const CASES: [Case; 15] = [
 
 #[test]
 fn misfit_names_its_line() {
-    let kind = embedded("elasticsearch");
+    let kind = elasticsearch();
     for (spoil, problem, change) in CASES {
         let mut documents = good(&kind);
         spoil(&mut documents);
@@ -220,7 +220,7 @@ const SINGLE: [Single; 11] = [
 
 #[test]
 fn mistake_is_reported_once() {
-    let kind = embedded("elasticsearch");
+    let kind = elasticsearch();
     for (spoil, document, problem) in SINGLE {
         let mut documents = good(&kind);
         spoil(&mut documents);
@@ -240,7 +240,7 @@ fn mistake_is_reported_once() {
 
 #[test]
 fn audit_server_never_blocks() {
-    let kind = embedded("elasticsearch");
+    let kind = elasticsearch();
     let [a, b] = ["2.16.0", "2.17.0"].map(version);
     let mut documents = good(&kind);
     documents.extend(webhooks(&kind, &b, Selection::Shadowed(&a), &client("pointsman/pointsman-{version}")));
@@ -252,7 +252,7 @@ fn audit_server_never_blocks() {
 
 #[test]
 fn wrong_server_is_found() {
-    let kind = embedded("elasticsearch");
+    let kind = elasticsearch();
     let documents = good(&kind);
     let found = |settings: Settings| -> Vec<String> {
         let found = inspect(&kind, &documents, Some(&settings)).into_iter();
@@ -301,7 +301,7 @@ fn operators_own() -> Value {
 
 #[test]
 fn operator_versions_see_own_objects() {
-    let kind = embedded("elasticsearch");
+    let kind = elasticsearch();
     let address = Address::Service(Service::per_version("elastic-system/webhook-{version}").unwrap());
     let versions = versions(&["2.16.0", "2.17.0"]);
     let laid = overlay(&kind, &versions, Some(&versions[0]), Some(&address), &operators_own()).unwrap();
@@ -363,7 +363,7 @@ fn operator_versions_see_own_objects() {
 
 #[test]
 fn kinds_of_one_operator_share_overlay() {
-    let (one, other) = (embedded("elasticsearch"), load("engines.yaml"));
+    let (one, other) = (elasticsearch(), load("engines.yaml"));
     let mut own = operators_own();
     own["webhooks"][1]["rules"][0]["apiGroups"] = json!([other.group()]);
     own["webhooks"][1]["rules"][0]["resources"] = json!([other.plural()]);
@@ -398,7 +398,7 @@ fn kinds_of_one_operator_share_overlay() {
 
 #[test]
 fn rules_parse_like_the_apiserver() {
-    let kind = embedded("elasticsearch");
+    let kind = elasticsearch();
     let address = Address::Service(Service::per_version("elastic-system/webhook-{version}").unwrap());
     let versions = versions(&["2.16.0", "2.17.0"]);
     for (given, narrow) in [
@@ -517,7 +517,7 @@ fn versions_have_distinct_services() {
 
 #[test]
 fn guard_catches_mistaken_labels() {
-    let kind = embedded("elasticsearch");
+    let kind = elasticsearch();
     let served = versions(&["2.16.0", "2.17.0"]);
     let [policy, _] = guard(&kind, &served, GuardMode::Deny);
     let validations = policy["spec"]["validations"].as_array().unwrap();
@@ -541,7 +541,7 @@ fn guard_catches_mistaken_labels() {
 /// The names are those of the definition. The policy reads versions whose status contains these fields.
 #[test]
 fn promotion_policy_uses_definition_names() {
-    assert_eq!(promoting(&embedded("elasticsearch"), GuardMode::Deny), None);
+    assert_eq!(promoting(&elasticsearch(), GuardMode::Deny), None);
     for (kind, newer) in [(embedded("materialize"), "v1alpha2"), (load("engines.yaml"), "v2")] {
         for (mode, action) in [(GuardMode::Deny, "Deny"), (GuardMode::Warn, "Warn"), (GuardMode::Audit, "Audit")] {
             let [policy, binding] = promoting(&kind, mode).unwrap();

@@ -10,7 +10,7 @@ use pointsman_core::registration::{
 use pointsman_core::webhook::{Enforcement, Settings};
 use serde_json::{Value, json};
 
-use super::admission::{embedded, load, version};
+use super::admission::{elasticsearch, embedded, load, version};
 
 fn client(service: &str) -> ClientConfig {
     let address = Address::Service(Service::per_version(service).unwrap());
@@ -32,7 +32,7 @@ fn printed(kind: &Kind) -> Vec<Value> {
 }
 
 fn kinds() -> [Kind; 4] {
-    [embedded("materialize"), embedded("elasticsearch"), load("gadgets.yaml"), load("engines.yaml")]
+    [embedded("materialize"), elasticsearch(), load("gadgets.yaml"), load("engines.yaml")]
 }
 
 const NONE: [Finding; 0] = [];
@@ -308,7 +308,7 @@ const SINGLE: [Single; 24] = [
 
 #[test]
 fn change_names_its_line_once() {
-    let kind = embedded("elasticsearch");
+    let kind = elasticsearch();
     for (spoil, document, problem, change) in SINGLE {
         let mut documents = printed(&kind);
         spoil(&mut documents);
@@ -322,7 +322,7 @@ fn change_names_its_line_once() {
 
 #[test]
 fn swapped_servers_are_found() {
-    let kind = embedded("elasticsearch");
+    let kind = elasticsearch();
     let service = |document: &mut Value, name: &str| {
         for webhook in document["webhooks"].as_array_mut().unwrap() {
             webhook["clientConfig"]["service"]["name"] = json!(name);
@@ -427,7 +427,7 @@ fn permissive_settings_are_accepted() {
 
 #[test]
 fn looser_guard_is_accepted() {
-    let kind = embedded("elasticsearch");
+    let kind = elasticsearch();
     let a = version("2.16.0");
     let client = client("pointsman/pointsman");
     for (mode, actions) in [(GuardMode::Audit, 1), (GuardMode::Warn, 2), (GuardMode::Deny, 3)] {
@@ -445,7 +445,7 @@ fn looser_guard_is_accepted() {
 /// A pre-release may contain the words that separate two versions in a name.
 #[test]
 fn version_names_are_not_split() {
-    let kind = embedded("elasticsearch");
+    let kind = elasticsearch();
     let client = client("pointsman/pointsman-{version}");
     let odd =
         ["2.17.0-shadows-2.16.0", "2.17.0-a.shadows.v2.16.0", "2.17.0-a-shadows-b", "v2.17.0", "2.17.0-RC.1", "2.17"];

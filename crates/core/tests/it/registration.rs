@@ -8,7 +8,7 @@ use pointsman_core::registration::{
 };
 use serde_json::{Value, json};
 
-use super::admission::{embedded, load, version};
+use super::admission::{elasticsearch, embedded, load, version};
 
 const PEM: &[u8] = b"-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n";
 
@@ -34,7 +34,7 @@ fn is_subdomain(name: &str) -> bool {
 }
 
 pub(crate) fn kinds() -> Vec<Kind> {
-    vec![embedded("materialize"), embedded("elasticsearch"), load("gadgets.yaml")]
+    vec![embedded("materialize"), elasticsearch(), load("gadgets.yaml")]
 }
 
 #[test]

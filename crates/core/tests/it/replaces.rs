@@ -5,10 +5,10 @@ use pointsman_core::laws::{CheckOptions, Dictionary, LAWS, Law, Survey, survey};
 use pointsman_core::webhook::{Facts, Metadata, OtherKind, ReplaceError, Webhook};
 use serde_json::{Value, json};
 
-const DEFINITION: &str = include_str!("../../kinds/mattermost/mattermost.yaml");
+const DEFINITION: &str = include_str!("../../../../examples/kinds/mattermost/mattermost.yaml");
 
 fn file(name: &str) -> std::io::Result<String> {
-    std::fs::read_to_string(format!("{}/kinds/mattermost/{name}", env!("CARGO_MANIFEST_DIR")))
+    std::fs::read_to_string(format!("{}/../../examples/kinds/mattermost/{name}", env!("CARGO_MANIFEST_DIR")))
 }
 
 fn mattermost() -> Kind {

@@ -9,9 +9,9 @@ use pointsman_rollout::{
 };
 use serde_json::{Value, json};
 
-const DEFINITION: &str = include_str!("../../../core/kinds/mattermost/mattermost.yaml");
-const CRD: &str = include_str!("../../../core/kinds/mattermost/mattermosts.crd.yaml");
-const SOURCE: &str = include_str!("../../../core/kinds/mattermost/clusterinstallations.crd.yaml");
+const DEFINITION: &str = include_str!("../../../../examples/kinds/mattermost/mattermost.yaml");
+const CRD: &str = include_str!("../../../../examples/kinds/mattermost/mattermosts.crd.yaml");
+const SOURCE: &str = include_str!("../../../../examples/kinds/mattermost/clusterinstallations.crd.yaml");
 const NOW: ClockReading = ClockReading { wall: 1_795_171_720, steady: std::time::Duration::from_secs(60) };
 
 const ROLLOUT: &str = "\

@@ -170,8 +170,8 @@ const TRY: &str = "/dev/try";
 
 const JSON: &str = "application/json";
 
-/// No foreign content, and no frames.
-const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'self' 'unsafe-inline'; connect-src 'self'; \
+/// No foreign content, and no frames. The marks of the editor are images in its style.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'self' 'unsafe-inline'; connect-src 'self'; img-src data:; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /// A definition with its CRD, and objects. etcd stores a CRD of at most 1.5 MiB.

@@ -71,7 +71,12 @@ fn value(page: &Page, series: &str) -> f64 {
 
 fn webhook() -> Webhook {
     let settings = Settings { enforcement: Enforcement::Audit, ..Settings::default() };
-    Webhook::new(Kind::embedded().unwrap(), Metadata::Identity).unwrap().admitting(settings)
+    let mut kinds = Kind::embedded().unwrap();
+    let dir = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/kinds/elasticsearch");
+    let read = |file: &str| fs::read_to_string(format!("{dir}/{file}"));
+    let definition = read("elasticsearch.yaml").unwrap();
+    kinds.push(Kind::load("elasticsearch.yaml", &definition, &mut |file| read(file)).unwrap());
+    Webhook::new(kinds, Metadata::Identity).unwrap().admitting(settings)
 }
 
 /// Files with an error.

@@ -144,7 +144,7 @@ Examples:
       --explain -o json
 
   Convert to the kind that replaces this one, with the value of a fact:
-    pointsman convert --kinds crates/core/kinds/mattermost \\
+    pointsman convert --kinds examples/kinds/mattermost \\
       --to mattermosts --fact externalDatabase=true \\
       -f manifests/examples/mattermost/clusterinstallation.yaml
 

@@ -184,7 +184,7 @@ Examples:
 
   Check longer in a nightly run, with a report for the CI system:
     pointsman kinds check --try 200 --time 5m --junit kinds.xml \\
-      crates/core/kinds/elasticsearch
+      examples/kinds/elasticsearch
 
   Check with your own objects:
     kubectl get materializes -A -o json | pointsman kinds check \\

@@ -1,5 +1,7 @@
 //! A plan as an HTML page.
 
+use std::collections::BTreeSet;
+
 use super::assessment::{Assessed, Severity};
 use super::report::PlanReport;
 use crate::commands::objects_page::{ObjectsPage, bar, escaped};
@@ -93,7 +95,9 @@ fn row(object: &Assessed) -> String {
         }
     };
     let class = if remarks.iter().any(|remark| remark.what.stops()) { " class=\"stop\"" } else { "" };
-    let state = remarks.iter().map(|remark| remark.what).min().map_or("fine", Severity::name);
+    let states: BTreeSet<Severity> = remarks.iter().map(|remark| remark.what).collect();
+    let states: Vec<&str> = states.into_iter().map(Severity::name).collect();
+    let state = if states.is_empty() { "fine".to_owned() } else { states.join(" ") };
     format!(
         "<tr{class} data-state=\"{state}\"><th scope=\"row\">{name}</th><td>{kind}</td><td>{version}</td><td class=\"number\">{}</td>\
          <td>{findings}</td></tr>\n",

@@ -139,7 +139,8 @@ Examples:
     pointsman rollout prioritize eck-2-17 search/orders
 
   List the running versions, and the allowed target versions:
-    pointsman rollout versions elasticsearch
+    pointsman rollout versions elasticsearch \\
+      --kinds examples/kinds/elasticsearch
 
 Exit codes:
   0  done; for run and plan: no action is needed

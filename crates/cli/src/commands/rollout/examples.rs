@@ -32,7 +32,8 @@ Examples:
 pub(super) const LEASE: &str = "\
 Examples:
   Print the lease flags for the controller of a version:
-    pointsman rollout lease elasticsearch 2.17.0";
+    pointsman rollout lease elasticsearch 2.17.0 \\
+      --kinds examples/kinds/elasticsearch";
 
 pub(super) const LIST: &str = "\
 Examples:
@@ -126,4 +127,5 @@ Examples:
 pub(super) const VERSIONS: &str = "\
 Examples:
   List the running versions, and the allowed target versions:
-    pointsman rollout versions elasticsearch";
+    pointsman rollout versions elasticsearch \\
+      --kinds examples/kinds/elasticsearch";

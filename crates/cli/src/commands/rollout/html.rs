@@ -18,8 +18,7 @@ pub(super) fn page(
 ) -> String {
     let from = rollout.from().map_or_else(|| "any version".to_owned(), str::to_owned);
     let title = format!("Plan of rollout {}: from {from} to {}", rollout.name(), rollout.to());
-    let lines: String = summary.lines().map(|line| format!("<li>{}</li>\n", escaped(line))).collect();
-    let above = format!("<h2>The rollout</h2>\n<ul>\n{lines}</ul>\n{}", waves(rollout, forecasts));
+    let above = format!("<h2>The rollout</h2>\n{}{}", listed(summary), waves(rollout, forecasts));
     let objects = ObjectList::new(rollout, &RolloutStatus::default(), forecasts);
     let mut columns = vec!["Object"];
     columns.extend(rollout.knows_roles().then_some("Role"));
@@ -31,6 +30,22 @@ pub(super) fn page(
     let cluster = Some(cluster);
     ObjectsPage { title, verdict, cluster, above, columns: &columns, numbers: &[], rows, objects: forecasts.len() }
         .html()
+}
+
+/// Lines as a list. Indented lines are the steps of the line before, in order.
+fn listed(lines: &str) -> String {
+    let mut html = "<ul>\n".to_owned();
+    let mut lines = lines.lines().peekable();
+    while let Some(line) = lines.next() {
+        let mut steps = String::new();
+        while let Some(step) = lines.next_if(|next| next.starts_with("  ")) {
+            let (name, does) = step.trim_start().split_once("   ").unwrap_or((step, ""));
+            steps.push_str(&format!("<li><b>{}</b> {}</li>\n", escaped(name), escaped(does.trim_start())));
+        }
+        let steps = if steps.is_empty() { steps } else { format!("\n<ol>\n{steps}</ol>\n") };
+        html.push_str(&format!("<li>{}{steps}</li>\n", escaped(line)));
+    }
+    html + "</ul>\n"
 }
 
 /// The number of objects in each wave, and their states.
@@ -68,10 +83,27 @@ fn row(objects: &ObjectList<'_>, rollout: &Rollout, one: &Forecast<'_>) -> Strin
     format!(
         "<tr{} data-state=\"{}\"><th scope=\"row\">{}</th>{}{}{}</tr>\n",
         if stops { " class=\"stop\"" } else { "" },
-        one.object_state.word(),
+        one.object_state.word().replace(' ', "-"),
         escaped(&one.object.title()),
         cells.collect::<String>(),
         cell(one.object_state.word()),
         cell(&why(one))
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_are_a_list_of_their_own() {
+        let html = listed(
+            "move 2\neach object, step by step:\n  stop     sets <a>\n  start   sets b\nthe path permits an undo\n",
+        );
+        let steps = "<ol>\n<li><b>stop</b> sets &lt;a&gt;</li>\n<li><b>start</b> sets b</li>\n</ol>\n";
+        let expected = format!(
+            "<ul>\n<li>move 2</li>\n<li>each object, step by step:\n{steps}</li>\n<li>the path permits an undo</li>\n</ul>\n"
+        );
+        assert_eq!(html, expected);
+    }
 }

@@ -82,7 +82,7 @@ impl<'a> ObjectList<'a> {
     pub(super) fn parts_of(&self, one: &Forecast<'_>) -> impl Iterator<Item = String> {
         one.parts.iter().map(|versions| match versions.as_deref() {
             Ok([]) => NONE.to_owned(),
-            Ok(versions) => versions.join(","),
+            Ok(versions) => versions.join(", "),
             Err(_) => UNKNOWN.to_owned(),
         })
     }

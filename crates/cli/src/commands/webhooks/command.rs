@@ -134,7 +134,7 @@ Examples:
       --service pointsman-system/pointsman-next:443
 
   Only warn where the guard of the label would refuse:
-    pointsman webhooks --kind elasticsearch --controller-version 2.17.0 \\
+    pointsman webhooks --kind materialize --controller-version 2.17.0 \\
       --served 2.17.0 --guard warn --service pointsman-system/pointsman \\
       --ca-file certs/dev/ca.crt
 

@@ -76,7 +76,8 @@ const EXAMPLES: &str = "\
 Examples:
   Elastic's own webhook, for two versions of its operator:
     pointsman webhooks overlay manifests/examples/webhooks/elastic.yaml \\
-      --kind elasticsearch --side-by-side 2.16.0,2.17.0 --default 2.16.0 \\
+      --kinds examples/kinds/elasticsearch --kind elasticsearch \\
+      --side-by-side 2.16.0,2.17.0 --default 2.16.0 \\
       --service 'elastic-system/elastic-webhook-{version}'
 
 Exit codes:

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::apiserver::{Answer, ask, review};
 use super::matrix::{A, B, labelled};
-use super::{data, embedded, gadget, load, serving, version, with};
+use super::{data, elasticsearch, gadget, load, serving, version, with};
 
 const OVERRIDE: &str = "/metadata/annotations/pointsman.dev~1hand-over";
 const LABEL: &str = "/metadata/labels/eaas.search.mercari.in~1desired-controller-version";
@@ -31,7 +31,7 @@ fn left(kind: Kind, before: &Value, label: &str, more: impl Fn(&Value) -> Value)
 fn handover_waits_for_pending_change() {
     let same = |object: &Value| object.clone();
     for (phase, may) in [("Ready", true), ("ApplyingChanges", false), ("MigratingData", false), ("Invalid", true)] {
-        let answer = left(embedded("elasticsearch"), &cluster(&json!({"phase": phase})), LABEL, same);
+        let answer = left(elasticsearch(), &cluster(&json!({"phase": phase})), LABEL, same);
         assert_eq!(answer.allowed, may, "{phase}: {answer:?}");
         assert_eq!(answer.flip, Some(if may { Flip::Left } else { Flip::LeaveRefused }));
         if !may {
@@ -44,7 +44,7 @@ fn handover_waits_for_pending_change() {
             );
         }
     }
-    assert!(left(embedded("elasticsearch"), &cluster(&json!({})), LABEL, same).allowed, "nothing is known to go on");
+    assert!(left(elasticsearch(), &cluster(&json!({})), LABEL, same).allowed, "nothing is known to go on");
 }
 
 /// A kind with this `handover` block added to its definition.
@@ -56,7 +56,7 @@ fn gadgets(handover: &str) -> Result<Kind, String> {
 
 #[test]
 fn retained_fields_do_not_count() {
-    let kind = || embedded("elasticsearch");
+    let kind = || elasticsearch();
     let entered = |from: &str, phase: &str, settings: Settings, more: fn(&Value) -> Value| {
         let before = cluster(&json!({"phase": phase}));
         let (old, new) = (with(&before, LABEL, json!(from)), more(&with(&before, LABEL, json!(B))));
@@ -134,19 +134,19 @@ fn impossible_conditions_are_refused() {
 fn override_reason_allows_handover() {
     let stuck = cluster(&json!({"phase": "ApplyingChanges"}));
     let say = |reason: &'static str| move |object: &Value| with(object, OVERRIDE, json!(reason));
-    let answer = left(embedded("elasticsearch"), &stuck, LABEL, say("2.16.0 never finishes, see ticket 7"));
+    let answer = left(elasticsearch(), &stuck, LABEL, say("2.16.0 never finishes, see ticket 7"));
     assert_eq!((answer.allowed, answer.flip), (true, Some(Flip::Left)), "{answer:?}");
     assert_eq!(answer.count("overridden"), 1);
     let heard = answer.audit["overridden"].as_str().unwrap();
     assert!(heard.starts_with("2.16.0 never finishes, see ticket 7: metadata.labels["), "{heard}");
     assert!(answer.warnings[0].starts_with("handed over because of annotation pointsman.dev/hand-over: "));
     // An empty reason, and a reason given for an earlier write.
-    assert!(!left(embedded("elasticsearch"), &stuck, LABEL, say("")).allowed);
+    assert!(!left(elasticsearch(), &stuck, LABEL, say("")).allowed);
     let before = with(&stuck, OVERRIDE, json!("last year"));
-    assert!(!left(embedded("elasticsearch"), &before, LABEL, Value::clone).allowed);
-    assert!(left(embedded("elasticsearch"), &before, LABEL, say("this year")).allowed);
+    assert!(!left(elasticsearch(), &before, LABEL, Value::clone).allowed);
+    assert!(left(elasticsearch(), &before, LABEL, say("this year")).allowed);
     // Without a block there is no override and no warning.
-    let answer = left(embedded("elasticsearch"), &cluster(&json!({})), LABEL, say("just so"));
+    let answer = left(elasticsearch(), &cluster(&json!({})), LABEL, say("just so"));
     assert!(answer.allowed && answer.audit.is_null() && answer.count("overridden") == 0, "{answer:?}");
 }
 
@@ -191,7 +191,7 @@ fn advice_uses_label_spelling() {
 fn operators_downgrade_one_minor() {
     let flip = |from: &str, to: &str| {
         let settings = Settings { served: vec![version(from), version(to)], ..Settings::default() };
-        let webhook = serving(embedded("elasticsearch"), Some(to), settings);
+        let webhook = serving(elasticsearch(), Some(to), settings);
         let object = |label: &str| with(&cluster(&json!({})), LABEL, json!(label));
         ask(&webhook, Endpoint::Validate, &review("UPDATE", Some(&object(from)), Some(&object(to)))).allowed
     };
@@ -201,7 +201,7 @@ fn operators_downgrade_one_minor() {
 
 #[test]
 fn mistaken_label_gets_a_correction() {
-    let webhook = serving(embedded("elasticsearch"), None, Settings::default());
+    let webhook = serving(elasticsearch(), None, Settings::default());
     let mistaken = "/metadata/labels/eaas.search.mercari.in~1controller-version";
     let plain = cluster(&json!({}));
     let wrong = with(&plain, mistaken, json!(B));

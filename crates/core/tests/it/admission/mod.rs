@@ -47,6 +47,16 @@ pub(crate) fn embedded(name: &str) -> Kind {
     kinds.into_iter().find(|kind| kind.name() == name).unwrap()
 }
 
+/// The example with one version and two controllers.
+pub(crate) fn elasticsearch() -> Kind {
+    let read = |file: &str| {
+        let dir = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/kinds/elasticsearch");
+        std::fs::read_to_string(format!("{dir}/{file}"))
+    };
+    let (name, mut crd) = ("elasticsearch.yaml", |file: &str| read(file));
+    Kind::load(name, &read(name).unwrap(), &mut crd).unwrap_or_else(|error| panic!("{error}"))
+}
+
 pub(crate) fn version(text: &str) -> ControllerVersion {
     text.parse().unwrap()
 }

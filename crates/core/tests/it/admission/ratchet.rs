@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::apiserver::{ask, review};
 use super::objects::{Random, cases, object};
-use super::{embedded, gadget, load, plain, with};
+use super::{elasticsearch, embedded, gadget, load, plain, with};
 
 const MODES: [Enforcement; 3] = [Enforcement::Enforce, Enforcement::Warn, Enforcement::Audit];
 
@@ -195,7 +195,7 @@ fn old_malformed_metadata_only_warns() {
         "kind":{"group":"elasticsearch.k8s.elastic.co","kind":"Elasticsearch"},"operation":"UPDATE",
         "object":{"apiVersion":"elasticsearch.k8s.elastic.co/v1","kind":"Elasticsearch","metadata":{"annotations":[]}},
         "oldObject":{"metadata":{"name":"7","name":1,"annotations":[]}}}}"#;
-    let webhook = plain(embedded("elasticsearch"), Enforcement::Enforce);
+    let webhook = plain(elasticsearch(), Enforcement::Enforce);
     let reply = webhook.handle(&Request::new(Endpoint::Validate, body.as_bytes())).unwrap();
     let answer: Value = serde_json::from_slice(&reply.body).unwrap();
     assert_eq!(answer["response"]["allowed"], true, "{answer}");

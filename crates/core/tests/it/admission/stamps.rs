@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::apiserver::{ask, review};
 use super::mutate::{SERVED, stamping};
-use super::{embedded, load, with};
+use super::{elasticsearch, load, with};
 
 #[test]
 fn malformed_metadata_is_not_patched() {
@@ -31,7 +31,7 @@ fn malformed_metadata_is_not_patched() {
 
 #[test]
 fn kinds_without_rollout_get_no_hash() {
-    let webhook = stamping(embedded("elasticsearch"));
+    let webhook = stamping(elasticsearch());
     let object = json!({"apiVersion": "elasticsearch.k8s.elastic.co/v1", "kind": "Elasticsearch", "metadata": {"generateName": "e-"}, "spec": {"version": "8.19.0"}});
     let answer = ask(&webhook, Endpoint::Mutate, &review("CREATE", None, Some(&object)));
     assert_eq!(

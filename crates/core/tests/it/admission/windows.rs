@@ -6,7 +6,7 @@ use semver::Version;
 use serde_json::{Value, json};
 
 use super::apiserver::{Answer, ask, review};
-use super::{embedded, plain, with};
+use super::{elasticsearch, embedded, plain, with};
 
 /// The operator's own rule: a tag must start with `v`, `--` means `+`; an image without a version is always allowed. No
 /// downgrades. From 26 on one major version at a time; from 0.x one minor version at a time. Exceptions: 0.130 to
@@ -193,7 +193,7 @@ fn elastic(status: &str, before: &str, wanted: &str, back: bool) -> bool {
 
 #[test]
 fn elasticsearch_follows_its_upgrade_path() {
-    let webhook = plain(embedded("elasticsearch"), Enforcement::Enforce);
+    let webhook = plain(elasticsearch(), Enforcement::Enforce);
     let versions = [
         "6.8.23", "7.0.0", "7.16.3", "7.17.0", "7.17.29", "8.0.0", "8.17.9", "8.18.0", "8.19.3", "9.0.0", "9.2.1",
         "10.0.0",

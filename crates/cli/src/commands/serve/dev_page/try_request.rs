@@ -5,6 +5,7 @@ use pointsman_core::laws::{Value, ours, preview};
 use pointsman_core::webhook::Webhook;
 use serde::Deserialize;
 
+use super::definition_edit::title;
 use crate::commands::convert::cells;
 use crate::commands::hash::hash;
 use crate::commands::input::InputObject;
@@ -52,6 +53,7 @@ pub(super) fn tried(webhook: &Webhook, object: &InputObject, to: &str) -> Result
     let inputs = hashed.iter().flat_map(|hashed| hashed.preimage.members());
     Ok(JsonTree::object([
         ("name", JsonTree::string(object.name())),
+        ("kind", JsonTree::string(title(kind))),
         ("from", JsonTree::string(object.version())),
         ("to", JsonTree::string(to)),
         ("versions", texts(kind.versions().map(str::to_owned).collect())),
