@@ -136,10 +136,16 @@ const MANAGER: &str = "pointsman";
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::definition;
 
     #[test]
     fn guard_matches_kind_by_name() {
-        let kinds = Kind::embedded().unwrap();
+        let embedded = |group: &str| {
+            let renamed = |text: Option<&str>| text.unwrap().replace("materialize.cloud", group);
+            let definition = renamed(definition::embedded_text("materialize"));
+            Kind::from_crd(&definition, &renamed(definition::embedded_crd("materialize"))).unwrap()
+        };
+        let kinds = [embedded("materialize.cloud"), embedded("example.com")];
         let guards: Vec<[Value; 2]> = kinds.iter().map(crd_guard).collect();
         let without_name = |[policy, binding]: &[Value; 2], crd: &str| {
             let name = format!("pointsman-crd-guard.{crd}");

@@ -302,10 +302,10 @@ impl Webhook {
     /// let controller = Some("2.17.0".parse()?);
     /// let settings = Settings { controller, default: true, ..Settings::default() };
     /// let webhook = Webhook::new(Kind::embedded()?, Metadata::Full)?.admitting(settings);
-    /// let object = r#"{"apiVersion": "elasticsearch.k8s.elastic.co/v1", "kind": "Elasticsearch",
-    ///     "metadata": {"name": "logs", "labels": {}}, "spec": {"version": "8.13.0"}}"#;
+    /// let object = r#"{"apiVersion": "materialize.cloud/v1alpha2", "kind": "Materialize",
+    ///     "metadata": {"name": "production", "labels": {}}, "spec": {"backendSecretName": "backend"}}"#;
     /// let patch = webhook.patch(object, None)?;
-    /// assert_eq!(patch[0].path, "/metadata/labels/eaas.search.mercari.in~1desired-controller-version");
+    /// assert_eq!(patch[0].path, "/metadata/labels/materialize.cloud~1controller-version");
     /// assert_eq!((patch[0].op, patch[0].value.as_str()), ("add", "\"2.17.0\""));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -367,12 +367,11 @@ impl Webhook {
     /// use pointsman_core::webhook::{Metadata, Webhook};
     ///
     /// let webhook = Webhook::new(Kind::embedded()?, Metadata::Full)?;
-    /// let old = r#"{"apiVersion": "elasticsearch.k8s.elastic.co/v1", "kind": "Elasticsearch",
-    ///     "metadata": {"name": "logs"}, "spec": {"version": "7.10.2"}, "status": {"version": "7.10.2"}}"#;
-    /// let new = old.replace(r#""spec": {"version": "7.10.2"}"#, r#""spec": {"version": "8.13.0"}"#);
-    /// let (judgement, denial) = webhook.judge(&new, Some(old))?;
-    /// assert_eq!(judgement.errors[0].path, "spec.version");
-    /// assert!(denial.is_some_and(|message| message.ends_with("is allowed; first move to 7.17.0")));
+    /// let old = r#"{"apiVersion": "materialize.cloud/v1alpha2", "kind": "Materialize",
+    ///     "metadata": {"name": "production"}, "spec": {"consoleReplicas": 2}}"#;
+    /// let (judgement, denial) = webhook.judge(&old.replace("2}", "-2}"), Some(old))?;
+    /// assert_eq!(judgement.errors[0].path, "spec.consoleReplicas");
+    /// assert!(denial.is_some_and(|message| message.contains("spec.consoleReplicas")));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn judge(&self, new: &str, old: Option<&str>) -> Result<(Judgement, Option<String>), ConvertError> {
