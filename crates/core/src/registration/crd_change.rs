@@ -114,11 +114,10 @@ fn changed_resource(old: &Value, new: &Value, changes: &mut Vec<CrdChange>) {
     let strategy = |crd: &Value| at(crd, "/spec/conversion/strategy").as_str().unwrap_or("None").to_owned();
     let is_converted = versions(old).len() > 1;
     match (strategy(old).as_str(), strategy(new).as_str()) {
+        ("Webhook", "Webhook") if at(old, WEBHOOK) == at(new, WEBHOOK) => {}
         ("Webhook", "Webhook") => {
-            if at(old, "/spec/conversion/webhook") != at(new, "/spec/conversion/webhook") {
-                let what = "the address, the bundle or the review versions of the conversion webhook changed";
-                changes.push(change("", "", Impact::Risky, what, "run `pointsman doctor` after the change"));
-            }
+            let what = "the address, the bundle or the review versions of the conversion webhook changed";
+            changes.push(change("", "", Impact::Risky, what, "run `pointsman doctor` after the change"));
         }
         ("Webhook", _) if is_converted => {
             let what = "the conversion is removed: an API server changes only `apiVersion`, and prunes other fields";
@@ -202,6 +201,7 @@ fn changed_version(name: &str, old: &Value, new: &Value, changes: &mut Vec<CrdCh
     comparison.compare("", &schema(old), &schema(new));
 }
 
+const WEBHOOK: &str = "/spec/conversion/webhook";
 const STORED: &str = "the version is stored from now on; existing objects stay in the old version until a write";
 const MIGRATE: &str = "run `pointsman migrate` after the change";
 

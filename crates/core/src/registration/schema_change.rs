@@ -258,6 +258,17 @@ impl RevisedSchema<'_> {
             };
             self.note(&inside(name), impact, what, "");
         }
+        self.required(path, (old, &before), (new, &after));
+    }
+
+    /// Required fields. Each revision is a schema with its properties.
+    fn required(
+        &mut self,
+        path: &str,
+        (old, before): (&Value, &Map<String, Value>),
+        (new, after): (&Value, &Map<String, Value>),
+    ) {
+        let inside = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
         let required = |schema: &Value| -> BTreeSet<String> {
             let names = schema.get("required").and_then(Value::as_array).into_iter().flatten();
             names.filter_map(|name| Some(name.as_str()?.to_owned())).collect()
@@ -277,7 +288,7 @@ impl RevisedSchema<'_> {
         let has_default = |fields: &Map<String, Value>, name: &str| {
             fields.get(name).is_some_and(|schema| schema.get("default").is_some())
         };
-        for name in is.intersection(&was).filter(|name| has_default(&before, name) && !has_default(&after, name)) {
+        for name in is.intersection(&was).filter(|name| has_default(before, name) && !has_default(after, name)) {
             let what = "the field is required, and its default is removed: writes without it are refused";
             self.note(&inside(name), Impact::Breaking, what, "keep the default");
         }
