@@ -805,6 +805,11 @@ fn planned(ctx: &TestContext<'_>) {
     let stopping = lines.iter().filter(|line| line.contains("class=\"stop\"")).count();
     assert_eq!((lines.len(), stopping), (12, 5), "{page}");
     assert!(page.contains("<li>move 7, refused 2, waiting 1, held 1, outside 1; unhealthy now: 0</li>"), "{page}");
+    // The page names its cluster, and loads nothing.
+    let (_, origin) = page.split_once("<p class=\"origin\">cluster ").expect("the cluster");
+    let address = origin.split(',').next().unwrap();
+    assert!(address.starts_with("https://127.0.0.1:"), "{address}");
+    let page = page.replacen(address, "", 1);
     for elsewhere in ["http:", "https:", "src=", "href=", "url(", "@import"] {
         assert!(!page.contains(elsewhere), "{elsewhere}");
     }
