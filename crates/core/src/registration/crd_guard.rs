@@ -140,12 +140,12 @@ mod tests {
 
     #[test]
     fn guard_matches_kind_by_name() {
-        let embedded = |group: &str| {
-            let renamed = |text: Option<&str>| text.unwrap().replace("materialize.cloud", group);
-            let definition = renamed(definition::embedded_text("materialize"));
-            Kind::from_crd(&definition, &renamed(definition::embedded_crd("materialize"))).unwrap()
-        };
-        let kinds = [embedded("materialize.cloud"), embedded("example.com")];
+        let built_in = Kind::embedded().unwrap().remove(0);
+        let renamed = |text: Option<&str>| text.unwrap().replace(built_in.group(), "example.com");
+        let texts = [definition::embedded_text(built_in.name()), definition::embedded_crd(built_in.name())];
+        let [definition, crd] = texts.map(renamed);
+        let other = Kind::from_crd(&definition, &crd).unwrap();
+        let kinds = [built_in, other];
         let guards: Vec<[Value; 2]> = kinds.iter().map(crd_guard).collect();
         let without_name = |[policy, binding]: &[Value; 2], crd: &str| {
             let name = format!("pointsman-crd-guard.{crd}");
