@@ -10,9 +10,28 @@ use super::schema_change::{RevisedSchema, flag, shown};
 use crate::apimachinery::excerpt;
 use crate::definition::Kind;
 
-/// The changes between two revisions of a CRD, worst first.
+/// The changes between two revisions of a file with CRDs, worst first. Several CRDs are matched by their names.
 #[must_use]
-pub fn crd_changes(old: &Value, new: &Value) -> Vec<CrdChange> {
+pub fn crd_file_changes(old: &[&Value], new: &[&Value]) -> Vec<CrdChange> {
+    if let ([old], [new]) = (old, new) {
+        return crd_changes(old, new);
+    }
+    let name = |crd: &Value| crd.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let mut changes = Vec::new();
+    for crd in old {
+        let found = match new.iter().find(|other| name(other) == name(crd)) {
+            Some(newer) => crd_changes(crd, newer),
+            None => vec![change("", "", Impact::Breaking, REMOVED, "keep the CRD until no objects exist")],
+        };
+        changes.extend(found.into_iter().map(|change| {
+            let version = format!("{} {}", name(crd), change.version).trim_end().to_owned();
+            CrdChange { version, ..change }
+        }));
+    }
+    worst_first(changes)
+}
+
+fn crd_changes(old: &Value, new: &Value) -> Vec<CrdChange> {
     let mut changes = Vec::new();
     for (path, name) in [
         ("/spec/group", "group"),
@@ -64,20 +83,14 @@ pub fn crd_changes(old: &Value, new: &Value) -> Vec<CrdChange> {
 #[must_use]
 pub fn definition_changes((old, was): (&Kind, &Value), (new, is): (&Kind, &Value)) -> Vec<CrdChange> {
     let mut changes = crd_changes(old.crd(), new.crd());
+    let mut compared = vec!["crd", "steps"];
     if old.hash_recipe() != new.hash_recipe() {
+        compared.push("rolloutHash");
         let what = "the recipe of the rollout hash changed: the next write of each object starts a rollout";
         let advice = "restore the hashed fields; `rolloutHash.recipe` in the definition refuses another recipe";
         changes.push(change("", "", Impact::Breaking, what, advice));
     }
-    let (before, after) = (operations(was), operations(is));
-    for (version, operation) in before.difference(&after) {
-        let what = format!("the operation `{operation}` is removed: readers of the other version see other values");
-        changes.push(change(version, "", Impact::Risky, what, "run `pointsman plan` on your objects"));
-    }
-    for (version, operation) in after.difference(&before) {
-        let what = format!("the operation `{operation}` is new: readers of the other version see other values");
-        changes.push(change(version, "", Impact::Risky, what, "run `pointsman plan` on your objects"));
-    }
+    changed_steps(was, is, &mut changes);
     let label = |definition: &Value| definition.pointer("/admission/versionLabel").cloned();
     if label(was) != label(is) {
         let what = "the version label changed: no object has the new label, so another controller manages all objects";
@@ -86,7 +99,6 @@ pub fn definition_changes((old, was): (&Kind, &Value), (new, is): (&Kind, &Value
     let keys = |definition: &Value| -> BTreeSet<String> {
         definition.as_object().into_iter().flatten().map(|(key, _)| key.clone()).collect()
     };
-    let compared = ["apiVersion", "kind", "metadata", "name", "crd", "steps", "rolloutHash"];
     for key in keys(was).union(&keys(is)).filter(|key| !compared.contains(&key.as_str())) {
         if was.get(key) != is.get(key) {
             let what = format!("`{key}` of the definition changed");
@@ -96,16 +108,47 @@ pub fn definition_changes((old, was): (&Kind, &Value), (new, is): (&Kind, &Value
     worst_first(changes)
 }
 
-/// The operations of each step as JSON, with the newer version.
-fn operations(definition: &Value) -> BTreeSet<(String, String)> {
-    let list = |value: &Value, key: &str| value.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
+/// Changes of the steps between versions.
+fn changed_steps(old: &Value, new: &Value, changes: &mut Vec<CrdChange>) {
+    let (before, after) = (operations(old), operations(new));
+    let missing = |from: &[Operation], other: &[Operation]| -> Vec<Operation> {
+        from.iter().filter(|one| !other.contains(one)).cloned().collect()
+    };
+    for (found, verb) in [(missing(&before, &after), "removed"), (missing(&after, &before), "new")] {
+        for (version, operation) in found {
+            let operation = excerpt(&operation.to_string());
+            let what = format!("the operation `{operation}` is {verb}: readers of the other version see other values");
+            changes.push(change(&version, "", Impact::Risky, what, PLAN));
+        }
+    }
+    let others = |definition: &Value| {
+        let mut steps = list(definition, "steps");
+        steps.iter_mut().filter_map(Value::as_object_mut).for_each(|step| drop(step.remove("operations")));
+        steps
+    };
+    if others(old) != others(new) {
+        let what = "the accepted differences, or other keys of a step, changed";
+        changes.push(change("", "", Impact::Risky, what, PLAN));
+    }
+    if before != after && missing(&before, &after).is_empty() && missing(&after, &before).is_empty() {
+        changes.push(change("", "", Impact::Risky, "the order or the number of operations changed", PLAN));
+    }
+}
+
+/// An operation with the newer version of its step.
+type Operation = (String, Value);
+
+fn operations(definition: &Value) -> Vec<Operation> {
     let steps = list(definition, "steps").into_iter();
     let all = steps.flat_map(|step| {
         let to = step.get("to").and_then(Value::as_str).unwrap_or_default().to_owned();
-        let operations = [list(&step, "operations"), list(&step, "accept")].concat();
-        operations.into_iter().map(move |operation| (to.clone(), excerpt(&operation.to_string())))
+        list(&step, "operations").into_iter().map(move |operation| (to.clone(), operation))
     });
     all.collect()
+}
+
+fn list(value: &Value, key: &str) -> Vec<Value> {
+    value.get(key).and_then(Value::as_array).cloned().unwrap_or_default()
 }
 
 /// Changes of the resource apart from its versions.
@@ -202,6 +245,8 @@ fn changed_version(name: &str, old: &Value, new: &Value, changes: &mut Vec<CrdCh
 }
 
 const WEBHOOK: &str = "/spec/conversion/webhook";
+const PLAN: &str = "run `pointsman plan` on your objects";
+const REMOVED: &str = "the CRD is removed: its deletion in a cluster deletes all of its objects";
 const STORED: &str = "the version is stored from now on; existing objects stay in the old version until a write";
 const MIGRATE: &str = "run `pointsman migrate` after the change";
 
@@ -379,6 +424,45 @@ mod tests {
         let changes = between(&renamed, &kind(rename(), json!(["spec.c"])));
         assert!(changes.len() == 1 && changes[0].what.contains("recipe of the rollout hash"), "{changes:?}");
         assert_eq!(changes[0].impact, Impact::Breaking);
+    }
+
+    /// A message shows a part of a long operation, and the comparison reads all of it.
+    #[test]
+    fn each_key_of_a_definition_is_compared() {
+        let kind = Kind::embedded().unwrap().remove(0);
+        let long = |end: &str| json!({"values": {"field": "spec.a", "map": {"x".repeat(500): end}}});
+        let [drop, add] = [json!({"drop": "spec.a"}), json!({"add": "spec.b"})];
+        let steps = |operations: Value| json!({"steps": [{"from": "v1", "to": "v2", "operations": operations}]});
+        let accepted = json!({"steps": [{"from": "v1", "to": "v2", "operations": [drop], "accept": ["spec.c"]}]});
+        let hash = |force: &str| json!({"rolloutHash": {"force": force}});
+        for (old, new, part) in [
+            (steps(json!([long("y")])), steps(json!([long("z")])), "is removed"),
+            (steps(json!([drop, add])), steps(json!([add, drop])), "order"),
+            (steps(json!([drop])), accepted, "accepted differences"),
+            (hash("a/b"), hash("a/c"), "`rolloutHash`"),
+            (json!({"name": "a"}), json!({"name": "b"}), "`name`"),
+            (json!({"admission": {"versionLabel": "a"}}), json!({"admission": {}}), "version label"),
+        ] {
+            let changes = definition_changes((&kind, &old), (&kind, &new));
+            assert!(changes.iter().any(|change| change.what.contains(part)), "{part}: {changes:?}");
+            assert_eq!(definition_changes((&kind, &new), (&kind, &new)), []);
+        }
+    }
+
+    #[test]
+    fn crds_of_a_file_are_matched_by_name() {
+        let named = |name: &str, spec: Value| {
+            let mut crd = crd(spec);
+            crd["metadata"] = json!({"name": name});
+            crd
+        };
+        let (one, two) = (named("a.example.com", json!({})), named("b.example.com", with(json!({"type": "string"}))));
+        let changed = named("b.example.com", with(json!({"type": "integer"})));
+        let versions = |old: &[&Value], new: &[&Value]| -> Vec<(String, Impact)> {
+            crd_file_changes(old, new).into_iter().map(|change| (change.version, change.impact)).collect()
+        };
+        assert_eq!(versions(&[&one, &two], &[&changed, &one]), [("b.example.com v1".to_owned(), Impact::Breaking)]);
+        assert_eq!(versions(&[&one, &two], &[&two]), [("a.example.com".to_owned(), Impact::Breaking)]);
     }
 
     #[test]

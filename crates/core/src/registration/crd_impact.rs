@@ -26,7 +26,7 @@ impl Impact {
 /// A change between two revisions of a CRD or of a definition.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct CrdChange {
-    /// The version of the CRD. Empty for the whole resource.
+    /// The version of the CRD. Empty for the whole resource. Among several CRDs, the name of the CRD precedes it.
     pub version: String,
     /// The field, such as `spec.ports[*].name`. Empty for the whole version.
     pub path: String,
@@ -36,15 +36,6 @@ pub struct CrdChange {
     pub what: String,
     /// What to do instead, or afterwards. Empty if nothing is necessary.
     pub advice: String,
-}
-
-impl CrdChange {
-    /// The whole CRD is gone.
-    #[must_use]
-    pub fn removed() -> Self {
-        let what = "the CRD is removed: if somebody deletes the CRD in a cluster, all of its objects are deleted";
-        change("", "", Impact::Breaking, what, "keep the CRD until no objects exist")
-    }
 }
 
 pub(super) fn change(version: &str, path: &str, impact: Impact, what: impl Into<String>, advice: &str) -> CrdChange {

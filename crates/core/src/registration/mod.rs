@@ -43,7 +43,7 @@ pub use ca_bundle::{BadBundle, CaBundle};
 pub use cel::literal;
 pub use client_config::{ClientConfig, Trust};
 pub use crd::{CrdOptions, NoSuchVersion, SchemaRules, crd};
-pub use crd_change::{crd_changes, definition_changes};
+pub use crd_change::{crd_file_changes, definition_changes};
 pub use crd_guard::crd_guard;
 pub use crd_impact::{CrdChange, Impact};
 pub use difference::{Difference, differences};

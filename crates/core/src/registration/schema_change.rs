@@ -172,6 +172,8 @@ impl RevisedSchema<'_> {
             match (of(old), of(new)) {
                 (before, after) if before == after => {}
                 (_, None) => self.bound(path, key, false),
+                // In another order.
+                (Some(before), Some(after)) if is_looser(key, &before, &after) && is_looser(key, &after, &before) => {}
                 (Some(before), Some(after)) if is_looser(key, &before, &after) => self.bound(path, key, false),
                 // The usual form of the type.
                 (None, Some(_)) if key == &"anyOf" && kind(new) == "int-or-string" => {}
@@ -229,34 +231,31 @@ impl RevisedSchema<'_> {
         let properties =
             |schema: &Value| schema.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
         let (before, after) = (properties(old), properties(new));
-        let keeps_unknown = |schema: &Value| !matches!(OtherKeys::of(schema), OtherKeys::Pruned);
-        let inside = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
         for (name, schema) in &before {
-            match after.get(name) {
-                Some(newer) => self.compare(&inside(name), schema, newer),
-                None if let OtherKeys::Checked(newer) = OtherKeys::of(new) => {
-                    self.compare(&inside(name), schema, newer);
+            let place = inside(path, name);
+            match (after.get(name), OtherKeys::of(new)) {
+                (Some(newer), _) | (None, OtherKeys::Checked(newer)) => self.compare(&place, schema, newer),
+                (None, OtherKeys::Kept) => {
+                    self.note(&place, Impact::Risky, "the field has no schema anymore", READERS);
                 }
-                None if keeps_unknown(new) => {
-                    self.note(&inside(name), Impact::Risky, "the field has no schema anymore", READERS);
-                }
-                None => self.note(
-                    &inside(name),
+                (None, OtherKeys::Pruned) => self.note(
+                    &place,
                     Impact::Breaking,
                     "the field is removed: stored values are lost at the next write, and reads do not show them",
                     "keep the field, and add a version without it, with `drop`, `rename` or `move`",
                 ),
             }
         }
+        let was_pruned = matches!(OtherKeys::of(old), OtherKeys::Pruned);
         for (name, schema) in after.iter().filter(|(name, _)| !before.contains_key(*name)) {
-            let (impact, what) = match keeps_unknown(old) {
-                true => (Impact::Breaking, "the field has a schema now: other values are refused"),
-                false if schema.get("default").is_some() => {
+            let (impact, what) = match was_pruned {
+                false => (Impact::Breaking, "the field has a schema now: other values are refused"),
+                true if schema.get("default").is_some() => {
                     (Impact::Risky, "the field is new, and all objects show its default")
                 }
-                false => (Impact::Safe, "the field is new"),
+                true => (Impact::Safe, "the field is new"),
             };
-            self.note(&inside(name), impact, what, "");
+            self.note(&inside(path, name), impact, what, "");
         }
         self.required(path, (old, &before), (new, &after));
     }
@@ -268,39 +267,43 @@ impl RevisedSchema<'_> {
         (old, before): (&Value, &Map<String, Value>),
         (new, after): (&Value, &Map<String, Value>),
     ) {
-        let inside = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
         let required = |schema: &Value| -> BTreeSet<String> {
             let names = schema.get("required").and_then(Value::as_array).into_iter().flatten();
             names.filter_map(|name| Some(name.as_str()?.to_owned())).collect()
         };
+        let has_default = |fields: &Map<String, Value>, name: &str| {
+            fields.get(name).is_some_and(|schema| schema.get("default").is_some())
+        };
         let (was, is) = (required(old), required(new));
         for name in is.difference(&was) {
-            match after.get(name).is_some_and(|schema| schema.get("default").is_some()) {
-                true => self.note(&inside(name), Impact::Safe, "the field is required, and has a default", ""),
+            match has_default(after, name) {
+                true => self.note(&inside(path, name), Impact::Safe, "the field is required, and has a default", ""),
                 false => self.note(
-                    &inside(name),
+                    &inside(path, name),
                     Impact::Breaking,
                     "the field is required: writes without it are refused",
                     "give the field a default, or add a version that requires it, with `fill`",
                 ),
             }
         }
-        let has_default = |fields: &Map<String, Value>, name: &str| {
-            fields.get(name).is_some_and(|schema| schema.get("default").is_some())
-        };
         for name in is.intersection(&was).filter(|name| has_default(before, name) && !has_default(after, name)) {
             let what = "the field is required, and its default is removed: writes without it are refused";
-            self.note(&inside(name), Impact::Breaking, what, "keep the default");
+            self.note(&inside(path, name), Impact::Breaking, what, "keep the default");
         }
         for name in was.difference(&is).filter(|name| after.contains_key(*name)) {
             self.note(
-                &inside(name),
+                &inside(path, name),
                 Impact::Risky,
                 "the field is optional: readers may see objects without it",
                 READERS,
             );
         }
     }
+}
+
+/// The path of a member.
+fn inside(path: &str, name: &str) -> String {
+    if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
 }
 
 /// What happens to the keys of an object that `properties` does not list.
@@ -368,7 +371,7 @@ fn excerpt_of(value: &Value) -> String {
     excerpt(&value.to_string())
 }
 
-/// Keywords that are compared, or that nobody depends on.
+/// Keywords with a rule of their own, and keywords without an effect.
 const COMPARED: &[&str] = &[
     "type",
     "properties",

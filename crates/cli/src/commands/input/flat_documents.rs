@@ -19,7 +19,7 @@ pub(crate) fn flat_documents(sources: &[Source]) -> anyhow::Result<Vec<Value>> {
 }
 
 /// The items of a list, recursively, or the document itself.
-fn flat(document: Value) -> Vec<Value> {
+pub(crate) fn flat(document: Value) -> Vec<Value> {
     let is_list = document.get("kind").and_then(Value::as_str).is_some_and(|kind| kind.ends_with("List"));
     match document.get("items") {
         Some(Value::Array(items)) if is_list => items.iter().cloned().flat_map(flat).collect(),

@@ -8,6 +8,6 @@ mod source;
 
 pub(crate) use documents::{Document, documents, values};
 pub(crate) use files::{Decided, EMPTY_LIST, FileArgs};
-pub(crate) use flat_documents::flat_documents;
+pub(crate) use flat_documents::{flat, flat_documents};
 pub(crate) use input_object::InputObject;
 pub(crate) use source::{Source, in_directory, is_document, read, read_crd, read_definition};

@@ -7,7 +7,7 @@ use std::process::{Command, ExitCode};
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 use pointsman_core::definition::{self, Kind};
-use pointsman_core::registration::{CrdChange, Impact, crd_changes, definition_changes};
+use pointsman_core::registration::{CrdChange, Impact, crd_file_changes, definition_changes};
 use serde_json::Value;
 
 use crate::commands::format::TextFormat;
@@ -57,7 +57,7 @@ pub(super) fn compare(args: &CompareArgs) -> anyhow::Result<ExitCode> {
         (Revision::Definition(old), Revision::Definition(new)) => {
             definition_changes((&old.0, &old.1), (&new.0, &new.1))
         }
-        _ => changes_of_all(&old.crds(), &new.crds()),
+        _ => crd_file_changes(&old.crds(), &new.crds()),
     };
     let least = if args.fail_on == FailOn::Breaking { Impact::Breaking } else { Impact::Risky };
     let verdict = verdict(&changes, least);
@@ -81,25 +81,21 @@ impl Revision {
         };
         let source = Source { name: name.to_owned(), text: read(path)? };
         let documents = input::values(&source).map_err(anyhow::Error::msg)?;
-        let is = |json: &JsonTree, kind: &str| json.get("kind").and_then(JsonTree::as_str) == Some(kind);
-        let items = documents.iter().flat_map(|json| match json.get("items") {
-            Some(JsonTree::Array(items)) if is(json, "List") => items.iter().collect(),
-            _ => vec![json],
-        });
-        let mut crds = Vec::new();
-        for crd in items.filter(|json| is(json, "CustomResourceDefinition")) {
-            let version = crd.get("apiVersion").and_then(JsonTree::as_str).unwrap_or_default();
-            anyhow::ensure!(version == V1, "{name}: a CRD has the apiVersion {version:?}, and must have {V1}");
-            crds.push(serde_json::from_str(&crd.to_string())?);
+        let values = documents.iter().map(|json| serde_json::from_str(&json.to_string()));
+        let values = values.collect::<Result<Vec<Value>, _>>()?.into_iter().flat_map(input::flat);
+        let text = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let (crds, others): (Vec<Value>, Vec<Value>) =
+            values.partition(|value| text(value, "kind") == "CustomResourceDefinition");
+        if let Some(version) = crds.iter().map(|crd| text(crd, "apiVersion")).find(|version| version != V1) {
+            anyhow::bail!("{name}: a CRD has the apiVersion {version:?}: convert the CRD to {V1}");
         }
         if !crds.is_empty() {
             return Ok(Self::Crds(crds));
         }
-        let Some(document) = documents.iter().find(|json| is(json, definition::KIND)) else {
+        let Some(document) = others.into_iter().find(|value| text(value, "kind") == definition::KIND) else {
             let kinds = format!("`kind: CustomResourceDefinition` or `kind: {}`", definition::KIND);
             anyhow::bail!("{name}: no document has {kinds}");
         };
-        let document = serde_json::from_str(&document.to_string())?;
         let kind = Kind::load(name, &source.text, &mut |crd| {
             read(&relative_to(path, crd)).map_err(|error| io::Error::other(format!("{error:#}")))
         })?;
@@ -112,27 +108,6 @@ impl Revision {
             Self::Definition(definition) => vec![definition.0.crd()],
         }
     }
-}
-
-/// The changes of all CRDs, by their names. With several CRDs, a version is `NAME VERSION`.
-fn changes_of_all(old: &[&Value], new: &[&Value]) -> Vec<CrdChange> {
-    let ([old_crd], [new_crd]) = (old, new) else {
-        let name = |crd: &Value| crd.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default().to_owned();
-        let mut changes = Vec::new();
-        for crd in old {
-            let found = match new.iter().find(|other| name(other) == name(crd)) {
-                Some(newer) => crd_changes(crd, newer),
-                None => vec![CrdChange::removed()],
-            };
-            changes.extend(found.into_iter().map(|change| {
-                let version = format!("{} {}", name(crd), change.version).trim_end().to_owned();
-                CrdChange { version, ..change }
-            }));
-        }
-        changes.sort_by_key(|change| std::cmp::Reverse(change.impact));
-        return changes;
-    };
-    crd_changes(old_crd, new_crd)
 }
 
 const V1: &str = "apiextensions.k8s.io/v1";
