@@ -2,6 +2,9 @@
 
 use std::io::{self, IsTerminal};
 
+/// Moves the cursor to the first column of the first line, and clears the screen (ECMA-48, CUP and ED).
+pub(crate) const CLEAR: &str = "\u{1b}[H\u{1b}[2J";
+
 /// Returns whether stderr is coloured: it is a terminal, and colours are not disabled (<https://no-color.org>).
 pub(crate) fn in_colour() -> bool {
     let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());

@@ -39,7 +39,7 @@ impl ObjectsPage<'_> {
         });
         let head: String = head.collect();
         let width = if columns.len() > FEW { "56rem" } else { "40rem" };
-        let blocks = blocks(".objects", width);
+        let blocks = blocks(width);
         format!(
             "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
              <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
@@ -93,17 +93,17 @@ tr.stop>th{border-left:4px solid var(--stop);padding-left:.5rem}\
 .totals :is(th,td){border:0;min-width:0}.totals th{flex:1;min-width:8rem}.totals td:last-child:not(:has(svg)){flex:0 0 100%}}\
 @media print{.search{display:none}body{margin:0;max-width:none}}";
 
-/// The style of a table on a narrow screen: a block for each row, with the names of the columns.
-fn blocks(table: &str, width: &str) -> String {
+/// The style of the objects on a narrow screen: a block for each row, with the names of the columns.
+fn blocks(width: &str) -> String {
     format!(
-        "@media screen and (max-width:{width}){{{table} thead{{display:none}}\
-         {table} tr{{display:flex;flex-wrap:wrap;column-gap:1rem;border-bottom:1px solid var(--line);padding:.5rem 0}}\
-         {table} tr[hidden],{table} td:empty{{display:none}}\
-         {table} :is(th,td){{border:0;padding:.1rem 0;min-width:0;text-align:left}}\
-         {table} :is(th,td:last-child){{flex:0 0 100%}}\
-         {table} td::before{{content:attr(data-label) ': ';opacity:.75}}\
-         {table} tr.stop{{border-left:4px solid var(--stop);padding-left:.5rem}}\
-         {table} tr.stop>th{{border:0;padding-left:0}}}}"
+        "@media screen and (max-width:{width}){{.objects thead{{display:none}}\
+         .objects tr{{display:flex;flex-wrap:wrap;column-gap:1rem;border-bottom:1px solid var(--line);padding:.5rem 0}}\
+         .objects tr[hidden],.objects td:empty{{display:none}}\
+         .objects :is(th,td){{border:0;padding:.1rem 0;min-width:0;text-align:left}}\
+         .objects :is(th,td:last-child){{flex:0 0 100%}}\
+         .objects td::before{{content:attr(data-label) ': ';opacity:.75}}\
+         .objects tr.stop{{border-left:4px solid var(--stop);padding-left:.5rem}}\
+         .objects tr.stop>th{{border:0;padding-left:0}}}}"
     )
 }
 

@@ -13,7 +13,7 @@ use super::tables::screen;
 use crate::commands::cluster_args::ClusterArgs;
 use crate::commands::output;
 use crate::commands::unix_time::unix_time;
-use crate::terminal::escaped_lines;
+use crate::terminal::{CLEAR, escaped_lines};
 
 /// Shows a rollout until it ends or Ctrl-C. A terminal is redrawn; other outputs get one screen for each change.
 /// `flags` are those of commands that read the kind, with a leading space. Exit code 1 unless the rollout completes.
@@ -81,9 +81,6 @@ fn age(seconds: u64) -> String {
         _ => format!("{days} d {} h", hours % 24),
     }
 }
-
-/// Moves the cursor to the first column of the first line, and clears the screen (ECMA-48, CUP and ED).
-const CLEAR: &str = "\u{1b}[H\u{1b}[2J";
 
 /// As often as the runner stores its status at most.
 const INTERVAL: Duration = Duration::from_secs(2);

@@ -21,6 +21,7 @@ use crate::commands::output::{self, talk, warn};
 use crate::commands::stop::{INTERRUPTED, Stop};
 use crate::commands::unix_time::unix_time;
 use crate::commands::verdict::Verdict;
+use crate::terminal::CLEAR;
 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -154,9 +155,6 @@ fn watch(args: &StatusArgs, looking: &Looking<'_>) -> anyhow::Result<ExitCode> {
         Ok(ExitCode::from(INTERRUPTED))
     })
 }
-
-/// Moves to the upper left corner and clears the screen.
-const CLEAR: &str = "\u{1b}[H\u{1b}[2J";
 
 /// Each round lists every object of a kind at each of its versions.
 fn pause(text: &str) -> Result<Duration, String> {
