@@ -100,22 +100,21 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end -}}
 {{- end -}}
 
-{{/* Not those of the servers: the Service does not lead to the Pod of `helm test`. */}}
-{{- define "pointsman.testLabels" -}}
-app.kubernetes.io/name: {{ include "pointsman.name" . }}-test
+{{/* Whether each API server has a replica on its own node. */}}
+{{- define "pointsman.controlPlane" -}}
+{{- if (.Values.controlPlane | default dict).enabled }}yes{{ end -}}
+{{- end -}}
+
+{{/* Labels of Pods that are not servers, by their component: neither the Service nor the NetworkPolicy, which lets nothing
+     out, is for them. */}}
+{{- define "pointsman.otherLabels" -}}
+{{- $component := index . 0 }}
+{{- with index . 1 -}}
+app.kubernetes.io/name: {{ include "pointsman.name" . }}-{{ $component }}
 app.kubernetes.io/instance: {{ .Release.Name }}
-app.kubernetes.io/component: test
+app.kubernetes.io/component: {{ $component }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end -}}
-
-{{/* Not those of the servers: neither the Service nor the NetworkPolicy, which lets nothing out, is for it. */}}
-{{- define "pointsman.migrateLabels" -}}
-app.kubernetes.io/name: {{ include "pointsman.name" . }}-migrate
-app.kubernetes.io/instance: {{ .Release.Name }}
-app.kubernetes.io/component: migrate
-app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
-app.kubernetes.io/managed-by: {{ .Release.Service }}
-helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end -}}

@@ -140,10 +140,58 @@ fn control_plane_has_a_daemon_set() {
     assert_eq!(leaf["spec"]["ipAddresses"], json!(["127.0.0.1"]));
 }
 
+/// A parent chart and an empty key of a values file remove values.
+#[test]
+fn removed_values_have_defaults() {
+    let Some(helm) = Helm::find() else { return };
+    for removed in
+        ["nodeSelector", "tolerations", "controlPlane", "controlPlane.nodeSelector", "controlPlane.tolerations"]
+    {
+        for enabled in ["false", "true"] {
+            let sets = [format!("controlPlane.enabled={enabled}"), format!("{removed}=null")];
+            helm.template("pointsman", &["--values", PLAIN, "--set", &sets[0], "--set", &sets[1]]).expect(removed);
+        }
+    }
+}
+
+/// The commands that a user copies from the notes of an installation.
+#[test]
+fn commands_of_the_notes_run() {
+    let Some(helm) = Helm::find() else { return };
+    // `helm template` leaves NOTES.txt out.
+    let directory = TempDir::new().unwrap();
+    let copied = Command::new("cp").arg("-r").arg(root().join(CHART)).arg(directory.path()).status().unwrap();
+    assert!(copied.success());
+    let templates = directory.path().join("chart/templates");
+    let notes = fs::read_to_string(templates.join("NOTES.txt")).unwrap();
+    fs::write(templates.join("_notes.tpl"), format!("{{{{- define \"notes\" }}}}{notes}{{{{ end }}}}")).unwrap();
+    fs::write(templates.join("notes.yaml"), "kind: Notes\ntext: {{ include \"notes\" . | quote }}\n").unwrap();
+    let binary = Path::new(env!("CARGO_BIN_EXE_pointsman")).parent().unwrap();
+    let path = format!("{}:{}", binary.display(), std::env::var("PATH").unwrap());
+    for (values, release, more) in [
+        ("plain", "pointsman", "image.repository=x"),
+        ("control-plane", "pointsman", "image.repository=x"),
+        ("plain", "pointsman", "controllerVersion=2.16.0"),
+        ("control-plane", "pointsman", "controllerVersion=2.16.0"),
+        ("side-by-side", "pointsman-2-16-0", "image.repository=x"),
+    ] {
+        let values = root().join(format!("{CHART}/ci/{values}-values.yaml"));
+        let flags = ["--values", values.to_str().unwrap(), "--set", more];
+        let documents = helm.render(directory.path().join("chart").to_str().unwrap(), release, &flags).unwrap();
+        let text = find(&documents, "Notes")[0]["text"].as_str().unwrap().to_owned();
+        let (_, command) = text.split_once("  pointsman ").expect("a command");
+        let (command, _) = command.split_once(" > ").unwrap();
+        let command = command.replace("KIND", "materialize").replace("VERSION", "v1alpha1");
+        let mut shell = Command::new("sh");
+        let output = shell.args(["-c", &format!("pointsman {command}")]).env("PATH", &path).output().unwrap();
+        assert!(output.status.success(), "{command}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
 /// The command of `helm test`, with curl, on the server of the same values.
 #[test]
 fn helm_test_converts_nothing() {
-    let (Some(helm), Ok(_)) = (Helm::find(), Command::new("curl").arg("--version").output()) else { return };
+    let Some(helm) = Helm::find() else { return };
     let documents = helm.template("pointsman", &["--values", "manifests/chart/ci/secret-values.yaml"]).unwrap();
     let test = find(&documents, "Pod").remove(0);
     assert_eq!(test["metadata"]["annotations"]["helm.sh/hook"], "test");
