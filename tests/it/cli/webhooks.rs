@@ -154,32 +154,34 @@ fn unused_version_can_retire() {
     assert!(warned.contains("are warned, but not refused") && warned.contains("not validated"), "{warned}");
 }
 
+/// The webhook of an operator on stdin, for two of its versions.
+const OVERLAY: [&str; 9] = [
+    "webhooks",
+    "overlay",
+    "-",
+    "--kinds",
+    ELASTICSEARCH,
+    "--kind",
+    "elasticsearch",
+    "--side-by-side",
+    "2.16.0,2.17.0",
+];
+
 #[test]
 fn an_operators_webhook_is_laid_over() {
     let own = "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingWebhookConfiguration\nmetadata: {name: elastic}\n\
                webhooks:\n- name: es.elastic.co\n  clientConfig: {service: {namespace: elastic, name: webhook, path: /es}}\n  rules:\n  \
                - {apiGroups: [elasticsearch.k8s.elastic.co], apiVersions: [v1], operations: [CREATE], resources: [elasticsearches]}\n";
-    let args = [
-        "webhooks",
-        "overlay",
-        "-",
-        "--kinds",
-        ELASTICSEARCH,
-        "--kind",
-        "elasticsearch",
-        "--side-by-side",
-        "2.16.0,2.17.0",
-    ];
-    let error = with_stdin(&args, own.as_bytes()).refusal(2);
+    let error = with_stdin(&OVERLAY, own.as_bytes()).refusal(2);
     assert!(error.contains("each version of the operator has its own webhook"), "{error}");
-    let laid = with_stdin(&[&args[..], &["--service", "elastic/webhook-{version}"]].concat(), own.as_bytes());
+    let laid = with_stdin(&[&OVERLAY[..], &["--service", "elastic/webhook-{version}"]].concat(), own.as_bytes());
     assert_eq!(laid.code, 0, "{}", laid.stderr);
     assert_eq!(laid.stderr, "elastic: delete this after you apply the printed configuration\n");
     for told in ["name: elastic-v2-16-0", "name: elastic-v2-17-0", "name: webhook-2-17-0", "path: /es"] {
         assert!(laid.stdout.contains(told), "{told}: {}", laid.stdout);
     }
     assert!(!laid.stdout.contains('#'), "what we say of our own webhooks is not true of others: {}", laid.stdout);
-    let error = with_stdin(&args, b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n");
+    let error = with_stdin(&OVERLAY, b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n");
     assert_eq!(error.code, 2, "the flags come first: {}", error.stderr);
 }
 
@@ -209,19 +211,7 @@ fn invalid_service_names_are_refused() {
     let long = format!("https://{}-{{version}}.example", "x".repeat(60));
     assert!(url(&long).refusal(2).contains("is not a valid host name"), "{long}");
     let own = read("manifests/examples/webhooks/elastic.yaml");
-    let args = [
-        "webhooks",
-        "overlay",
-        "-",
-        "--kinds",
-        ELASTICSEARCH,
-        "--kind",
-        "elasticsearch",
-        "--side-by-side",
-        "2.16.0,2.17.0",
-        "--service",
-    ];
-    let error = with_stdin(&[&args[..], &["elastic/{version}"]].concat(), own.as_bytes()).refusal(2);
+    let error = with_stdin(&[&OVERLAY[..], &["--service", "elastic/{version}"]].concat(), own.as_bytes()).refusal(2);
     assert!(error.contains("--service, for 2.16.0: \"2-16-0\""), "{error}");
 }
 
