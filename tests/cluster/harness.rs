@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Instant;
 
@@ -13,6 +14,7 @@ use crate::support::assets::Assets;
 use crate::support::client::trail;
 use crate::support::ctx::{TestContext, group_of};
 use crate::support::metrics;
+use crate::support::processors::wait_for_processors;
 use crate::support::test_cluster::{Plan, TestCluster, log_dir};
 
 /// Runs the selected scenarios. Returns true if all passed.
@@ -157,6 +159,7 @@ fn whole(task: Task) -> Outcome {
 
 fn run(task: Task) -> Outcome {
     let Task { plan, name, assets, jobs, workers } = task;
+    wait_for_processors(|| RUNNING.load(Ordering::Relaxed));
     let Ok(mut test_cluster) = panic::catch_unwind(|| TestCluster::start(plan, &name, assets)) else {
         let logs = log_dir(&name);
         return Outcome {
@@ -219,9 +222,13 @@ fn work(test_cluster: &TestCluster, jobs: VecDeque<(usize, Job)>, workers: usize
         for _ in 0..workers {
             scope.spawn(|| {
                 loop {
+                    wait_for_processors(|| RUNNING.load(Ordering::Relaxed));
                     let next = queue.lock().unwrap().pop_front();
                     let Some((number, job)) = next else { return };
-                    if !attempt(test_cluster, &job, number, shared) {
+                    RUNNING.fetch_add(1, Ordering::Relaxed);
+                    let held = attempt(test_cluster, &job, number, shared);
+                    RUNNING.fetch_sub(1, Ordering::Relaxed);
+                    if !held {
                         shared.failed.lock().unwrap().push(job.id);
                     }
                 }
@@ -279,8 +286,10 @@ fn remember_panics() {
     }));
 }
 
+/// The scenarios that run now, of all test clusters.
+static RUNNING: AtomicUsize = AtomicUsize::new(0);
 /// Scenarios mostly wait: for caches, for a CRD to be served.
-const WORKERS: usize = 7;
+const WORKERS: usize = 10;
 /// The number of workers for scenarios that wait for controllers.
 const FEW_WORKERS: usize = 4;
 /// The number of parallel test clusters: an API server takes half a gigabyte.

@@ -18,6 +18,7 @@ pub(crate) mod pki;
 pub(crate) mod pointsman;
 pub(crate) mod printed;
 pub(crate) mod process;
+pub(crate) mod processors;
 pub(crate) mod proxy;
 pub(crate) mod rights;
 pub(crate) mod rolling;
