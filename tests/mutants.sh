@@ -41,13 +41,13 @@ PYTHON
 tests_of() {
     case $1 in
     crates/server/* | crates/transport/*) echo "-p pointsman-server --lib --test it -- held_streams budget::" ;;
+    crates/rollout/src/definition/checks/*) echo "-p pointsman-rollout --lib -- definition::checks" ;;
     crates/rollout/* | crates/core/src/definition/hold.rs | \
         crates/core/src/definition/move_effects.rs | crates/core/src/definition/version_words.rs | \
         crates/core/src/definition/note.rs | \
         crates/core/src/definition/admission/other_source.rs) echo "-p pointsman-rollout --test rollouts" ;;
     crates/core/src/definition/operation/compute/*) echo "-p pointsman-core --lib --test it -- compute laws::forms laws::random_kinds" ;;
     crates/core/src/apimachinery/*) echo "-p pointsman-core --lib -- apimachinery" ;;
-    crates/core/src/definition/checks/*) echo "-p pointsman-core --lib -- definition::checks" ;;
     crates/core/src/registration/mutation_policies/*) echo "-p pointsman-core --test it -- mutations::policies" ;;
     crates/core/src/definition/mutations/* | \
         crates/core/src/webhook/mutations.rs) echo "-p pointsman-core --test it -- mutations::" ;;
@@ -82,7 +82,7 @@ caught() {
 
 if ! cargo test --quiet --no-run -p pointsman-core -p pointsman-rollout -p pointsman-server --test it --test rollouts >"$scratch/log" 2>&1 ||
     ! laws any || ! laws crates/rollout/any || ! laws crates/core/src/registration/mutation_policies/any ||
-    ! laws crates/core/src/definition/checks/any || ! laws crates/core/src/definition/mutations/any ||
+    ! laws crates/rollout/src/definition/checks/any || ! laws crates/core/src/definition/mutations/any ||
     ! laws crates/server/any; then
     cat "$scratch/log"
     echo "the laws do not hold before anything was planted"

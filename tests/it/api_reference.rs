@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use pointsman_core::definition;
+use pointsman_rollout::definition_schema;
 use serde_json::{Map, Value, json};
 
 use crate::bless::agrees;
@@ -24,7 +24,7 @@ The same schemas as JSON Schema, for editors and CI: [kinddefinition-v1.json](sc
 
 #[test]
 fn api_reference_follows_the_schemas() {
-    let definition = definition::json_schema();
+    let definition = definition_schema();
     let rollout = rollout_schema();
     let mut page = HEAD.to_owned();
     definition_sections(&definition, &mut page);

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use pointsman_core::definition::{self, Kind, MutatedKind};
+use pointsman_core::definition::{self, BadDefinition, Kind, MutatedKind};
 use pointsman_core::webhook::{Metadata, Webhook};
+use pointsman_rollout::{check_definition, definition_schema};
 use serde_json::{Value, json};
 
 /// An example of a page: the definition, and an object in both versions.
@@ -207,7 +208,7 @@ fn documented_examples_work() {
 
 #[test]
 fn every_operation_has_an_example() {
-    let schema = definition::json_schema();
+    let schema = definition_schema();
     let operations = schema.pointer("/$defs/Operation/oneOf").and_then(Value::as_array).unwrap();
     let examples = examples();
     for operation in operations {
@@ -228,8 +229,13 @@ fn documented_rollout_block_is_built_in() {
     }
 }
 
+/// A definition with valid parts for rollouts.
+fn checked(kind: Result<Kind, BadDefinition>) -> Result<Kind, BadDefinition> {
+    kind.and_then(|kind| check_definition(&kind).map(|()| kind))
+}
+
 /// A kind with the fields of the documented blocks.
-fn gadget(block: &str) -> Result<Kind, definition::BadDefinition> {
+fn gadget(block: &str) -> Result<Kind, BadDefinition> {
     let spec = json!({"type": "object", "properties": {
         "token": {"type": "string"}, "replicas": {"type": "integer"},
         "certificate": {"type": "object", "properties": {"issuer": {"type": "string"}}},
@@ -244,7 +250,7 @@ fn gadget(block: &str) -> Result<Kind, definition::BadDefinition> {
         },
     });
     let head = format!("apiVersion: {}\nkind: {}\ncrd: gadgets.crd.yaml\n", definition::API_VERSION, definition::KIND);
-    Kind::from_crd(&format!("{head}{block}"), &crd.to_string())
+    checked(Kind::from_crd(&format!("{head}{block}"), &crd.to_string()))
 }
 
 #[test]
@@ -264,12 +270,12 @@ fn documented_workflows_load() {
     let (_, workflows) = blocks.iter().find(|(info, _)| info == "yaml workflows").unwrap();
     let head = format!("apiVersion: {}\nkind: {}\ncrd: hosts.crd.yaml\n", definition::API_VERSION, definition::KIND);
     let crd = page("tests/data/hosts/hosts.crd.yaml");
-    Kind::from_crd(&format!("{head}{workflows}"), &crd).unwrap();
+    checked(Kind::from_crd(&format!("{head}{workflows}"), &crd)).unwrap();
     // The documented parts of a host also load.
     let (_, observe) = blocks.iter().find(|(info, _)| info == "yaml observe").unwrap();
-    Kind::from_crd(&format!("{head}{observe}"), &crd).unwrap();
+    checked(Kind::from_crd(&format!("{head}{observe}"), &crd)).unwrap();
     let (_, others) = blocks.iter().find(|(info, _)| info == "yaml observe-others").unwrap();
-    Kind::from_crd(&format!("{head}{others}"), &crd).unwrap();
+    checked(Kind::from_crd(&format!("{head}{others}"), &crd)).unwrap();
     let tested = page("tests/data/hosts/hosts.yaml");
     let places: Vec<&str> = observe.lines().filter(|line| line.contains("part: ") || line.contains("role: ")).collect();
     assert!(places.len() == 3 && places.iter().all(|line| tested.contains(line)), "{observe}");
@@ -288,7 +294,8 @@ fn documented_workflows_load() {
 fn documented_replacement_loads() {
     let dir = "examples/kinds/mattermost";
     let definition = page(&format!("{dir}/mattermost.yaml"));
-    let load = |text: &str| Kind::load("mattermost.yaml", text, &mut |file| Ok(page(&format!("{dir}/{file}"))));
+    let read = |file: &str| Ok(page(&format!("{dir}/{file}")));
+    let load = |text: &str| checked(Kind::load("mattermost.yaml", text, &mut |file| read(file)));
     let (head, _) = definition.split_once("\nworkflows:").unwrap();
     let manual = blocks(&manual());
     let (_, workflows) = manual.iter().find(|(info, _)| info == "yaml workflows-beside").unwrap();
@@ -310,7 +317,7 @@ fn documented_replacement_loads() {
 
 #[test]
 fn manual_names_all_admission_keys() {
-    let (schema, manual) = (definition::json_schema(), manual());
+    let (schema, manual) = (definition_schema(), manual());
     let admission = manual.split("\n## Admission").nth(1).unwrap();
     let all = [
         "Admission",
@@ -357,7 +364,7 @@ fn manual_names_all_mutation_keys() {
     let (_, shown) = all.iter().find(|(info, _)| info == "yaml mutations").unwrap();
     MutatedKind::load("mutations.yaml", shown).unwrap();
     let section = manual.split("\n## Definition").nth(1).unwrap().split("\n## ").next().unwrap();
-    let schema = definition::json_schema();
+    let schema = definition_schema();
     for of in [
         "ForeignResource",
         "Mutation",

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use pointsman_core::definition::quoted_in_address;
+use pointsman_rollout::quoted_in_address;
 use serde_json::Value;
 use tokio::time::sleep;
 

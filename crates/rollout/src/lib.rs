@@ -5,6 +5,7 @@
 //! of writes. The planner keeps no state: each pass derives the next step from observed objects, so the runner can be
 //! killed at any point.
 
+mod definition;
 mod evaluate;
 mod lookup;
 mod observe;
@@ -13,6 +14,8 @@ mod report;
 mod spec;
 mod steps;
 
+pub use definition::checks::{BadHttpAddress, HttpAddress, quoted_in_address};
+pub use definition::{check_definition, definition_schema};
 pub use evaluate::object_state::ObjectState;
 pub use lookup::http::ProbeResult;
 pub use lookup::http::{HttpProbe, ProbeKind};

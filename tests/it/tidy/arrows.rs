@@ -21,7 +21,17 @@ const FLOORS: [(&str, &[&[&str]]); 6] = [
     ),
     (
         "crates/rollout/src",
-        &[&["lookup"], &["spec"], &["observe"], &["steps"], &["evaluate"], &["plan"], &["report"], &["lib"]],
+        &[
+            &["definition"],
+            &["lookup"],
+            &["spec"],
+            &["observe"],
+            &["steps"],
+            &["evaluate"],
+            &["plan"],
+            &["report"],
+            &["lib"],
+        ],
     ),
     (
         "crates/server/src",

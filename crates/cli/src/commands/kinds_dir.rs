@@ -6,6 +6,7 @@ use clap::Args;
 use pointsman_core::definition::{self, Definition, Kind, MutatedKind};
 use pointsman_core::did_you_mean;
 use pointsman_core::webhook::{Metadata, Webhook};
+use pointsman_rollout::check_definition;
 
 use super::file_stamps::FileStamps;
 use super::input::{self, InputObject, Source};
@@ -221,6 +222,9 @@ pub(crate) fn read(file: &Path, source: Source) -> Result<KnownDefinition, defin
         files.push(crd.clone());
         input::read_crd(&crd)
     })?;
+    if let Definition::Kind(kind) = &found {
+        check_definition(kind)?;
+    }
     let Source { name, text, .. } = source;
     Ok(match found {
         Definition::Kind(kind) => {

@@ -1,6 +1,6 @@
 //! Sends HTTP probes of a rollout, concurrently.
 
-use pointsman_core::definition::{HttpAddress, quoted_in_address};
+use pointsman_rollout::{HttpAddress, quoted_in_address};
 use pointsman_rollout::{HttpProbe, LookupResults, ProbeKind, ProbeResult};
 use tokio::task::JoinSet;
 

@@ -2,8 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use pointsman_core::definition::{HttpAddress, Kind, MutatedKind};
+use pointsman_core::definition::{Kind, MutatedKind};
 use pointsman_core::registration::lacking;
+use pointsman_rollout::HttpAddress;
 use pointsman_rollout::{
     LookupRequest, LookupResults, LookupTarget, Rollout, RolloutStatus, http_probes, needs_crd, rollout_lookups,
 };

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use pointsman_core::definition::quoted_in_address;
+use pointsman_rollout::quoted_in_address;
 use pointsman_rollout::{LookupRequest, LookupResults, LookupTarget, ObjectWrite, OtherCluster};
 use serde_json::Value;
 use tokio::sync::Semaphore;

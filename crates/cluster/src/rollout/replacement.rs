@@ -1,6 +1,6 @@
 //! Checks before an object is deleted for a replacement.
 
-use pointsman_core::definition::quoted_in_address;
+use pointsman_rollout::quoted_in_address;
 use pointsman_rollout::{
     ObjectCall, ObjectWrite, PreconditionObject, ROLLOUT_MANAGER, Replacement, ReplacementObject, not_left_behind,
     rfc3339,

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use pointsman_core::definition::{HttpAddress, Kind, MutatedKind};
+use pointsman_core::definition::{Kind, MutatedKind};
+use pointsman_rollout::HttpAddress;
 use pointsman_rollout::{
     FleetObject, LookupRequest, PlanInput, Rollout, RolloutStatus, forecast, initial_wait_lookups, preflight_lookups,
     step_lookups,

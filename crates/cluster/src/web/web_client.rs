@@ -9,7 +9,7 @@ use http_body_util::{BodyExt, Empty, LengthLimitError, Limited};
 use hyper::body::Bytes;
 use hyper::client::conn::http1::handshake;
 use hyper_util::rt::TokioIo;
-use pointsman_core::definition::HttpAddress;
+use pointsman_rollout::HttpAddress;
 use pointsman_rollout::ProbeResult;
 use rustls::pki_types::ServerName;
 use tokio::io::{AsyncRead, AsyncWrite};

@@ -2,7 +2,7 @@
 
 /// Returns whether a text is a valid key of a label or an annotation: a name with an optional DNS subdomain
 /// (`IsQualifiedName`).
-pub(crate) fn is_qualified_name(key: &str) -> bool {
+pub fn is_qualified_name(key: &str) -> bool {
     let (prefix, name) = match key.split_once('/') {
         Some((prefix, name)) => (Some(prefix), name),
         None => (None, key),

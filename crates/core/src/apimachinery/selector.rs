@@ -42,7 +42,10 @@ impl Selector {
     }
 
     /// Like `parse`, with another check of the values, such as templates.
-    pub(crate) fn parse_as(text: &str, is_value: &dyn Fn(&str) -> bool) -> Result<Self, String> {
+    ///
+    /// # Errors
+    /// The text is no selector, or a value does not pass the check.
+    pub fn parse_as(text: &str, is_value: &dyn Fn(&str) -> bool) -> Result<Self, String> {
         let mut requirements = Vec::new();
         for part in parts(text)? {
             let requirement = Requirement::parse(part.trim(), is_value);
@@ -52,7 +55,8 @@ impl Selector {
     }
 
     /// Replaces the values. The text stays as written if no value changes.
-    pub(crate) fn with_values(&self, other: &dyn Fn(&str) -> String) -> Self {
+    #[must_use]
+    pub fn with_values(&self, other: &dyn Fn(&str) -> String) -> Self {
         let all = |values: &[String]| values.iter().map(|value| other(value)).collect();
         let wants = |wants: &Wants| match wants {
             Wants::In(values) => Wants::In(all(values)),
@@ -67,7 +71,7 @@ impl Selector {
     }
 
     /// All values in the selector.
-    pub(crate) fn values(&self) -> impl Iterator<Item = &str> {
+    pub fn values(&self) -> impl Iterator<Item = &str> {
         let values = self.requirements.iter().flat_map(|one| match &one.wants {
             Wants::In(values) | Wants::NotIn(values) => values.as_slice(),
             Wants::There | Wants::NotThere => &[],

@@ -4,15 +4,13 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
+use serde::de::IgnoredAny;
 use serde_saphyr::Spanned;
 
-use super::checks::ChecksSpec;
-use super::health::HealthSpec;
 use super::problems::{Problems, line};
 use super::replaces::ReplacesSpec;
 use super::rollout_hash::{HashSpec, StatusMappingSpec};
-use super::workflows::WorkflowStepSpec;
+use super::rollout_parts::{checks_schema, health_schema, workflows_schema};
 use super::{admission::AdmissionSpec, step::StepSpec, yaml};
 
 /// The `apiVersion` this build reads.
@@ -53,19 +51,22 @@ pub(super) struct DefinitionSpec {
     #[schemars(with = "Option<AdmissionSpec>")]
     pub(super) admission: Option<Spanned<AdmissionSpec>>,
     /// The conditions of a healthy object, for rollouts.
-    #[schemars(with = "Option<HealthSpec>")]
-    pub(super) health: Option<Spanned<HealthSpec>>,
+    #[expect(dead_code, reason = "read by rollouts")]
+    #[schemars(schema_with = "health_schema")]
+    health: Option<IgnoredAny>,
     /// The checks that must pass before a rollout starts or continues.
-    #[schemars(with = "Option<ChecksSpec>")]
-    pub(super) checks: Option<Spanned<ChecksSpec>>,
+    #[expect(dead_code, reason = "read by rollouts")]
+    #[schemars(schema_with = "checks_schema")]
+    checks: Option<IgnoredAny>,
     /// How objects of another kind are replaced by objects of this kind.
     #[schemars(with = "Option<ReplacesSpec>")]
     pub(super) replaces: Option<Spanned<ReplacesSpec>>,
     /// Additional steps of a rollout for each object, by the name of the workflow. Without a workflow, only the version
     /// label changes.
     #[serde(default)]
-    #[schemars(with = "BTreeMap<String, Vec<WorkflowStepSpec>>")]
-    pub(super) workflows: BTreeMap<String, Vec<Spanned<WorkflowStepSpec>>>,
+    #[expect(dead_code, reason = "read by rollouts")]
+    #[schemars(schema_with = "workflows_schema")]
+    workflows: BTreeMap<String, IgnoredAny>,
 }
 
 /// The head of a document, by which a definition is recognized.
@@ -103,20 +104,6 @@ impl DefinitionSpec {
         }
         Some(spec)
     }
-
-    /// Returns the workflows as written in the text, by name.
-    pub(super) fn words_of_workflows(&self, text: &str) -> BTreeMap<String, Value> {
-        if self.workflows.is_empty() {
-            return BTreeMap::new();
-        }
-        yaml::read::<WorkflowWords>(text).map(|words| words.workflows).unwrap_or_default()
-    }
-}
-
-/// The workflows as written.
-#[derive(Deserialize)]
-struct WorkflowWords {
-    workflows: BTreeMap<String, Value>,
 }
 
 /// Returns why a text is no definition at all. This error takes precedence over unknown keys.

@@ -5,7 +5,7 @@ use std::io;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::definition_spec::DefinitionSpec;
 use super::kind::Kind;
@@ -57,8 +57,14 @@ enum EitherSpec {
     Mutations(Box<MutationsFileSpec>),
 }
 
-/// The JSON Schema of a definition file, for editors.
+/// The JSON Schema of a definition file, for editors. `definitions` are those of the parts that only rollouts read, by
+/// name.
 #[must_use]
-pub fn json_schema() -> Value {
-    schemars::schema_for!(EitherSpec).into()
+pub fn json_schema(definitions: Map<String, Value>) -> Value {
+    let mut schema = Value::from(schemars::schema_for!(EitherSpec));
+    if let Some(own) = schema.get_mut("$defs").and_then(Value::as_object_mut) {
+        own.extend(definitions);
+        own.sort_keys();
+    }
+    schema
 }

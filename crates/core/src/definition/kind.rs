@@ -6,17 +6,15 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::accessed_fields::AccessedFields;
-use super::checks::{Checks, ChecksSpec};
 use super::definition_spec::DefinitionSpec;
 use super::growth::Growth;
-use super::health::{Health, HealthSpec};
 use super::made_up_values::made_up_values;
 use super::path::Path;
 use super::problems::{BadDefinition, Problems, Warning, line};
 use super::replaces::{Bridge, KindConversion, ReplacesSpec};
+use super::schema::Schema;
 use super::step::{Step, StepSummary};
 use super::version::{Version, VersionIndex, Versions};
-use super::workflows::{self, Workflow};
 use super::{
     admission::Admission,
     built_in::EMBEDDED,
@@ -39,12 +37,9 @@ pub struct Kind {
     pub(crate) rollout_hash: Option<HashedFields>,
     /// The rules for labels, immutable fields and upgrades.
     pub admission: Admission,
-    /// When a controller has processed an object, and with what result.
-    pub health: Option<Health>,
-    /// The checks at the start of a rollout or wave.
-    pub checks: Checks,
-    /// The workflows that a rollout can name.
-    pub workflows: Vec<Workflow>,
+    /// The file name and the text of the definition.
+    source: (String, Arc<str>),
+    is_namespaced: bool,
     pub(crate) crd: Value,
     lenient_crd: Option<Value>,
     /// How objects of another kind are replaced by objects of this kind.
@@ -143,20 +138,11 @@ impl Kind {
             Some(spec) => Admission::compile(spec, (&crd.group, &crd.kind), &versions, problems)?,
             None => Admission::none(&crd.group),
         };
-        let health = match &spec.health {
-            Some(spec) => Some(HealthSpec::compile(spec, &versions.at(versions.newest()).schema, problems)?),
-            None => None,
-        };
-        let checks = ChecksSpec::compile(spec.checks.as_ref(), &admission, problems);
         let becoming = match &spec.replaces {
             Some(spec) => Some(Box::new(ReplacesSpec::compile(spec, &crd, read, problems)?.map(Self::bridging))),
             None => None,
         };
-        let source = becoming.as_ref().map(|becoming| becoming.source_schema());
-        let namespaced = (crd.is_namespaced(), becoming.as_ref().is_none_or(|becoming| becoming.is_namespaced()));
-        let newest = &versions.at(versions.newest()).schema;
-        let words = spec.words_of_workflows(text);
-        let workflows = workflows::compile(&spec.workflows, &words, newest, source, namespaced, problems);
+        let is_namespaced = crd.is_namespaced();
         Some(Self {
             name: spec.name.unwrap_or_else(|| crd.kind.to_lowercase()).into(),
             group: crd.group,
@@ -166,14 +152,31 @@ impl Kind {
             steps,
             rollout_hash,
             admission,
-            health,
-            checks,
-            workflows,
+            source: (problems.file().to_owned(), text.into()),
+            is_namespaced,
             crd: crd.document,
             lenient_crd: crd.lenient,
             becoming,
             warnings,
         })
+    }
+
+    /// The file name and the text of the definition. The parts that only rollouts need are read from it.
+    #[must_use]
+    pub fn definition(&self) -> (&str, &str) {
+        (&self.source.0, &self.source.1)
+    }
+
+    /// Returns whether objects of this kind have a namespace.
+    #[must_use]
+    pub fn is_namespaced(&self) -> bool {
+        self.is_namespaced
+    }
+
+    /// The schema of the newest version.
+    #[must_use]
+    pub fn newest_schema(&self) -> &Schema {
+        &self.versions.at(self.versions.newest()).schema
     }
 
     /// The doubtful parts of the definition, in the order of the steps. A definition with `strict: true` has none.
@@ -184,8 +187,7 @@ impl Kind {
 
     /// Returns a kind that treats two kinds as its versions.
     fn bridging(bridge: Bridge) -> Self {
-        let Bridge { name, group, kind, plural, versions, step, checks, admission, crd } = bridge;
-        let (rollout_hash, health, workflows, becoming) = (None, None, Vec::new(), None);
+        let Bridge { name, group, kind, plural, versions, step, admission, crd } = bridge;
         let (name, steps) = (name.into(), vec![step]);
         Self {
             name,
@@ -194,14 +196,13 @@ impl Kind {
             kind,
             versions,
             steps,
-            rollout_hash,
+            rollout_hash: None,
             admission,
-            health,
-            checks,
-            workflows,
+            source: (String::new(), "".into()),
+            is_namespaced: false,
             crd,
             lenient_crd: None,
-            becoming,
+            becoming: None,
             warnings: Vec::new(),
         }
     }

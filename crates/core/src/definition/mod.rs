@@ -4,13 +4,14 @@
 //! has, a difference between two versions without an operation, and two operations on one field. Each error names the
 //! file, the line and the nearest existing name. So a typo is found before production.
 //!
+//! `health`, `checks` and `workflows` are read by rollouts, from [`Kind::definition`].
+//!
 //! Types that end in `Spec` describe the file as written, next to the type that they compile to.
 
 mod accessed_fields;
 pub mod admission;
 mod built_in;
 mod carried_metadata;
-mod checks;
 mod compare;
 mod completeness;
 mod crd;
@@ -22,7 +23,6 @@ mod field_change;
 pub(crate) mod frontier;
 mod gates;
 mod growth;
-mod health;
 mod hold;
 mod kind;
 mod made_up_values;
@@ -38,6 +38,7 @@ mod problems;
 mod remedy;
 mod replaces;
 mod rollout_hash;
+mod rollout_parts;
 mod schema;
 mod schema_check;
 mod side;
@@ -45,39 +46,28 @@ mod step;
 #[cfg(test)]
 mod tests;
 mod version;
-mod version_words;
-mod workflows;
+pub mod version_words;
 mod yaml;
 
 pub use built_in::{embedded_crd, embedded_text};
 pub use carried_metadata::is_taken_along;
-pub use checks::{
-    AddressTemplate, BadHttpAddress, Checks, HttpAddress, HttpCheck, ListCheck, MetricCheck, MetricQuery, NamedCheck,
-    StartCheck, quoted_in_address,
-};
 pub use crd_paths::missing_crd_paths;
 pub use definition_spec::{API_VERSION, KIND};
 pub use either::{Definition, json_schema};
 pub use field_change::FieldChange;
-pub use gates::{Gate, unmet_of};
-pub use health::Health;
+pub use gates::{Gate, GateCompiler, GateSpec, foreign_gate, unmet_of};
 pub use hold::{HELD, HoldMark, RELEASE_REQUEST, RELEASED, WANTED};
 pub use kind::Kind;
 pub use move_effects::{MOVED, ROLLOUT_MANAGER};
 pub use mutations::{FactQuery, FactScope, MutatedKind, Mutation, MutationPhase, MutationSelection, WatchedFact};
 pub use note::read_note;
 pub use path::Path;
-pub use problems::{BadDefinition, Problem, Warning, line};
+pub use problems::{BadDefinition, Problem, Problems, Warning, line};
 pub use remedy::{Remedy, StepEdit};
 pub use replaces::{KindConversion, KindRefusal, Retirement};
+pub use schema::Schema;
 pub use step::StepSummary;
-pub use version_words::RolloutVersions;
-pub use workflows::{
-    ClusterSecret, IfAny, JobSource, ListWait, NamedDeletion, OF_LABELS, ObjectAction, ObjectStep, REWRITE, Recreation,
-    StepDirection, StepObject, StepPlace, Touch, WaitedFor, Workflow, WorkflowAct, WorkflowJob, WorkflowJobSpec,
-    WorkflowStep, bad_manifest,
-};
-pub use yaml::{MOST_ALIASED, explain};
+pub use yaml::{MOST_ALIASED, explain, explain_json, read as read_yaml};
 
 pub(crate) use accessed_fields::AccessedFields;
 pub(crate) use completeness::{Completeness, Required};
@@ -99,7 +89,7 @@ pub(crate) use operation::Condition;
 pub(crate) use operation::{Fragment, Level, Operation, is_name, is_set};
 pub(crate) use place::Place;
 pub(crate) use rollout_hash::{HashedFields, StatusMapping};
-pub(crate) use schema::{ANYTHING, Schema};
+pub(crate) use schema::ANYTHING;
 pub(crate) use side::{Side, Sides};
 pub(crate) use step::{KEPT, Step};
 pub(crate) use version::VersionIndex;

@@ -113,7 +113,8 @@ impl Path {
     }
 
     /// Whether `self` is `other` or a place inside it.
-    pub(crate) fn starts_with(&self, other: &Self) -> bool {
+    #[must_use]
+    pub fn starts_with(&self, other: &Self) -> bool {
         self.0.starts_with(&other.0)
     }
 }

@@ -57,7 +57,7 @@ pub struct BadDefinition {
 }
 
 /// Collects the problems of one definition during loading.
-pub(crate) struct Problems {
+pub struct Problems {
     file: String,
     /// The newer version of the current step.
     step: String,
@@ -65,11 +65,19 @@ pub(crate) struct Problems {
 }
 
 impl Problems {
-    pub(super) fn new(file: &str) -> Self {
+    /// No problems yet. `file` is the name of the definition in messages.
+    #[must_use]
+    pub fn new(file: &str) -> Self {
         Self { file: file.to_owned(), step: String::new(), list: Vec::new() }
     }
 
-    pub(super) fn add(&mut self, line: u64, message: impl Into<String>) {
+    /// The name of the definition in messages.
+    pub(super) fn file(&self) -> &str {
+        &self.file
+    }
+
+    /// Adds a problem. `line` counts from 1, and is 0 if there is none.
+    pub fn add(&mut self, line: u64, message: impl Into<String>) {
         self.list.push(Problem { file: self.file.clone(), line, message: message.into(), remedy: None });
     }
 
@@ -85,7 +93,10 @@ impl Problems {
     }
 
     /// Returns the value if it exists and there are no problems.
-    pub(super) fn into_result<T>(mut self, value: Option<T>) -> Result<T, BadDefinition> {
+    ///
+    /// # Errors
+    /// The problems, sorted by line.
+    pub fn into_result<T>(mut self, value: Option<T>) -> Result<T, BadDefinition> {
         match value {
             Some(value) if self.list.is_empty() => Ok(value),
             _ => {

@@ -15,7 +15,7 @@ use crate::json::{Canonical, Json, go_number, normal};
 
 /// A node of a schema.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Schema {
+pub struct Schema {
     /// `object`, `array`, `string`, `integer`, `number`, `boolean` or `int-or-string`. `None` allows any type.
     pub(crate) kind: Option<String>,
     pub(crate) format: Option<String>,
@@ -228,6 +228,21 @@ impl Schema {
         self.find(path).ok()
     }
 
+    /// The schema at a path.
+    ///
+    /// # Errors
+    /// The first name without a schema, with a similar name.
+    pub fn field(&self, path: &Path) -> Result<&Self, String> {
+        self.find(path).map_err(|missing| format!("no {:?} there{}", missing.name, missing.did_you_mean()))
+    }
+
+    /// Returns whether a field can have a value, so that clients of this version can read it. The API server checks
+    /// patterns.
+    #[must_use]
+    pub fn can_be(&self, value: &Value) -> bool {
+        self.admits(&Json::owned(value.to_string()))
+    }
+
     /// The schema at a path, or the first name without a schema.
     pub(super) fn find<'p>(&self, path: &'p Path) -> Result<&Self, Missing<'_, 'p>> {
         let mut names = path.names().iter().enumerate();
@@ -278,8 +293,9 @@ impl Schema {
         })
     }
 
-    /// Whether the parent of a path requires the field.
-    pub(crate) fn requires(&self, path: &Path) -> bool {
+    /// Returns whether the parent of a path requires the field.
+    #[must_use]
+    pub fn requires(&self, path: &Path) -> bool {
         let (Some(name), Some(parent)) = (path.names().last(), path.parent()) else {
             return false;
         };

@@ -14,7 +14,7 @@ pub struct RolloutVersions<'a> {
 
 /// A piece of a text.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Piece<'t> {
+pub enum Piece<'t> {
     /// Literal text.
     Text(&'t str),
     /// Text between braces that is a valid placeholder name.
@@ -28,7 +28,7 @@ impl<'a> RolloutVersions<'a> {
     }
 
     /// Like `filled`, with each version encoded by `written`.
-    pub(crate) fn filled_as(self, text: &str, written: impl Fn(&str) -> String) -> String {
+    pub fn filled_as(self, text: &str, written: impl Fn(&str) -> String) -> String {
         let filled = |piece: Piece<'_>| match piece {
             Piece::Text(text) => text.to_owned(),
             Piece::Word(word) => self.of(word).map_or_else(|| format!("{{{word}}}"), &written),
@@ -37,7 +37,7 @@ impl<'a> RolloutVersions<'a> {
     }
 
     /// The version for a placeholder. `None` for an unknown placeholder.
-    pub(crate) fn of(self, word: &str) -> Option<&'a str> {
+    pub fn of(self, word: &str) -> Option<&'a str> {
         match word {
             FROM => Some(self.from.unwrap_or_default()),
             TO => Some(self.to),
@@ -47,7 +47,7 @@ impl<'a> RolloutVersions<'a> {
 }
 
 /// Splits a text into pieces. Braces around anything but a name are literal text, as in `{2,3}` and `{a="b"}`.
-pub(crate) fn pieces(text: &str) -> Vec<Piece<'_>> {
+pub fn pieces(text: &str) -> Vec<Piece<'_>> {
     let mut pieces = Vec::new();
     let (mut rest, mut scanned) = (text, 0);
     while let Some(open) = rest.get(scanned..).and_then(|ahead| ahead.find('{')).map(|at| at + scanned) {
@@ -74,7 +74,7 @@ fn word_at(text: &str) -> Option<(&str, &str)> {
 }
 
 /// The placeholders of a text.
-pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
+pub fn words(text: &str) -> impl Iterator<Item = &str> {
     pieces(text).into_iter().filter_map(|piece| match piece {
         Piece::Word(word) => Some(word),
         Piece::Text(_) => None,
@@ -82,42 +82,42 @@ pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Returns whether a placeholder stands for a version of a rollout.
-pub(crate) fn is_version(word: &str) -> bool {
+pub fn is_version(word: &str) -> bool {
     [FROM, TO].contains(&word)
 }
 
 /// Returns whether a text contains a placeholder for a version of a rollout.
-pub(crate) fn names_version(text: &str) -> bool {
+pub fn names_version(text: &str) -> bool {
     words(text).any(is_version)
 }
 
 /// Replaces each version placeholder by a dummy version, so that the rest of the text can be checked.
-pub(crate) fn with_any_versions(text: &str) -> String {
+pub fn with_any_versions(text: &str) -> String {
     RolloutVersions { from: Some(ANY), to: ANY }.filled(text)
 }
 
 /// Returns an error message if a text contains an unknown placeholder.
-pub(crate) fn unknown_word(text: &str) -> Option<String> {
+pub fn unknown_word(text: &str) -> Option<String> {
     words(text).find(|word| !is_version(word)).map(unknown_placeholder_error)
 }
 
 /// The error message for an unknown placeholder.
-pub(crate) fn unknown_placeholder_error(word: &str) -> String {
+pub fn unknown_placeholder_error(word: &str) -> String {
     format!("unknown placeholder {{{word}}}{}. {KNOWN}", near_version(word))
 }
 
 /// A suggestion for an unknown placeholder.
-pub(crate) fn near_version(word: &str) -> String {
+pub fn near_version(word: &str) -> String {
     did_you_mean(word, [FROM, TO])
 }
 
 /// The list of known placeholders, for messages.
-pub(crate) const KNOWN: &str = "Known variables: {from} and {to}, the versions of the rollout";
+pub const KNOWN: &str = "Known variables: {from} and {to}, the versions of the rollout";
 
 /// The placeholder for the version before the rollout.
-pub(crate) const FROM: &str = "from";
+pub const FROM: &str = "from";
 /// The placeholder for the version after the rollout.
-pub(crate) const TO: &str = "to";
+pub const TO: &str = "to";
 
 /// A dummy version that is well-formed in every place for versions.
 const ANY: &str = "1.2.3";

@@ -10,7 +10,10 @@ use serde_saphyr::{DefaultMessageFormatter, Error, Location, Options};
 use crate::apimachinery::meant_within;
 
 /// Reads the one document of a file.
-pub(crate) fn read<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
+///
+/// # Errors
+/// The text is no YAML, has another type or exceeds a limit, such as [`MOST_ALIASED`]. [`explain`] has the message.
+pub fn read<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
     serde_saphyr::from_str_with_options(text, options())
 }
 
@@ -122,7 +125,7 @@ fn too_much(breach: &BudgetBreach) -> String {
 }
 
 /// The message for an error in a part that serde_json parsed.
-pub(super) fn plain(error: &serde_json::Error) -> String {
+pub fn explain_json(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let names: Vec<&str> = text.split('`').skip(1).step_by(2).collect();
     match (names.as_slice(), text.strip_prefix("invalid type: ").and_then(|types| types.split_once(", expected "))) {

@@ -1,6 +1,7 @@
 //! The next change of an object in flight on its workflow.
 
 use super::object_state::ObjectState;
+use crate::definition::workflows::{ObjectAction, StepDirection, WorkflowAct, WorkflowStep};
 use crate::observe::facts::PlanInput;
 use crate::observe::fleet_object::FleetObject;
 use crate::observe::moment::{ClockReading, LONGEST_CALL, rfc3339, wall};
@@ -13,7 +14,6 @@ use crate::steps::step_state::{
     conflicting_replacement, half_done, has_uncounted_changes, progress_of, stepping_of, way,
 };
 use crate::steps::waits::{StepApplicability, WaitRecheck, applies, begins_for_good, waited};
-use pointsman_core::definition::{ObjectAction, StepDirection, WorkflowAct, WorkflowStep};
 
 /// Input for the next change of objects on workflows.
 #[derive(Clone, Copy)]

@@ -1,10 +1,10 @@
 //! HTTP requests that the runner sends outside of the cluster's API.
 
 use super::request::LookupPurpose;
+use crate::definition::checks::HttpAddress;
+use crate::definition::checks::NamedCheck;
 use pointsman_core::apimachinery::excerpt;
-use pointsman_core::definition::HttpAddress;
-use pointsman_core::definition::NamedCheck;
-use pointsman_core::definition::RolloutVersions;
+use pointsman_core::definition::version_words::RolloutVersions;
 use serde_json::Value;
 
 /// An HTTP request. Pass the response or its absence to [`crate::LookupResults`]: a check without response is unmet.

@@ -1,10 +1,10 @@
 //! Lookups that a runner performs in the cluster.
 
+use crate::definition::checks::ListCheck;
+use crate::definition::workflows::JobSource;
+use crate::definition::workflows::StepPlace;
 use pointsman_core::apimachinery::ResourceName;
 use pointsman_core::definition::Gate;
-use pointsman_core::definition::JobSource;
-use pointsman_core::definition::ListCheck;
-use pointsman_core::definition::StepPlace;
 use pointsman_core::definition::admission::OtherSource;
 use pointsman_core::definition::admission::Prerequisites;
 use pointsman_core::definition::unmet_of;

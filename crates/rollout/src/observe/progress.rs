@@ -7,10 +7,11 @@ use serde_json::Value;
 use super::observed_field::ObservedField;
 use super::rollout_annotation::RolloutAnnotation;
 use super::status::RolloutStatus;
+use crate::definition::workflows::{StepDirection, WorkflowAct};
 use crate::lookup::request::FactLookup;
 use crate::spec::rollout::Rollout;
 use crate::spec::waves::Wave;
-use pointsman_core::definition::{Path, StepDirection, WorkflowAct};
+use pointsman_core::definition::Path;
 
 /// The wave entries of an object, in wave order, and the observed fields that steps write.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]

@@ -1,5 +1,6 @@
 //! Start conditions of a rollout.
 
+use crate::definition::checks::StartCheck;
 use crate::evaluate::message::some;
 use crate::evaluate::rewrite::{crd_lookup, not_stored};
 use crate::lookup::http::HttpProbe;
@@ -11,7 +12,6 @@ use crate::spec::checks::CheckTime;
 use crate::spec::rollout::{Direction, Rollout};
 use crate::steps::converted_source::source_lookup;
 use crate::steps::job_write::bad_template;
-use pointsman_core::definition::StartCheck;
 
 /// Lookups in the cluster: before a rollout begins, while it moves forward, and until it ends.
 #[must_use]

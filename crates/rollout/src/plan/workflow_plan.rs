@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::object_steps::{deleted_object_lookups, has_leftovers, is_held_ahead, leftover_write, step_lookups_of};
 use super::planner::Planner;
 use super::planner::RolloutWrite;
+use crate::definition::workflows::{JobSource, StepDirection, WorkflowAct, WorkflowJob};
 use crate::evaluate::object_state::ObjectState;
 use crate::lookup::request::{LookupRequest, LookupTarget};
 use crate::observe::fleet_object::FleetObject;
@@ -21,7 +22,6 @@ use crate::steps::outcome::{StepChange, StepWrite};
 use crate::steps::step_state::open_gap;
 use crate::steps::waits::{initial_lookups, initial_wait};
 use crate::steps::{preflight, revert};
-use pointsman_core::definition::{JobSource, StepDirection, WorkflowAct, WorkflowJob};
 
 /// Wave runs, each represented as an object.
 pub(crate) fn runs(rollout: &Rollout, status: &RolloutStatus) -> Vec<FleetObject> {

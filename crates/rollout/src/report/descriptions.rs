@@ -1,16 +1,16 @@
 //! Descriptions of the gates and steps of a rollout, for the printed plan.
 
+use crate::definition::workflows::IfAny;
+use crate::definition::workflows::ObjectAction;
+use crate::definition::workflows::Workflow;
+use crate::definition::workflows::WorkflowAct;
+use crate::definition::workflows::WorkflowStep;
 use crate::evaluate::object_state::shown;
 use crate::spec::rollout::Rollout;
 use crate::spec::waves::WaveGate;
 use crate::spec::waves::WaveSide;
 use crate::steps::actions::step_action;
 use crate::steps::step_action::described_place;
-use pointsman_core::definition::IfAny;
-use pointsman_core::definition::ObjectAction;
-use pointsman_core::definition::Workflow;
-use pointsman_core::definition::WorkflowAct;
-use pointsman_core::definition::WorkflowStep;
 use std::time::Duration;
 
 /// A gate of a wave.

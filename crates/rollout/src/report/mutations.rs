@@ -2,11 +2,12 @@
 
 use serde_json::Value;
 
+use crate::definition::workflows::{ObjectAction, Touch, WorkflowStep};
 use crate::lookup::results::MutationState;
 use crate::observe::status::RolloutStatus;
 use crate::spec::rollout::{Direction, Rollout};
 use crate::steps::observed_object::is_terminating;
-use pointsman_core::definition::{MutatedKind, Mutation, MutationPhase, ObjectAction, Path, Touch, WorkflowStep};
+use pointsman_core::definition::{MutatedKind, Mutation, MutationPhase, Path};
 use pointsman_core::json::Json;
 
 /// The message about the first missing mutation definition that the rollout needs. `None` during undo and abort, which

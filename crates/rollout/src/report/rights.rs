@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::definition::workflows::WorkflowStep;
 use crate::lookup::request::{LookupRequest, LookupTarget};
 use crate::spec::rollout::OwnerReferences;
 use crate::spec::rollout::Rollout;
 use crate::steps::actions::step_action;
 use crate::steps::step_action::{self, RightsInput};
 use pointsman_core::apimachinery::ResourceName;
-use pointsman_core::definition::{Kind, WorkflowStep};
+use pointsman_core::definition::Kind;
 
 /// Verbs by group and plural.
 pub type RolloutRights = BTreeMap<(String, String), BTreeSet<&'static str>>;

@@ -2,13 +2,14 @@
 
 use serde_json::Value;
 
+use crate::definition::workflows::REWRITE;
 use crate::lookup::request::{LookupRequest, title};
 use crate::lookup::results::LookupResults;
 use crate::observe::status::RolloutStatus;
 use crate::spec::rollout::Direction;
 use crate::spec::rollout::readable;
 use pointsman_core::definition::admission::{ObservedPart, PartVersions, whole_parts};
-use pointsman_core::definition::{Kind, Path, REWRITE};
+use pointsman_core::definition::{Kind, Path};
 use pointsman_core::upgrade::VersionText;
 
 /// Observed versions of a kind, object by object.

@@ -1,24 +1,24 @@
 //! The checks of a rollout to a version, as far as they concern the cluster apart from the fleet.
 
+use crate::definition::checks::Checks;
+use crate::definition::checks::HttpAddress;
+use crate::definition::checks::HttpCheck;
+use crate::definition::checks::ListCheck;
+use crate::definition::checks::MetricCheck;
+use crate::definition::checks::NamedCheck;
+use crate::definition::checks::StartCheck;
 use crate::lookup::http::HttpProbe;
 use crate::lookup::request::LookupPurpose;
 use crate::lookup::request::LookupRequest;
 use crate::lookup::results::FoundObjects;
 use crate::lookup::results::LookupResults;
 use pointsman_core::apimachinery::excerpt;
-use pointsman_core::definition::Checks;
-use pointsman_core::definition::HttpAddress;
-use pointsman_core::definition::HttpCheck;
 use pointsman_core::definition::Kind;
-use pointsman_core::definition::ListCheck;
-use pointsman_core::definition::MetricCheck;
-use pointsman_core::definition::NamedCheck;
-use pointsman_core::definition::RolloutVersions;
-use pointsman_core::definition::StartCheck;
 use pointsman_core::definition::admission::APPLIED;
 use pointsman_core::definition::admission::AVAILABLE;
 use pointsman_core::definition::admission::Needs;
 use pointsman_core::definition::admission::Prerequisites;
+use pointsman_core::definition::version_words::RolloutVersions;
 use pointsman_core::upgrade::VersionText;
 
 /// The checks of a rollout to a version.
@@ -54,13 +54,13 @@ impl CheckTime {
 
 impl RolloutChecks {
     /// The checks of a kind, for a rollout between these versions.
-    pub(crate) fn of(kind: &Kind, RolloutVersions { from, to }: RolloutVersions<'_>) -> Self {
+    pub(crate) fn of(kind: &Kind, checks: Checks, RolloutVersions { from, to }: RolloutVersions<'_>) -> Self {
         let admission = &kind.admission;
         let it = VersionText::new(to);
         let mut all = admission.version_path.iter().flat_map(|path| path.needs());
         let needs = all.find(|(named, _)| VersionText::new(named).is(&it));
         Self {
-            checks: kind.checks.clone(),
+            checks,
             from: from.map(str::to_owned),
             to: to.to_owned(),
             crd: format!("{}.{}", kind.plural(), kind.group()),

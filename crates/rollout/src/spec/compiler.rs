@@ -23,23 +23,24 @@ use super::waves::WaveGate;
 use super::waves::WaveSide;
 use super::waves::WaveStates;
 use super::window::RolloutWindow;
+use crate::definition::RolloutDefinition;
+use crate::definition::health::Health;
+use crate::definition::workflows::OF_LABELS;
+use crate::definition::workflows::REWRITE;
+use crate::definition::workflows::Workflow;
+use crate::definition::workflows::WorkflowAct;
+use crate::definition::workflows::WorkflowStep;
 use pointsman_core::apimachinery::is_dns_label;
 use pointsman_core::apimachinery::is_dns_subdomain;
 use pointsman_core::apimachinery::is_label_value;
 use pointsman_core::apimachinery::parse_duration;
-use pointsman_core::definition::Health;
 use pointsman_core::definition::Kind;
-use pointsman_core::definition::OF_LABELS;
 use pointsman_core::definition::Path;
 use pointsman_core::definition::Problem;
-use pointsman_core::definition::REWRITE;
-use pointsman_core::definition::RolloutVersions;
-use pointsman_core::definition::Workflow;
-use pointsman_core::definition::WorkflowAct;
-use pointsman_core::definition::WorkflowStep;
 use pointsman_core::definition::admission::ObservedPart;
 use pointsman_core::definition::admission::RoleSource;
 use pointsman_core::definition::line;
+use pointsman_core::definition::version_words::RolloutVersions;
 use pointsman_core::upgrade;
 use serde_json::Value;
 use serde_saphyr::Spanned;
@@ -49,13 +50,17 @@ use std::time::Duration;
 pub(crate) struct RolloutCompiler<'a> {
     file: &'a str,
     pub(crate) kind: &'a Kind,
+    definition: RolloutDefinition,
     line: u64,
     problems: Vec<Problem>,
 }
 
 impl<'a> RolloutCompiler<'a> {
-    pub(crate) fn new(file: &'a str, kind: &'a Kind) -> Self {
-        Self { file, kind, line: 0, problems: Vec::new() }
+    /// # Errors
+    /// The definition of the kind has problems in parts that only rollouts read.
+    pub(crate) fn new(file: &'a str, kind: &'a Kind) -> Result<Self, BadRollout> {
+        let definition = RolloutDefinition::of(kind).map_err(|bad| BadRollout { problems: bad.problems })?;
+        Ok(Self { file, kind, definition, line: 0, problems: Vec::new() })
     }
 
     pub(crate) fn compile(mut self, document: &RolloutDocument) -> Result<Rollout, BadRollout> {
@@ -171,9 +176,8 @@ impl<'a> RolloutCompiler<'a> {
 
     /// The health conditions. They must hold longer than zero, and shorter than the timeout.
     fn health(&mut self, timeout: Duration, is_of_source: bool) -> Option<Health> {
-        let of_source = self.kind.becoming().and_then(|becoming| becoming.source_health());
-        let health = if is_of_source { of_source } else { self.kind.health.as_ref() };
-        let Some(health) = health.cloned() else {
+        let health = if is_of_source { &self.definition.source_health } else { &self.definition.health };
+        let Some(health) = health.clone() else {
             if is_of_source {
                 self.bad(format!(
                     "the definition of {} has no health for the replaced kind: add a `health` block under \
@@ -254,7 +258,7 @@ impl<'a> RolloutCompiler<'a> {
     /// The checks of the definition for these versions. A storage migration has no controller version, and skips checks
     /// that depend on one.
     fn checks(&mut self, spec: &RolloutSpec) -> RolloutChecks {
-        let all = RolloutChecks::of(self.kind, versions_of(spec));
+        let all = RolloutChecks::of(self.kind, self.definition.checks.clone(), versions_of(spec));
         let checks = if spec.workflow.as_deref() == Some(REWRITE) { all.without_versions() } else { all };
         checks.unfit().into_iter().for_each(|why| self.bad(format!("checks: {why}")));
         checks
@@ -419,7 +423,7 @@ impl<'a> RolloutCompiler<'a> {
         let Some(value) = value else { return Some(WaveGate::default()) };
         let in_side = |error: String| format!("waves: {wave}: {}: {error}", side.word());
         let gate = self.fine(WaveGate::read(value).map_err(in_side))?;
-        if gate.checks && self.kind.checks.start.is_empty() {
+        if gate.checks && self.definition.checks.start.is_empty() {
             let kind = self.kind.name();
             self.bad(in_side(format!(
                 "checks: the definition of {kind} has none under checks.start, so there is no check to wait for"
@@ -499,16 +503,17 @@ impl RolloutCompiler<'_> {
         if name == REWRITE || spec.workflow.as_deref() == Some(REWRITE) {
             return self.rewrite(name, spec);
         }
-        let Some(workflow) = self.kind.workflows.iter().find(|workflow| workflow.name == name) else {
+        let found = self.definition.workflows.iter().find(|workflow| workflow.name == name);
+        let Some(workflow) = found.cloned() else {
             let known: Vec<&str> = [OF_LABELS, REWRITE]
                 .into_iter()
-                .chain(self.kind.workflows.iter().map(|workflow| workflow.name.as_str()))
+                .chain(self.definition.workflows.iter().map(|workflow| workflow.name.as_str()))
                 .collect();
             let (hint, known) = (near(name, &known), known.join(", "));
             self.bad(format!("workflow: {name:?} is unknown{hint} Known workflows: {known}"));
             return None;
         };
-        self.require_from(&format!("workflow {name}"), workflow, spec);
+        self.require_from(&format!("workflow {name}"), &workflow, spec);
         let versions = versions_of(spec);
         Some(workflow.filled(&|text| versions.filled(text)))
     }
@@ -652,7 +657,7 @@ pub fn rolled_kind(file: &str, text: &str) -> Result<String, BadRollout> {
 /// # Errors
 /// [`BadRollout`]: all errors found.
 pub fn read_rollout(file: &str, text: &str, kind: &Kind) -> Result<Rollout, BadRollout> {
-    RolloutCompiler::new(file, kind).compile(&RolloutDocument::read(file, text)?)
+    RolloutCompiler::new(file, kind)?.compile(&RolloutDocument::read(file, text)?)
 }
 
 /// Reads a StagedRollout returned by the API server.

@@ -1,8 +1,8 @@
 //! The document of a StagedRollout. The CRD documents the meaning of each member for users.
 
+use crate::definition::workflows::WorkflowJobSpec;
 use pointsman_core::definition;
 use pointsman_core::definition::Problem;
-use pointsman_core::definition::WorkflowJobSpec;
 use pointsman_core::definition::explain;
 use pointsman_core::definition::line;
 use pointsman_core::did_you_mean;

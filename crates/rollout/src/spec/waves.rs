@@ -3,9 +3,9 @@
 
 use super::document::SelectorSpec;
 use super::document::near;
+use crate::definition::workflows::Workflow;
 use pointsman_core::apimachinery::Selector;
 use pointsman_core::apimachinery::parse_duration;
-use pointsman_core::definition::Workflow;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::time::Duration;

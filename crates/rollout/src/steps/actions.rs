@@ -12,8 +12,8 @@ use super::source_deletion::DeleteSource;
 use super::step_action::StepAction;
 use super::touch::Readmit;
 use super::wait::Wait;
+use crate::definition::workflows::{ObjectAction, StepDirection};
 use crate::lookup::request::LookupRequest;
-use pointsman_core::definition::{ObjectAction, StepDirection};
 
 /// The implementation of an action.
 pub(crate) fn step_action(act: &ObjectAction) -> Box<dyn StepAction + '_> {

@@ -12,10 +12,10 @@ use super::observed_object::{hand_over, place};
 use super::outcome::{ObjectStepInput, StepOutcome};
 use super::revert::linked;
 use super::step_action::{Right, RightsInput, StepAction, finalizers};
+use crate::definition::workflows::StepDirection;
 use crate::lookup::request::LookupRequest;
 use crate::lookup::request::PairedKind;
 use pointsman_core::apimachinery::ResourceName;
-use pointsman_core::definition::StepDirection;
 
 /// Transfers the dependents of these resources.
 pub(super) struct Adopt<'a>(pub(super) &'a [ResourceName]);

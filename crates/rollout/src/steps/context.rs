@@ -2,6 +2,12 @@
 //! records it.
 
 use super::patch::ObjectPatch;
+use crate::definition::workflows::ObjectAction;
+use crate::definition::workflows::StepDirection;
+use crate::definition::workflows::StepPlace;
+use crate::definition::workflows::WorkflowAct;
+use crate::definition::workflows::WorkflowJob;
+use crate::definition::workflows::WorkflowStep;
 use crate::lookup::request::ResolvedLocation;
 use crate::observe::fleet_object::FleetObject;
 use crate::observe::moment::ClockReading;
@@ -19,13 +25,7 @@ use crate::observe::status::InFlightObject;
 use crate::observe::status::ObservedJob;
 use crate::spec::rollout::Rollout;
 use pointsman_core::apimachinery::excerpt;
-use pointsman_core::definition::ObjectAction;
 use pointsman_core::definition::Path;
-use pointsman_core::definition::StepDirection;
-use pointsman_core::definition::StepPlace;
-use pointsman_core::definition::WorkflowAct;
-use pointsman_core::definition::WorkflowJob;
-use pointsman_core::definition::WorkflowStep;
 use serde_json::Value;
 use serde_json::json;
 use std::collections::BTreeMap;

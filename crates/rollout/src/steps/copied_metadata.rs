@@ -9,10 +9,11 @@ use super::object_write::ObjectCall;
 use super::observed_object::SHARED;
 use super::observed_object::{annotation, text};
 use super::outcome::{ObjectStepInput, StepOutcome};
+use crate::definition::workflows::StepDirection;
 use crate::observe::field_managers::{latest, writers};
 use crate::observe::observed_field::{pointer, test};
 use crate::observe::rollout_annotation::{PLACES, SharedMetadata, members};
-use pointsman_core::definition::{ROLLOUT_MANAGER, StepDirection};
+use pointsman_core::definition::ROLLOUT_MANAGER;
 
 /// The metadata shared at conversion, from the annotations of both. `target` is the replacement.
 fn shared(step: ObjectStepInput<'_>, target: &Value) -> Option<SharedMetadata> {

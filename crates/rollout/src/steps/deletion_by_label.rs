@@ -10,9 +10,9 @@ use super::outcome::{ObjectStepInput, StepOutcome};
 use super::recreation_source::selector_of;
 use super::step_action::{Right, RightsInput, StepAction};
 use super::wait::not_rolled_out;
+use crate::definition::workflows::{Recreation, StepDirection};
 use crate::lookup::request::LookupRequest;
 use pointsman_core::apimachinery::ResourceName;
-use pointsman_core::definition::{Recreation, StepDirection};
 
 /// Deletes objects with labels. The labels may contain placeholders such as `{name}`.
 pub(super) struct DeleteLabelled<'a> {

@@ -5,8 +5,9 @@ use super::object_write::Propagation;
 use super::observed_object::ObservedObject;
 use super::outcome::{ObjectStepInput, StepOutcome};
 use super::step_action::{Right, RightsInput, StepAction, described_place};
+use crate::definition::workflows::{NamedDeletion, StepDirection, StepPlace};
 use crate::lookup::request::LookupRequest;
-use pointsman_core::definition::{NamedDeletion, StepDirection, StepPlace, unmet_of};
+use pointsman_core::definition::unmet_of;
 
 /// Deletes named objects.
 pub(super) struct DeleteNamed<'a>(pub(super) &'a NamedDeletion);

@@ -3,9 +3,9 @@
 use super::context::StepContext;
 use super::observed_object::{list, text};
 use super::outcome::ObjectStepInput;
+use crate::definition::workflows::ObjectAction;
 use crate::lookup::request::LookupRequest;
 use pointsman_core::apimachinery::ResourceName;
-use pointsman_core::definition::ObjectAction;
 
 /// The reason to keep an object: dependents of any resource.
 pub(super) fn belongs(step: ObjectStepInput<'_>, uid: &str, called: &str) -> Option<String> {

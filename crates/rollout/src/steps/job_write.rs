@@ -3,10 +3,10 @@
 use serde_json::{Map, Value, json};
 
 use super::context::StepContext;
+use crate::definition::workflows::{JobSource, WorkflowJob, bad_manifest};
 use crate::lookup::request::LookupRequest;
 use crate::lookup::results::LookupResults;
 use pointsman_core::apimachinery::excerpt;
-use pointsman_core::definition::{JobSource, WorkflowJob, bad_manifest};
 
 /// A Job to create.
 #[derive(Clone, Debug, Eq, PartialEq)]

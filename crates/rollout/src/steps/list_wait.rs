@@ -3,8 +3,8 @@
 use super::context::StepContext;
 use super::outcome::{ObjectStepInput, StepOutcome};
 use super::step_action::{Right, RightsInput, StepAction, described_place};
+use crate::definition::workflows::{ListWait, StepDirection, StepPlace};
 use crate::lookup::request::LookupRequest;
-use pointsman_core::definition::{ListWait, StepDirection, StepPlace};
 
 /// Waits for a condition of every object of a list.
 pub(super) struct WaitForAll<'a>(pub(super) &'a ListWait);

@@ -1,6 +1,10 @@
 //! Other objects that steps read and write: lookups, observed state, owner references and annotations.
 
 use super::context::StepContext;
+use crate::definition::workflows::ObjectAction;
+use crate::definition::workflows::Recreation;
+use crate::definition::workflows::StepObject;
+use crate::definition::workflows::WorkflowStep;
 use crate::lookup::request::LookupRequest;
 use crate::lookup::request::PairedKind;
 use crate::lookup::results::LookupResults;
@@ -8,10 +12,6 @@ use crate::observe::field_managers::latest;
 use crate::observe::field_managers::writers;
 use crate::observe::moment::wall;
 use pointsman_core::definition::MOVED;
-use pointsman_core::definition::ObjectAction;
-use pointsman_core::definition::Recreation;
-use pointsman_core::definition::StepObject;
-use pointsman_core::definition::WorkflowStep;
 use serde_json::Map;
 use serde_json::Value;
 use serde_json::json;

@@ -12,11 +12,11 @@ use super::observed_object::text;
 use super::outcome::PreflightFailure;
 use super::recreation_source::new;
 use super::recreation_source::selector_of;
+use crate::definition::workflows::Recreation;
 use crate::lookup::request::LookupRequest;
 use crate::lookup::results::LookupResults;
 use crate::observe::field_managers::git_manager;
 use pointsman_core::apimachinery::ResourceName;
-use pointsman_core::definition::Recreation;
 use serde_json::Value;
 use std::collections::BTreeMap;
 

@@ -5,9 +5,9 @@ use super::context::StepContext;
 use super::observed_object::{deployment_lookup, recreations};
 use super::obstacles::{PodSet, pending_pods};
 use super::outcome::PreflightFailure;
+use crate::definition::workflows::WorkflowStep;
 use crate::lookup::request::LookupRequest;
 use crate::lookup::results::LookupResults;
-use pointsman_core::definition::WorkflowStep;
 
 /// Lookups before the first step.
 pub(crate) fn preflight_lookups(context: StepContext<'_>) -> Vec<LookupRequest> {

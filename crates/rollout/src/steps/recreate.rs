@@ -20,11 +20,11 @@ use super::outcome::{ObjectStepInput, PreflightFailure, StepOutcome};
 use super::recreation_source::{SavedDeployment, restored, revision_name, saved, saved_again, selector_of};
 use super::step_action::{Right, RightsInput, StepAction, finalizers, resource};
 use super::wait::not_rolled_out;
+use crate::definition::workflows::{Recreation, StepDirection};
 use crate::lookup::request::LookupRequest;
 use crate::lookup::results::LookupResults;
 use crate::observe::observed_field::{pointer, test};
 use pointsman_core::apimachinery::ResourceName;
-use pointsman_core::definition::{Recreation, StepDirection};
 use serde_json::Value;
 
 /// Recreates a Deployment.

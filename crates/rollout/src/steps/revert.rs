@@ -9,6 +9,7 @@ use super::observed_object::{ObservedObject, annotation, terminating_message, te
 use super::observed_object::{object_lookup, target_lookup};
 use super::outcome::{ObjectStepInput, StepOutcome};
 use super::revert_preflight::{behind, revert_preflight_lookups};
+use crate::definition::workflows::StepObject;
 use crate::lookup::request::LookupRequest;
 use crate::lookup::results::ConversionOutcome;
 use crate::observe::observed_field::{pointer, test};
@@ -16,7 +17,7 @@ use crate::observe::rollout_annotation::SharedMetadata;
 use crate::observe::rollout_annotation::{ANNOTATION, RolloutAnnotation};
 use crate::observe::status::InFlightObject;
 use crate::spec::rollout::Rollout;
-use pointsman_core::definition::{Path, StepObject};
+use pointsman_core::definition::Path;
 
 /// Lookups for an object to recreate.
 pub(crate) fn recreation_lookups(rollout: &Rollout, in_flight_object: &InFlightObject) -> Vec<LookupRequest> {

@@ -6,8 +6,8 @@ use super::observed_object::{deployment_lookup, recreations, selector_again};
 use super::obstacles::{obstacle_lookups, obstacles_around};
 use super::outcome::{ObjectStepInput, StepOutcome};
 use super::recreation_source::selector_of;
+use crate::definition::workflows::Recreation;
 use crate::lookup::request::LookupRequest;
-use pointsman_core::definition::Recreation;
 
 /// Lookups before a step of the object is reverted.
 pub(super) fn revert_preflight_lookups(context: StepContext<'_>, step: usize) -> Vec<LookupRequest> {

@@ -12,9 +12,9 @@ use super::outcome::{ObjectStepInput, PreflightFailure, StepOutcome};
 use super::revert;
 use super::revert::linked;
 use super::step_action::{Right, RightsInput, StepAction, resource};
+use crate::definition::workflows::{StepDirection, StepObject};
 use crate::lookup::request::LookupRequest;
 use crate::lookup::results::LookupResults;
-use pointsman_core::definition::{StepDirection, StepObject};
 
 /// Deletes the object itself, and orphans its dependents.
 pub(super) struct DeleteSource;

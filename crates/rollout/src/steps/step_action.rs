@@ -3,12 +3,12 @@
 use super::context::StepContext;
 use super::obstacles::PodSet;
 use super::outcome::{ObjectStepInput, PreflightFailure, StepOutcome};
+use crate::definition::workflows::{StepDirection, StepPlace};
 use crate::lookup::request::{LookupRequest, ResolvedLocation};
 use crate::lookup::results::LookupResults;
 use crate::spec::kinds::SourceAndTargetKind;
 use crate::spec::rollout::OwnerReferences;
 use pointsman_core::apimachinery::ResourceName;
-use pointsman_core::definition::{StepDirection, StepPlace};
 
 /// A step on other objects than the object of the rollout. No state is kept in memory: the observed objects show
 /// whether the step is applied or reverted, and a partial step continues in either direction.

@@ -6,9 +6,9 @@ use super::convert::conflicting_replacement_outcome;
 use super::object_write::ObjectWrite;
 use super::outcome::{ObjectStepInput, StepOutcome};
 use super::outcome::{StepChange, StepWrite};
+use crate::definition::workflows::{ObjectAction, StepDirection};
 use crate::lookup::results::LookupResults;
 use crate::observe::status::InFlightObject;
-use pointsman_core::definition::{ObjectAction, StepDirection};
 
 /// The next action on other objects before the current step: a partially applied adjacent step is first completed or
 /// reverted.

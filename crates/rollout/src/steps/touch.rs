@@ -5,9 +5,9 @@ use super::context::StepContext;
 use super::object_write::ObjectCall;
 use super::outcome::{ObjectStepInput, StepOutcome};
 use super::step_action::{Right, RightsInput, StepAction, described_place};
+use crate::definition::workflows::{StepDirection, Touch};
 use crate::lookup::request::LookupRequest;
 use crate::lookup::results::MutationState;
-use pointsman_core::definition::{StepDirection, Touch};
 
 /// Writes objects without changes until a mutation has processed them.
 pub(super) struct Readmit<'a>(pub(super) &'a Touch);

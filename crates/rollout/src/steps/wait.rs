@@ -6,8 +6,9 @@ use super::context::StepContext;
 use super::observed_object::{ObservedObject, object_lookup, terminating_message};
 use super::outcome::{ObjectStepInput, StepOutcome};
 use super::step_action::{Right, RightsInput, StepAction};
+use crate::definition::workflows::{StepDirection, StepObject, WaitedFor};
 use crate::lookup::request::LookupRequest;
-use pointsman_core::definition::{StepDirection, StepObject, WaitedFor, unmet_of};
+use pointsman_core::definition::unmet_of;
 
 /// Waits for a condition of another object.
 pub(super) struct Wait<'a> {

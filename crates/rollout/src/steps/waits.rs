@@ -6,14 +6,14 @@ use super::observed_object::list;
 use super::outcome::ObjectStepInput;
 use super::outcome::StepOutcome;
 use super::touch;
+use crate::definition::workflows::ObjectAction;
+use crate::definition::workflows::StepDirection;
+use crate::definition::workflows::WorkflowAct;
+use crate::definition::workflows::WorkflowStep;
 use crate::lookup::request::LookupRequest;
 use crate::lookup::results::LookupResults;
 use crate::lookup::results::MutationState;
 use crate::observe::status::InFlightObject;
-use pointsman_core::definition::ObjectAction;
-use pointsman_core::definition::StepDirection;
-use pointsman_core::definition::WorkflowAct;
-use pointsman_core::definition::WorkflowStep;
 use std::ops::Range;
 
 /// Whether a step applies to an object.

@@ -1,7 +1,8 @@
 //! Checks contain the versions of the rollout, and no version value changes the target of a lookup.
 
-use pointsman_core::definition::{HttpAddress, Kind};
+use pointsman_core::definition::Kind;
 use pointsman_core::laws::Random;
+use pointsman_rollout::HttpAddress;
 use pointsman_rollout::{
     LookupResults, LookupTarget, PlanInput, ProbeKind, ProbeResult, Rollout, RolloutPhase, RolloutStatus,
     answered_rollout, http_probes, rollout_lookups, shut_now, start_refusals,

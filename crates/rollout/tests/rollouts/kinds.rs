@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use pointsman_core::definition::{BadDefinition, Kind};
-use pointsman_rollout::{Rollout, answered_rollout};
+use pointsman_rollout::{Rollout, answered_rollout, check_definition};
 use serde_json::{Value, json};
 
 /// Kinds like [`KINDS`] that do not move while a lighthouse is dark, and two kinds whose controllers of both versions
@@ -86,5 +86,7 @@ spec:
                   type: object
                   properties: {type: {type: string}, status: {type: string}}
 "#;
-    Kind::from_crd(&format!("apiVersion: pointsman.dev/v1\nkind: KindDefinition\ncrd: databases.crd.yaml\n{rest}"), crd)
+    let definition = format!("apiVersion: pointsman.dev/v1\nkind: KindDefinition\ncrd: databases.crd.yaml\n{rest}");
+    let kind = Kind::from_crd(&definition, crd)?;
+    check_definition(&kind).map(|()| kind)
 }

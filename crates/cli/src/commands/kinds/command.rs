@@ -3,7 +3,8 @@
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use pointsman_core::definition::{self, Kind, MutatedKind};
+use pointsman_core::definition::{Kind, MutatedKind};
+use pointsman_rollout::definition_schema;
 
 use super::check::{CheckArgs, check};
 use super::comparison::{CompareArgs, compare};
@@ -74,7 +75,7 @@ pub(crate) fn run(args: &KindsCommandArgs) -> anyhow::Result<ExitCode> {
         Some(KindsCommand::Draft(args)) => draft(args),
         Some(KindsCommand::List(args)) => list(args),
         Some(KindsCommand::Schema) => {
-            let schema = JsonTree::from_json(&definition::json_schema().to_string())?;
+            let schema = JsonTree::from_json(&definition_schema().to_string())?;
             output::data(&Format::Json.write(&schema))?;
             Ok(ExitCode::SUCCESS)
         }

@@ -8,6 +8,7 @@ use anyhow::Context;
 use clap::{Args, ValueEnum};
 use pointsman_core::definition::{self, Kind};
 use pointsman_core::registration::{CrdChange, Impact, crd_file_changes, definition_changes};
+use pointsman_rollout::check_definition;
 use serde_json::Value;
 
 use crate::commands::format::TextFormat;
@@ -99,6 +100,7 @@ impl Revision {
         let kind = Kind::load(name, &source.text, &mut |crd| {
             read(&relative_to(path, crd)).map_err(|error| io::Error::other(format!("{error:#}")))
         })?;
+        check_definition(&kind)?;
         Ok(Self::Definition(Box::new((kind, document))))
     }
 
@@ -131,7 +133,8 @@ fn verdict(changes: &[CrdChange], least: Impact) -> Verdict {
         .filter(|impact| count(*impact) > 0)
         .map(|impact| counted(count(impact), &format!("{} change", impact.name())))
         .collect();
-    let why = if found.is_empty() { "no changes".to_owned() } else { found.join(", ") };
+    let harmless = if count(Impact::Breaking) == 0 && count(Impact::Risky) > 0 { "no breaking changes, " } else { "" };
+    let why = if found.is_empty() { "no changes".to_owned() } else { format!("{harmless}{}", found.join(", ")) };
     let fails = changes.iter().any(|change| change.impact >= least);
     Verdict::new(if fails { Outcome::Unsafe } else { Outcome::Good }, why)
 }
@@ -140,7 +143,7 @@ fn text(changes: &[CrdChange], verdict: &Verdict) -> String {
     let rows: Vec<[String; 4]> = changes
         .iter()
         .map(|change| {
-            let advice = if change.advice.is_empty() { String::new() } else { format!(". Next: {}", change.advice) };
+            let advice = if change.advice.is_empty() { String::new() } else { format!(". Advice: {}", change.advice) };
             let (version, path) = (or_dash(&change.version), or_dash(&change.path));
             [change.impact.name().to_owned(), version, path, format!("{}{advice}", change.what)]
         })
@@ -166,8 +169,9 @@ fn json(change: &CrdChange) -> JsonTree {
 }
 
 const EXAMPLES: &str = "\
-The comparison reads the schemas of each version that both revisions have. It
-does not read your objects: `pointsman plan` does.
+Compares two CRDs, or two definitions with their CRDs. If one file is a CRD, only
+the CRDs are compared. Your objects are not read: `pointsman plan` reads them.
+Paths, also those of git, are relative to the current directory.
 
   breaking   values are lost, writes are refused, or clients fail
   risky      readers see other values, or a later step is necessary
@@ -177,9 +181,9 @@ Examples:
   Compare a CRD with that of the main branch:
     pointsman kinds compare main:kinds/widgets.crd.yaml kinds/widgets.crd.yaml
 
-  Compare the CRD of a cluster with a file:
+  Compare the CRD of a cluster with the file that you are about to apply:
     kubectl get crd widgets.example.com -o yaml > old.yaml
-    pointsman kinds compare old.yaml kinds/widgets.crd.yaml
+    pointsman kinds compare old.yaml crd.yaml
 
   Compare two definitions with their CRDs, and fail on risky changes too:
     pointsman kinds compare old/widgets.yaml new/widgets.yaml --fail-on risky

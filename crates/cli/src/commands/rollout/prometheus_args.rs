@@ -2,7 +2,8 @@
 
 use clap::Args;
 use pointsman_cluster::{SnapshotOptions, SurveyOptions};
-use pointsman_core::definition::{HttpAddress, MutatedKind};
+use pointsman_core::definition::MutatedKind;
+use pointsman_rollout::HttpAddress;
 
 use crate::commands::usage::Usage;
 

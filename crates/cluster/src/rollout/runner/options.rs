@@ -1,6 +1,7 @@
 //! Options of runners.
 
-use pointsman_core::definition::{HttpAddress, MutatedKind};
+use pointsman_core::definition::MutatedKind;
+use pointsman_rollout::HttpAddress;
 
 /// Options of runners.
 #[derive(Clone, Debug)]

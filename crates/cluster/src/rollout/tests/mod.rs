@@ -9,7 +9,8 @@ use std::net::TcpListener;
 use std::time::Instant;
 
 use kube::{Client, Config};
-use pointsman_core::definition::{HttpAddress, Kind};
+use pointsman_core::definition::Kind;
+use pointsman_rollout::HttpAddress;
 use pointsman_rollout::{
     LookupResults, PlanInput, Rollout, RolloutStatus, answered_rollout, http_probes, shut_now, start_refusals,
 };

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
-use pointsman_core::definition::HttpAddress;
+use pointsman_rollout::HttpAddress;
 use pointsman_rollout::ProbeResult;
 use rustls::pki_types::PrivateKeyDer;
 use rustls::{RootCertStore, ServerConfig, ServerConnection, StreamOwned};

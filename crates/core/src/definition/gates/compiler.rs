@@ -12,7 +12,7 @@ use crate::{json::Json, upgrade};
 
 /// Compiles a gate for objects of any kind without a schema. Absent fields fail the gate. Values may contain
 /// placeholders for versions of a rollout. Passes problems to `report`.
-pub(in crate::definition) fn foreign_gate(spec: &GateSpec, report: impl FnMut(String)) -> Option<Gate> {
+pub fn foreign_gate(spec: &GateSpec, report: impl FnMut(String)) -> Option<Gate> {
     let anything = Schema::default();
     let mut compiler = GateCompiler { is_foreign: true, ..GateCompiler::templated(&anything) };
     let gate = compiler.gate(spec);
@@ -21,7 +21,7 @@ pub(in crate::definition) fn foreign_gate(spec: &GateSpec, report: impl FnMut(St
 }
 
 /// Compiles gates one by one.
-pub(in crate::definition) struct GateCompiler<'a> {
+pub struct GateCompiler<'a> {
     schema: &'a Schema,
     /// The objects are of another kind, whose schema is unknown.
     is_foreign: bool,
@@ -31,27 +31,28 @@ pub(in crate::definition) struct GateCompiler<'a> {
 }
 
 impl<'a> GateCompiler<'a> {
-    pub(in crate::definition) fn new(schema: &'a Schema) -> Self {
+    /// A compiler for gates on objects with this schema.
+    pub fn new(schema: &'a Schema) -> Self {
         Self { schema, is_foreign: false, is_templated: false, bad: Vec::new() }
     }
 
     /// A compiler for gates of a rollout: values may contain its versions.
-    pub(in crate::definition) fn templated(schema: &'a Schema) -> Self {
+    pub fn templated(schema: &'a Schema) -> Self {
         Self { is_templated: true, ..Self::new(schema) }
     }
 
     /// The problems of the gates that were compiled.
-    pub(in crate::definition) fn into_bad(self) -> Vec<String> {
+    pub fn into_bad(self) -> Vec<String> {
         self.bad
     }
 
     /// Compiles gates, without those that have a problem.
-    pub(in crate::definition) fn gates(&mut self, specs: &[GateSpec]) -> Vec<Gate> {
+    pub fn gates(&mut self, specs: &[GateSpec]) -> Vec<Gate> {
         specs.iter().filter_map(|spec| self.gate(spec)).collect()
     }
 
     /// Compiles a gate. `None` if it has a problem.
-    pub(in crate::definition) fn gate(&mut self, spec: &GateSpec) -> Option<Gate> {
+    pub fn gate(&mut self, spec: &GateSpec) -> Option<Gate> {
         let set_keys = spec.set_keys();
         let only = |allowed: &[&str]| set_keys.iter().all(|name| allowed.contains(name));
         match spec {

@@ -121,7 +121,7 @@ impl Gate {
     }
 
     /// The fields that the gate reads.
-    pub(in crate::definition) fn fields(&self) -> Vec<&Path> {
+    pub fn fields(&self) -> Vec<&Path> {
         match self {
             Self::All(gates) | Self::Any(gates) | Self::None(gates) => gates.iter().flat_map(Self::fields).collect(),
             Self::Among { field, .. }
@@ -134,7 +134,7 @@ impl Gate {
     }
 
     /// The texts that may contain placeholders: its values.
-    pub(in crate::definition) fn texts(&self) -> Vec<String> {
+    pub fn texts(&self) -> Vec<String> {
         let text = |value: &Json<'static>| value.as_str().map(std::borrow::Cow::into_owned);
         match self {
             Self::All(gates) | Self::Any(gates) | Self::None(gates) => gates.iter().flat_map(Self::texts).collect(),
@@ -145,7 +145,7 @@ impl Gate {
     }
 
     /// Returns the gate with the placeholders in its values replaced.
-    pub(in crate::definition) fn filled(&self, fill: &dyn Fn(&str) -> String) -> Self {
+    pub fn filled(&self, fill: &dyn Fn(&str) -> String) -> Self {
         let all = |gates: &[Self]| gates.iter().map(|gate| gate.filled(fill)).collect();
         let value = |value: &Json<'static>| match value.as_str() {
             Some(text) => Json::owned(serde_json::Value::String(fill(&text)).to_string()),

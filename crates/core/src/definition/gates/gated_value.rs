@@ -7,7 +7,7 @@ use crate::definition::path::Path;
 use crate::json::Json;
 
 /// An object in the newest version.
-pub(in crate::definition) struct GatedValue<'v>(pub(in crate::definition) &'v Value);
+struct GatedValue<'v>(&'v Value);
 
 impl Gated for GatedValue<'_> {
     fn value(&mut self, field: &Path) -> Option<Json<'static>> {

@@ -5,9 +5,8 @@ mod gate;
 mod gated_value;
 mod spec;
 
-pub(super) use compiler::{GateCompiler, foreign_gate};
+pub use compiler::{GateCompiler, foreign_gate};
 pub use gate::Gate;
 pub(crate) use gate::Gated;
-pub(super) use gated_value::GatedValue;
 pub use gated_value::unmet_of;
-pub(super) use spec::GateSpec;
+pub use spec::GateSpec;

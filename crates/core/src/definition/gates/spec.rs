@@ -7,7 +7,7 @@ use serde_json::Value;
 /// One of `condition`, `generation`, `field`, `all`, `any` and `none`. Fields are those of the newest version.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Gate")]
-pub(in crate::definition) struct GateSpec {
+pub struct GateSpec {
     /// A condition of the status, by its type, such as `Ready`. An absent condition does not hold.
     pub(super) condition: Option<String>,
     /// The required status of the condition: `True` (the default), `False` or `Unknown`. Or the required value of the

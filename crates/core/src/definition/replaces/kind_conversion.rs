@@ -5,9 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::definition::admission::Admission;
-use crate::definition::checks::Checks;
 use crate::definition::gates::Gate;
-use crate::definition::health::Health;
 use crate::definition::path::Path;
 use crate::definition::schema::Schema;
 use crate::definition::side::Sides;
@@ -34,8 +32,6 @@ pub struct KindConversion<K> {
     pub(super) source_schema: Schema,
     /// Objects of the source kind are namespaced.
     pub(super) is_namespaced: bool,
-    /// The health of an object of the source kind.
-    pub(super) health: Option<Health>,
     /// The status field of the source object that receives the reason of a refusal.
     pub(super) error_field: Option<Path>,
     /// The response to the creation of a new source object.
@@ -69,7 +65,6 @@ pub(in crate::definition) struct Bridge {
     pub(in crate::definition) plural: String,
     pub(in crate::definition) versions: Versions,
     pub(in crate::definition) step: Step,
-    pub(in crate::definition) checks: Checks,
     pub(in crate::definition) admission: Admission,
     pub(in crate::definition) crd: Value,
 }
@@ -90,7 +85,6 @@ impl<K> KindConversion<K> {
             refusals: self.refusals,
             source_schema: self.source_schema,
             is_namespaced: self.is_namespaced,
-            health: self.health,
             error_field: self.error_field,
             retirement: self.retirement,
         }
@@ -169,23 +163,18 @@ impl<K> KindConversion<K> {
     }
 
     /// The schema of the source kind, with its status.
-    pub(crate) fn source_schema(&self) -> &Schema {
+    pub fn source_schema(&self) -> &Schema {
         &self.source_schema
     }
 
     /// Returns whether objects of the source kind are namespaced.
-    pub(in crate::definition) fn is_namespaced(&self) -> bool {
+    pub fn is_namespaced(&self) -> bool {
         self.is_namespaced
     }
 
     /// Returns whether the source kind has a field.
     pub fn has_source_field(&self, field: &Path) -> bool {
         self.source_schema.find(field).is_ok()
-    }
-
-    /// The health of an object of the source kind.
-    pub fn source_health(&self) -> Option<&Health> {
-        self.health.as_ref()
     }
 
     /// The status field that receives the reason of a refusal.

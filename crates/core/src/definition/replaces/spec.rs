@@ -5,19 +5,19 @@ use std::io;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 use serde_saphyr::Spanned;
 
 use super::kind_conversion::{Bridge, KindConversion, KindRefusal, Retirement};
 use crate::definition::admission::Admission;
-use crate::definition::checks::ChecksSpec;
 use crate::definition::compare::AcceptSpec;
 use crate::definition::crd::{Crd, bare_names};
 use crate::definition::gates::{GateCompiler, GateSpec};
-use crate::definition::health::HealthSpec;
 use crate::definition::operation::{Compiler, Fact, OperationSpec};
 use crate::definition::path::Path;
 use crate::definition::problems::{Problems, line};
+use crate::definition::rollout_parts::health_schema;
 use crate::definition::side::{Side, Sides};
 use crate::definition::step::{ChangesSpec, Step};
 use crate::definition::version::{Version, Versions};
@@ -61,8 +61,9 @@ struct SourceSpec {
     #[schemars(with = "String")]
     version: Spanned<String>,
     /// The conditions of a healthy object of the source kind, for rollouts.
-    #[schemars(with = "Option<HealthSpec>")]
-    health: Option<Spanned<HealthSpec>>,
+    #[expect(dead_code, reason = "read by rollouts")]
+    #[schemars(schema_with = "health_schema")]
+    health: Option<IgnoredAny>,
     /// The status field that receives the reason of a refusal from a rollout, such as `status.migration.error`.
     error_field: Option<String>,
     /// `warn` or `deny`: how the policies of `pointsman rollout policies` respond to the creation of a source object.
@@ -109,7 +110,6 @@ impl ReplacesSpec {
         let retirement = spec.from.retire.as_ref().and_then(|retire| retirement(retire, problems));
         let refusals = spec.refusals(&older, problems);
         let source_schema = older.schema.clone();
-        let health = spec.from.health.as_ref().and_then(|one| HealthSpec::compile(one, &source_schema, problems));
         let error_field = spec
             .from
             .error_field
@@ -135,7 +135,6 @@ impl ReplacesSpec {
             plural: target.plural.clone(),
             versions: Versions::new(vec![versions.older, versions.newer])?,
             step,
-            checks: ChecksSpec::compile(None, &admission, problems),
             admission,
             crd,
         };
@@ -151,7 +150,6 @@ impl ReplacesSpec {
             refusals,
             source_schema,
             is_namespaced: source.is_namespaced(),
-            health,
             error_field,
             retirement,
             bridge,

@@ -2,6 +2,7 @@
 
 use pointsman_core::definition::{Definition, MutatedKind, json_schema};
 use pointsman_core::webhook::{Metadata, Webhook};
+use serde_json::Map;
 
 use super::definition;
 
@@ -203,7 +204,7 @@ fn definition_has_one_purpose() {
     assert!(matches!(load(&definition("[{noFlag: --a}]", "[]")), Ok(Definition::Mutations(_))));
     let text = "apiVersion: pointsman.dev/v1\nkind: KindDefinition\nmutations: []\n";
     assert!(load(text).unwrap_err().to_string().contains("the key \"resource\" is missing"));
-    let schema = json_schema();
+    let schema = json_schema(Map::new());
     let sorts = schema["anyOf"].as_array().unwrap();
     assert_eq!(sorts.len(), 2);
 }

@@ -1,6 +1,7 @@
 //! Refused definitions of hand-over workflows, each with a hint.
 
 use pointsman_core::definition::Kind;
+use pointsman_rollout::check_definition;
 use serde_json::{Value, json};
 
 use super::garden::example;
@@ -12,10 +13,8 @@ fn told(step: &Value) -> String {
          spec.shoot.broken, is: true}}]}}\nworkflows: {}\n",
         json!({"j": [step]})
     );
-    match Kind::from_crd(&definition, &example("clusters.crd")) {
-        Ok(_) => String::new(),
-        Err(bad) => bad.to_string(),
-    }
+    let kind = Kind::from_crd(&definition, &example("clusters.crd")).unwrap();
+    check_definition(&kind).err().map(|bad| bad.to_string()).unwrap_or_default()
 }
 
 fn with(mut step: Value, name: &str, value: Value) -> Value {

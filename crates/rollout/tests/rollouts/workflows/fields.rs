@@ -1,6 +1,7 @@
 //! Definitions of workflows: refused definitions, each with its line; and the writes of a step.
 
 use pointsman_core::definition::{BadDefinition, Kind};
+use pointsman_rollout::check_definition;
 use serde_json::{Value, json};
 
 use super::stations::CRD;
@@ -11,7 +12,8 @@ fn defined(steps: &Value) -> Result<Kind, BadDefinition> {
         "apiVersion: pointsman.dev/v1\nkind: KindDefinition\ncrd: ships.crd.yaml\nhealth: {{all: [{{condition: \
          Ready}}]}}\nworkflows: {workflows}\n"
     );
-    Kind::from_crd(&definition, CRD)
+    let kind = Kind::from_crd(&definition, CRD)?;
+    check_definition(&kind).map(|()| kind)
 }
 
 fn refused(cases: &[(Value, &str)]) {

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use pointsman_core::definition::{BadDefinition, Kind, embedded_crd};
 use pointsman_core::draft::{Draft, DraftError};
 use pointsman_core::webhook::{Metadata, Webhook};
+use pointsman_rollout::check_definition;
 
 use crate::commands::input::read_crd;
 use crate::commands::json_tree::JsonTree;
@@ -51,7 +52,8 @@ impl DefinitionEdit<'_> {
         &self,
         served: &KindsArgs,
     ) -> Result<(Webhook, Vec<DefinitionProblem>), Vec<DefinitionProblem>> {
-        let kind = self.compiled(served).map_err(|bad| {
+        let checked = |kind| check_definition(&kind).map(|()| kind);
+        let kind = self.compiled(served).and_then(checked).map_err(|bad| {
             let problems = bad.problems.into_iter();
             problems.map(|problem| DefinitionProblem::error(problem.line, problem.message)).collect::<Vec<_>>()
         })?;

@@ -19,11 +19,11 @@ pub(super) struct HttpCheckSpec {
 
 /// The compiled check.
 #[derive(Clone, Debug)]
-pub struct HttpCheck {
+pub(crate) struct HttpCheck {
     /// The name of the check, used in messages.
-    pub name: String,
+    pub(crate) name: String,
     /// The requested address.
-    pub address: AddressTemplate,
+    pub(crate) address: AddressTemplate,
 }
 
 impl HttpCheckSpec {

@@ -5,9 +5,11 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::check_name::bad_name;
-use crate::apimachinery::{ResourceName, Selector, excerpt, is_dns_label, is_label_value};
-use crate::definition::gates::{Gate, GateSpec, GatedValue, foreign_gate};
-use crate::definition::version_words::{RolloutVersions, names_version, unknown_word, with_any_versions, words};
+use pointsman_core::apimachinery::{ResourceName, Selector, excerpt, is_dns_label, is_label_value};
+use pointsman_core::definition::version_words::{
+    RolloutVersions, names_version, unknown_word, with_any_versions, words,
+};
+use pointsman_core::definition::{Gate, GateSpec, foreign_gate, unmet_of};
 
 /// Objects of any kind that must all meet a condition.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -30,15 +32,15 @@ pub(super) struct ListCheckSpec {
 
 /// The compiled check.
 #[derive(Clone, Debug)]
-pub struct ListCheck {
+pub(crate) struct ListCheck {
     /// The name of the check, used in messages.
-    pub name: String,
+    pub(crate) name: String,
     /// The resource of the listed objects.
-    pub resource: ResourceName,
+    pub(crate) resource: ResourceName,
     /// The name of the check, used in messages.
-    pub namespace: Option<String>,
+    pub(crate) namespace: Option<String>,
     /// The labels of the listed objects.
-    pub labels: Selector,
+    pub(crate) labels: Selector,
     gate: Gate,
 }
 
@@ -69,7 +71,7 @@ impl ListCheckSpec {
 
 impl ListCheck {
     /// The check for a rollout.
-    pub fn filled(&self, versions: RolloutVersions<'_>) -> Self {
+    pub(crate) fn filled(&self, versions: RolloutVersions<'_>) -> Self {
         let fill = |text: &str| versions.filled(text);
         Self { labels: self.labels.with_values(&fill), gate: self.gate.filled(&fill), ..self.clone() }
     }
@@ -88,8 +90,8 @@ impl ListCheck {
     }
 
     /// Describes the condition that an object does not meet.
-    pub fn unmet(&self, object: &Value) -> Option<String> {
-        self.gate.unmet(&mut GatedValue(object))
+    pub(crate) fn unmet(&self, object: &Value) -> Option<String> {
+        unmet_of(&self.gate, object)
     }
 }
 

@@ -4,5 +4,5 @@
 mod health_gates;
 mod spec;
 
-pub use health_gates::Health;
+pub(crate) use health_gates::Health;
 pub(super) use spec::HealthSpec;

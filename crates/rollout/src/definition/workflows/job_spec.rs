@@ -8,14 +8,14 @@ use serde_json::Value;
 
 use super::job::{JobSource, WorkflowJob, bad_manifest};
 use super::time_limit::time_limit;
-use crate::apimachinery::{is_dns_label, is_dns_subdomain};
-use crate::definition::gates::{Gate, GateCompiler, GateSpec};
-use crate::definition::schema::Schema;
+use pointsman_core::apimachinery::{is_dns_label, is_dns_subdomain};
+use pointsman_core::definition::Schema;
+use pointsman_core::definition::{Gate, GateCompiler, GateSpec};
 
 /// A Job: either `template` or `manifest`. The Job runs once. After a failure, a resumed rollout runs the Job again.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "WorkflowJob")]
-pub struct WorkflowJobSpec {
+pub(crate) struct WorkflowJobSpec {
     /// Namespace and name of a ConfigMap, such as `kube-system/upgrade-kubelet`. Its key `job` contains the manifest of
     /// a Job, as YAML or JSON. The Job is created in the same namespace.
     template: Option<String>,
@@ -39,7 +39,7 @@ impl WorkflowJobSpec {
     ///
     /// # Errors
     /// All problems, as sentences.
-    pub fn compile_for_wave(&self) -> Result<(WorkflowJob, Option<WorkflowJob>), Vec<String>> {
+    pub(crate) fn compile_for_wave(&self) -> Result<(WorkflowJob, Option<WorkflowJob>), Vec<String>> {
         self.compile(None)
     }
 
@@ -63,7 +63,7 @@ impl WorkflowJobSpec {
     }
 
     /// Returns whether the Job has an undo Job.
-    pub fn has_undo(&self) -> bool {
+    pub(crate) fn has_undo(&self) -> bool {
         self.undo.is_some()
     }
 

@@ -4,12 +4,14 @@ use std::fmt;
 
 use super::http_address::{BadHttpAddress, HttpAddress};
 use super::quotation::quoted_in_address;
-use crate::definition::version_words::{KNOWN, RolloutVersions, is_version, near_version, with_any_versions, words};
+use pointsman_core::definition::version_words::{
+    KNOWN, RolloutVersions, is_version, near_version, with_any_versions, words,
+};
 
 /// An address with `{from}` and `{to}` in its path or query. The host is fixed, so that the author of a StagedRollout
 /// cannot direct requests to other hosts.
 #[derive(Clone)]
-pub struct AddressTemplate {
+pub(crate) struct AddressTemplate {
     base: HttpAddress,
     target: String,
 }
@@ -41,7 +43,7 @@ impl AddressTemplate {
     }
 
     /// The address for a rollout. Each version is one encoded value, with any content.
-    pub fn filled(&self, versions: RolloutVersions<'_>) -> HttpAddress {
+    pub(crate) fn filled(&self, versions: RolloutVersions<'_>) -> HttpAddress {
         self.base.below(&versions.filled_as(&self.target, quoted_in_address))
     }
 
@@ -61,7 +63,7 @@ impl fmt::Debug for AddressTemplate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::laws::Random;
+    use pointsman_core::laws::Random;
 
     fn filled(text: &str, to: &str) -> String {
         let versions = RolloutVersions { from: Some("v1.16.4"), to };

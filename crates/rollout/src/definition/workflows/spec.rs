@@ -16,12 +16,11 @@ use super::step_object::StepObject;
 use super::step_place::StepOnSpec;
 use super::time_limit::time_limit;
 use super::workflow::{OF_LABELS, REWRITE, Workflow, WorkflowAct, WorkflowStep};
-use crate::apimachinery::{is_dns_label, is_qualified_name};
-use crate::definition::gates::{Gate, GateCompiler, GateSpec};
-use crate::definition::path::Path;
-use crate::definition::problems::{Problems, line};
-use crate::definition::schema::Schema;
-use crate::json::Json;
+use pointsman_core::apimachinery::{is_dns_label, is_qualified_name};
+use pointsman_core::definition::Path;
+use pointsman_core::definition::Schema;
+use pointsman_core::definition::{Gate, GateCompiler, GateSpec};
+use pointsman_core::definition::{Problems, line};
 
 /// A step: one of `when`, `set`, `unset`, `wait`, `job`, `convert`, `recreate`, `adopt`, `delete` and `readmit`.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -360,14 +359,13 @@ impl SetStepSpec {
         let mut fields = Vec::new();
         for (text, value) in &self.fields {
             let Some((path, of)) = field("set", text, schema, bad) else { continue };
-            let json = Json::owned(value.to_string());
             let is_template = value.to_string().contains('{') && value.is_string();
             let is_metadata = of.is_none();
             if value.is_null() {
                 bad.push(format!("set: {path} cannot be null: use `unset` to remove a field"));
             } else if is_metadata && !value.is_string() {
                 bad.push(format!("set: {path} is a text, not {value}"));
-            } else if of.is_some_and(|of| !is_template && !of.admits(&json)) {
+            } else if of.is_some_and(|of| !is_template && !of.can_be(value)) {
                 bad.push(format!("set: {path} can never be {value}"));
             }
             fields.push((path, Some(value.clone())));
@@ -413,14 +411,10 @@ fn field<'s>(what: &str, text: &str, schema: &'s Schema, bad: &mut Vec<String>) 
             }
             Some((path.clone(), None))
         }
-        ["spec", _, ..] => match schema.find(&path) {
+        ["spec", _, ..] => match schema.field(&path) {
             Ok(found) => Some((path.clone(), Some(found))),
-            Err(missing) => {
-                bad.push(format!(
-                    "{what}: {path}: the newest version has no {:?} there{}",
-                    missing.name,
-                    missing.did_you_mean()
-                ));
+            Err(why) => {
+                bad.push(format!("{what}: {path}: the newest version has {why}"));
                 None
             }
         },

@@ -7,11 +7,11 @@ use serde::Deserialize;
 use serde_saphyr::Spanned;
 
 use super::health_gates::Health;
-use crate::apimachinery::parse_duration;
-use crate::definition::gates::{Gate, GateCompiler, GateSpec};
-use crate::definition::move_effects::ROLLOUT_MANAGER;
-use crate::definition::problems::{Problems, line};
-use crate::definition::schema::Schema;
+use pointsman_core::apimachinery::parse_duration;
+use pointsman_core::definition::ROLLOUT_MANAGER;
+use pointsman_core::definition::Schema;
+use pointsman_core::definition::{Gate, GateCompiler, GateSpec};
+use pointsman_core::definition::{Problems, line};
 
 /// The conditions of a healthy object. After a move, they must hold before the next object moves. Required: `all`,
 /// `any` or `none`.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::apimachinery::parse_duration;
+use pointsman_core::apimachinery::parse_duration;
 
 /// Parses a time limit.
 pub(super) fn time_limit(text: Option<&str>, bad: &mut Vec<String>) -> Option<Duration> {

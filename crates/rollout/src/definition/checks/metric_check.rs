@@ -38,11 +38,11 @@ fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::
 
 /// The compiled check.
 #[derive(Clone, Debug)]
-pub struct MetricCheck {
+pub(crate) struct MetricCheck {
     /// The name of the check, used in messages.
-    pub name: String,
+    pub(crate) name: String,
     /// The PromQL query.
-    pub query: MetricQuery,
+    pub(crate) query: MetricQuery,
     at_least: Option<f64>,
     at_most: Option<f64>,
 }
@@ -76,7 +76,7 @@ impl MetricCheckSpec {
 
 impl MetricCheck {
     /// Describes the bound that a number violates.
-    pub fn unmet(&self, number: f64) -> Option<String> {
+    pub(crate) fn unmet(&self, number: f64) -> Option<String> {
         let (least, most) = (self.at_least.filter(|least| number < *least), self.at_most.filter(|most| number > *most));
         let bound = least.map(|least| ("least", least)).or_else(|| most.map(|most| ("most", most)));
         bound.map(|(word, bound)| format!("is {}, and must be at {word} {bound}", short(number)))

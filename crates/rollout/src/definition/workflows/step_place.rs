@@ -4,27 +4,27 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::step_object::{filled_name, name_template};
-use crate::apimachinery::is_dns_label;
+use pointsman_core::apimachinery::is_dns_label;
 
 /// The location of the objects of a step. In its texts, placeholders such as `{name}` stand for the object of the
 /// rollout.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct StepPlace {
+pub(crate) struct StepPlace {
     /// The Secret for access to another cluster. `None` for the cluster of the rollout.
-    pub cluster: Option<ClusterSecret>,
+    pub(crate) cluster: Option<ClusterSecret>,
     /// The namespace. `None` for cluster-scoped objects.
-    pub namespace: Option<String>,
+    pub(crate) namespace: Option<String>,
 }
 
 /// A Secret in the cluster of the rollout with the kubeconfig of another cluster.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct ClusterSecret {
+pub(crate) struct ClusterSecret {
     /// The namespace of the Secret.
-    pub namespace: String,
+    pub(crate) namespace: String,
     /// The name of the Secret.
-    pub name: String,
+    pub(crate) name: String,
     /// The key in its data.
-    pub key: String,
+    pub(crate) key: String,
 }
 
 /// The object of a step, or the cluster of its objects.

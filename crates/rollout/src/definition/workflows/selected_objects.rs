@@ -1,53 +1,53 @@
 //! Steps on objects that are selected by a list or by names, in any namespace, possibly in another cluster.
 
 use super::step_place::StepPlace;
-use crate::apimachinery::ResourceName;
-use crate::definition::gates::Gate;
+use pointsman_core::apimachinery::ResourceName;
+use pointsman_core::definition::Gate;
 
 /// A wait for every object of a list.
 #[derive(Clone, Debug)]
-pub struct ListWait {
+pub(crate) struct ListWait {
     /// The resource of the objects.
-    pub resource: ResourceName,
+    pub(crate) resource: ResourceName,
     /// The namespace and cluster of the objects.
-    pub place: StepPlace,
+    pub(crate) place: StepPlace,
     /// The gate that every object must pass.
-    pub every: Gate,
+    pub(crate) every: Gate,
 }
 
 /// A deletion by name.
 #[derive(Clone, Debug)]
-pub struct NamedDeletion {
+pub(crate) struct NamedDeletion {
     /// The resource of the objects.
-    pub resource: ResourceName,
+    pub(crate) resource: ResourceName,
     /// The names of the objects.
-    pub names: Vec<String>,
+    pub(crate) names: Vec<String>,
     /// The namespace and cluster of the objects.
-    pub place: StepPlace,
+    pub(crate) place: StepPlace,
     /// Objects that do not meet this condition are left unchanged.
-    pub when: Option<Gate>,
+    pub(crate) when: Option<Gate>,
 }
 
 /// Writes objects without changes, so that a mutation processes them.
 #[derive(Clone, Debug)]
-pub struct Touch {
+pub(crate) struct Touch {
     /// The resource of the objects.
-    pub resource: ResourceName,
+    pub(crate) resource: ResourceName,
     /// The names of the objects.
-    pub names: Vec<String>,
+    pub(crate) names: Vec<String>,
     /// The namespace and cluster of the objects.
-    pub place: StepPlace,
+    pub(crate) place: StepPlace,
     /// The mutation, from the definition of that resource.
-    pub mutation: String,
+    pub(crate) mutation: String,
 }
 
 /// A list that must not be empty.
 #[derive(Clone, Debug)]
-pub struct IfAny {
+pub(crate) struct IfAny {
     /// The resource of the objects.
-    pub resource: ResourceName,
+    pub(crate) resource: ResourceName,
     /// The namespace and cluster of the objects.
-    pub place: StepPlace,
+    pub(crate) place: StepPlace,
 }
 
 impl ListWait {

@@ -5,20 +5,20 @@ use std::time::Duration;
 
 use super::selected_objects::{ListWait, NamedDeletion, Touch};
 use super::step_object::StepObject;
-use crate::apimachinery::ResourceName;
-use crate::definition::gates::Gate;
+use pointsman_core::apimachinery::ResourceName;
+use pointsman_core::definition::Gate;
 
 /// A step on other objects, with its time limit.
 #[derive(Clone, Debug)]
-pub struct ObjectStep {
+pub(crate) struct ObjectStep {
     /// The action.
-    pub act: ObjectAction,
+    pub(crate) act: ObjectAction,
     pub(crate) timeout: Option<Duration>,
 }
 
 /// The action of the step.
 #[derive(Clone, Debug)]
-pub enum ObjectAction {
+pub(crate) enum ObjectAction {
     /// Waits until a condition holds for another object.
     Wait {
         /// The object.
@@ -51,7 +51,7 @@ pub enum ObjectAction {
 
 /// The condition of a wait.
 #[derive(Clone, Debug)]
-pub enum WaitedFor {
+pub(crate) enum WaitedFor {
     /// A gate.
     Gate(Gate),
     /// All Pods of a Deployment have the latest template and are available.
@@ -60,16 +60,16 @@ pub enum WaitedFor {
 
 /// A Deployment that is recreated.
 #[derive(Clone, Debug)]
-pub struct Recreation {
+pub(crate) struct Recreation {
     /// The resource of the objects.
-    pub resource: ResourceName,
+    pub(crate) resource: ResourceName,
     /// Its name, with placeholders such as `{name}`.
-    pub name: String,
+    pub(crate) name: String,
     /// The labels of the new selector.
-    pub selector: BTreeMap<String, String>,
+    pub(crate) selector: BTreeMap<String, String>,
     /// The labels of the old selector, for objects that are recreated from their replacement. The saved Deployment no
     /// longer exists by then. Empty if not specified.
-    pub was: BTreeMap<String, String>,
+    pub(crate) was: BTreeMap<String, String>,
 }
 
 impl ObjectAction {
@@ -119,12 +119,12 @@ impl ObjectAction {
     }
 
     /// Returns whether the action only waits.
-    pub fn is_wait(&self) -> bool {
+    pub(crate) fn is_wait(&self) -> bool {
         matches!(self, Self::Wait { .. } | Self::WaitForAll(_))
     }
 
     /// Returns whether the revert needs writes. Other actions need no revert.
-    pub fn is_undone_by_writes(&self) -> bool {
+    pub(crate) fn is_undone_by_writes(&self) -> bool {
         matches!(self, Self::Convert | Self::Recreate(_) | Self::Adopt(_))
     }
 }

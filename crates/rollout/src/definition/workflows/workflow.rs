@@ -7,46 +7,46 @@ use serde_json::Value;
 use super::job::WorkflowJob;
 use super::object_step::{ObjectAction, ObjectStep};
 use super::selected_objects::IfAny;
-use crate::definition::gates::{Gate, GatedValue};
-use crate::definition::path::Path;
+use pointsman_core::definition::Path;
+use pointsman_core::definition::{Gate, unmet_of};
 
 /// The built-in workflow for every kind with a version label: changes the label.
-pub const OF_LABELS: &str = "controller-version";
+pub(crate) const OF_LABELS: &str = "controller-version";
 
 /// The other built-in workflow: stores each object again.
-pub const REWRITE: &str = "rewrite";
+pub(crate) const REWRITE: &str = "rewrite";
 
 /// The steps for one object.
 #[derive(Clone, Debug)]
-pub struct Workflow {
+pub(crate) struct Workflow {
     /// The name, unique in the definition.
-    pub name: String,
+    pub(crate) name: String,
     /// Selects the objects. Others are skipped.
-    pub when: Option<Gate>,
+    pub(crate) when: Option<Gate>,
     /// The workflow concerns objects of the source kind of a kind conversion.
-    pub is_of_source: bool,
+    pub(crate) is_of_source: bool,
     /// The steps, in order.
-    pub steps: Vec<WorkflowStep>,
+    pub(crate) steps: Vec<WorkflowStep>,
     /// The workflow as written, to detect changes.
-    pub words: Value,
+    pub(crate) words: Value,
 }
 
 /// A step: one write to apply it, and one write to revert it.
 #[derive(Clone, Debug)]
-pub struct WorkflowStep {
+pub(crate) struct WorkflowStep {
     /// The name in messages. A StagedRollout accepts an irreversible step by this name.
-    pub name: String,
+    pub(crate) name: String,
     /// The action of the step.
-    pub act: WorkflowAct,
+    pub(crate) act: WorkflowAct,
     /// Why the step cannot be reverted.
-    pub irreversible: Option<String>,
+    pub(crate) irreversible: Option<String>,
     /// If set, the step is skipped for objects for which this list is empty.
-    pub if_any: Option<IfAny>,
+    pub(crate) if_any: Option<IfAny>,
 }
 
 /// The action of a step.
 #[derive(Clone, Debug)]
-pub enum WorkflowAct {
+pub(crate) enum WorkflowAct {
     /// Sets fields of the object. `None` removes a field.
     Set(Vec<(Path, Option<Value>)>),
     /// Waits until a condition holds for the object.
@@ -69,7 +69,7 @@ pub enum WorkflowAct {
 
 impl Workflow {
     /// The workflow for a rollout, with its versions in place of `{from}` and `{to}`.
-    pub fn filled(&self, fill: &dyn Fn(&str) -> String) -> Self {
+    pub(crate) fn filled(&self, fill: &dyn Fn(&str) -> String) -> Self {
         let steps = self.steps.iter().map(|step| WorkflowStep { act: step.act.filled(fill), ..step.clone() });
         Self {
             name: self.name.clone(),
@@ -81,7 +81,7 @@ impl Workflow {
     }
 
     /// The fields that are read or written.
-    pub fn fields(&self) -> Vec<&Path> {
+    pub(crate) fn fields(&self) -> Vec<&Path> {
         let mut fields: Vec<&Path> = self.when.iter().flat_map(Gate::fields).collect();
         for step in &self.steps {
             match &step.act {
@@ -98,12 +98,12 @@ impl Workflow {
     }
 
     /// Describes why the workflow does not select an object.
-    pub fn unmet(&self, object: &Value) -> Option<String> {
-        self.when.as_ref()?.unmet(&mut GatedValue(object))
+    pub(crate) fn unmet(&self, object: &Value) -> Option<String> {
+        unmet_of(self.when.as_ref()?, object)
     }
 
     /// Returns whether a text of the workflow contains this placeholder.
-    pub fn mentions(&self, words: &str) -> bool {
+    pub(crate) fn mentions(&self, words: &str) -> bool {
         // Gates are filled for the workflow. Set values and Job variables are filled for each object.
         let without = self.filled(&|text| text.replace(words, ""));
         let in_steps = self.steps.iter().any(|step| match &step.act {
@@ -124,7 +124,7 @@ impl Workflow {
 
     /// Of the first `done` steps, the number that stay applied: those up to the last irreversible step. A deleted
     /// object is recreated as a new object.
-    pub fn floor(&self, done: usize) -> usize {
+    pub(crate) fn floor(&self, done: usize) -> usize {
         let undone = self.steps.len().checked_sub(1).filter(|_| self.returns());
         let all = self.steps.iter().enumerate().take(done).filter(|(at, _)| Some(*at) != undone);
         all.filter(|(_, step)| step.irreversible.is_some()).map(|(at, _)| at + 1).max().unwrap_or_default()
@@ -132,7 +132,7 @@ impl Workflow {
 
     /// Returns whether an object that the last step deleted can be recreated from its replacement, and all earlier
     /// steps be reverted.
-    pub fn returns(&self) -> bool {
+    pub(crate) fn returns(&self) -> bool {
         let acts = || self.steps.iter().filter_map(WorkflowStep::object_step).map(|step| &step.act);
         let Some((last, before)) = self.steps.split_last() else { return false };
         last.object_step().is_some_and(|last| matches!(last.act, ObjectAction::DeleteSource))
@@ -144,7 +144,7 @@ impl Workflow {
 
 impl WorkflowStep {
     /// The action on other objects, if any.
-    pub fn object_step(&self) -> Option<&ObjectStep> {
+    pub(crate) fn object_step(&self) -> Option<&ObjectStep> {
         match &self.act {
             WorkflowAct::OnObjects(step) => Some(step),
             _ => None,
@@ -152,7 +152,7 @@ impl WorkflowStep {
     }
 
     /// Returns whether the step only waits.
-    pub fn is_wait(&self) -> bool {
+    pub(crate) fn is_wait(&self) -> bool {
         match &self.act {
             WorkflowAct::Wait { .. } => true,
             WorkflowAct::OnObjects(step) => step.act.is_wait(),
@@ -161,7 +161,7 @@ impl WorkflowStep {
     }
 
     /// Describes the condition that an object does not meet yet before the step is applied or reverted.
-    pub fn unmet(&self, object: &Value, way: StepDirection) -> Option<String> {
+    pub(crate) fn unmet(&self, object: &Value, way: StepDirection) -> Option<String> {
         let gate = match (&self.act, way) {
             (WorkflowAct::Wait { until, .. }, StepDirection::Done) => Some(until),
             (WorkflowAct::Job { job, .. }, StepDirection::Done) => job.until.as_ref(),
@@ -170,11 +170,11 @@ impl WorkflowStep {
             }
             _ => None,
         };
-        gate?.unmet(&mut GatedValue(object))
+        unmet_of(gate?, object)
     }
 
     /// The time limit, if specified.
-    pub fn timeout(&self, way: StepDirection) -> Option<Duration> {
+    pub(crate) fn timeout(&self, way: StepDirection) -> Option<Duration> {
         match (&self.act, way) {
             (WorkflowAct::Set(_), _) => None,
             (WorkflowAct::Wait { timeout, .. }, _) => *timeout,
@@ -187,7 +187,7 @@ impl WorkflowStep {
 
 /// The direction of a step.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum StepDirection {
+pub(crate) enum StepDirection {
     /// Forward: the step is applied.
     Done,
     /// Backward: the step is reverted.

@@ -3,13 +3,13 @@
 //! The parser recognizes only string literals and their escapes (prometheus.io/docs/prometheus/latest/querying/basics,
 //! "String literals"). That guarantees that a version is part of a string, and never part of the surrounding query.
 
-use crate::definition::version_words::{
+use pointsman_core::definition::version_words::{
     Piece, RolloutVersions, is_version, names_version, pieces, unknown_placeholder_error, words,
 };
 
 /// A query with `{from}` and `{to}` in its strings.
 #[derive(Clone, Debug)]
-pub struct MetricQuery(Vec<QueryPart>);
+pub(crate) struct MetricQuery(Vec<QueryPart>);
 
 /// A part of a query.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -63,7 +63,7 @@ impl MetricQuery {
     }
 
     /// The query for a rollout.
-    pub fn filled(&self, versions: RolloutVersions<'_>) -> String {
+    pub(crate) fn filled(&self, versions: RolloutVersions<'_>) -> String {
         let part = |part: &QueryPart| match part {
             QueryPart::Text(text) => text.clone(),
             QueryPart::Version(word) => in_text(versions.of(word).unwrap_or_default()),
@@ -214,7 +214,7 @@ fn in_pattern(version: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::laws::Random;
+    use pointsman_core::laws::Random;
 
     fn filled(query: &str, to: &str) -> String {
         MetricQuery::parse(query).unwrap().filled(RolloutVersions { from: Some("v1.16.4"), to })

@@ -4,16 +4,16 @@ use super::named_check::NamedCheck;
 
 /// The checks that must pass before a rollout starts or continues.
 #[derive(Clone, Debug, Default)]
-pub struct Checks {
+pub(crate) struct Checks {
     /// Before the rollout starts.
-    pub start: Vec<StartCheck>,
+    pub(crate) start: Vec<StartCheck>,
     /// While the rollout moves objects.
-    pub during: Vec<NamedCheck>,
+    pub(crate) during: Vec<NamedCheck>,
 }
 
 /// A check before a rollout starts.
 #[derive(Clone, Debug)]
-pub enum StartCheck {
+pub(crate) enum StartCheck {
     /// The controllers run.
     Controllers,
     /// The CRD in the cluster has every field that the definition knows.
@@ -28,7 +28,7 @@ pub enum StartCheck {
 
 impl Checks {
     /// The named checks. They may depend on the versions of a rollout.
-    pub fn named(&self) -> impl Iterator<Item = &NamedCheck> {
+    pub(crate) fn named(&self) -> impl Iterator<Item = &NamedCheck> {
         let start = self.start.iter().filter_map(|check| match check {
             StartCheck::Named(check) => Some(check),
             StartCheck::Controllers | StartCheck::Crd | StartCheck::Needs | StartCheck::Paths => None,
@@ -37,7 +37,7 @@ impl Checks {
     }
 
     /// The checks of a rollout without a version. Omits checks that depend on versions.
-    pub fn without_versions(&self) -> Self {
+    pub(crate) fn without_versions(&self) -> Self {
         let is_versionless = |check: &&StartCheck| !matches!(check, StartCheck::Named(check) if check.is_of_versions());
         Self {
             start: self.start.iter().filter(is_versionless).cloned().collect(),

@@ -11,8 +11,8 @@ use super::selected_objects_spec::{list_wait, named_deletion};
 use super::step_object::{StepObject, filled_name, name_template};
 use super::step_place::{ElsewhereSpec, StepOnSpec, StepPlace};
 use super::time_limit::time_limit;
-use crate::apimachinery::{Requirement, ResourceName, Selector, Wants, is_label_value, is_qualified_name};
-use crate::definition::gates::{Gate, GateCompiler, GateSpec, foreign_gate};
+use pointsman_core::apimachinery::{Requirement, ResourceName, Selector, Wants, is_label_value, is_qualified_name};
+use pointsman_core::definition::{Gate, GateCompiler, GateSpec, foreign_gate};
 
 /// A wait.
 #[derive(Debug, Deserialize, JsonSchema)]

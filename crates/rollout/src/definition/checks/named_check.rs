@@ -7,13 +7,13 @@ use serde_json::Value;
 use super::http_check::{HttpCheck, HttpCheckSpec};
 use super::list_check::{ListCheck, ListCheckSpec};
 use super::metric_check::{MetricCheck, MetricCheckSpec};
-use crate::apimachinery::did_you_mean;
-use crate::definition::version_words::{FROM, RolloutVersions, TO};
-use crate::definition::yaml::plain;
+use pointsman_core::apimachinery::did_you_mean;
+use pointsman_core::definition::explain_json;
+use pointsman_core::definition::version_words::{FROM, RolloutVersions, TO};
 
 /// A check with a name.
 #[derive(Clone, Debug)]
-pub enum NamedCheck {
+pub(crate) enum NamedCheck {
     /// An HTTP server responds with success.
     Http(HttpCheck),
     /// Objects of any kind meet a condition.
@@ -48,7 +48,7 @@ impl NamedCheck {
     }
 
     /// Returns why the check is invalid for a rollout.
-    pub fn unfit(&self, versions: RolloutVersions<'_>) -> Option<String> {
+    pub(crate) fn unfit(&self, versions: RolloutVersions<'_>) -> Option<String> {
         if versions.from.is_none() && self.mentions(FROM) {
             return Some(format!(
                 "{} contains {{from}}, and the StagedRollout has no `from`: add the version of its objects",
@@ -92,7 +92,7 @@ impl NamedCheck {
 }
 
 fn form<T: DeserializeOwned>(value: &Value) -> Result<T, Vec<String>> {
-    serde_json::from_value(value.clone()).map_err(|error| vec![plain(&error)])
+    serde_json::from_value(value.clone()).map_err(|error| vec![explain_json(&error)])
 }
 
 /// The keys that determine the kind of a check. A check has exactly one.

@@ -1,6 +1,6 @@
 //! The schemas that workflows are checked against.
 
-use crate::definition::schema::Schema;
+use pointsman_core::definition::Schema;
 
 /// The schemas of the objects of a workflow.
 #[derive(Clone, Copy)]

@@ -8,8 +8,8 @@ use super::selected_objects::{IfAny, ListWait, NamedDeletion, Touch};
 use super::step_object::name_template;
 use super::step_place::StepPlace;
 use super::time_limit::time_limit;
-use crate::apimachinery::{ResourceName, is_dns_label};
-use crate::definition::gates::{GateSpec, foreign_gate};
+use pointsman_core::apimachinery::{ResourceName, is_dns_label};
+use pointsman_core::definition::{GateSpec, foreign_gate};
 
 /// Writes objects without changes until a mutation has applied the state after the fact.
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -1,10 +1,10 @@
 //! Objects that a step names in addition to the object of the rollout.
 
-use crate::apimachinery::{ResourceName, is_dns_subdomain};
+use pointsman_core::apimachinery::{ResourceName, is_dns_subdomain};
 
 /// An object that a step reads or writes.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub enum StepObject {
+pub(crate) enum StepObject {
     /// The object of the rollout.
     Source,
     /// Its replacement of another kind.

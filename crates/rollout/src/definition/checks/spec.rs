@@ -7,9 +7,9 @@ use serde_saphyr::Spanned;
 
 use super::named_check::{NamedCheck, NamedCheckForm};
 use super::start_check::{Checks, StartCheck};
-use crate::apimachinery::did_you_mean;
-use crate::definition::admission::Admission;
-use crate::definition::problems::{Problems, line};
+use pointsman_core::apimachinery::did_you_mean;
+use pointsman_core::definition::admission::Admission;
+use pointsman_core::definition::{Problems, line};
 
 /// Checks that must pass before a rollout starts or continues.
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -4,25 +4,25 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::apimachinery::excerpt;
-use crate::definition::gates::Gate;
+use pointsman_core::apimachinery::excerpt;
+use pointsman_core::definition::Gate;
 
 /// A Job, and its completion condition.
 #[derive(Clone, Debug)]
-pub struct WorkflowJob {
+pub(crate) struct WorkflowJob {
     /// The manifest of the Job.
-    pub source: JobSource,
+    pub(crate) source: JobSource,
     /// Environment variables of its containers. Values may contain placeholders such as `{name}`.
-    pub env: Vec<(String, String)>,
+    pub(crate) env: Vec<(String, String)>,
     /// The condition of the object that marks the work as complete, regardless of the cause.
-    pub until: Option<Gate>,
+    pub(crate) until: Option<Gate>,
     /// The time limit.
     pub(crate) timeout: Option<Duration>,
 }
 
 /// The source of the manifest.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub enum JobSource {
+pub(crate) enum JobSource {
     /// A ConfigMap with the manifest under the key `job`.
     Template {
         /// The namespace of the ConfigMap.
@@ -45,7 +45,7 @@ impl WorkflowJob {
     }
 
     /// The namespace of the Job.
-    pub fn namespace(&self) -> &str {
+    pub(crate) fn namespace(&self) -> &str {
         match &self.source {
             JobSource::Template { namespace, .. } | JobSource::Inline { namespace, .. } => namespace,
         }
@@ -53,7 +53,7 @@ impl WorkflowJob {
 }
 
 /// Returns why a manifest is no valid Job for a step.
-pub fn bad_manifest(manifest: &Value) -> Option<String> {
+pub(crate) fn bad_manifest(manifest: &Value) -> Option<String> {
     let text = |path: &str| manifest.pointer(path).and_then(Value::as_str).unwrap_or_default();
     if (text("/apiVersion"), text("/kind")) != ("batch/v1", "Job") {
         return Some(format!(

@@ -1,6 +1,6 @@
 //! The name of a check in messages.
 
-use crate::apimachinery::is_dns_label;
+use pointsman_core::apimachinery::is_dns_label;
 
 /// Returns why a name is invalid, if it is.
 pub(super) fn bad_name(name: &str) -> Option<String> {

@@ -13,13 +13,11 @@ mod quotation;
 mod spec;
 mod start_check;
 
-pub use address_template::AddressTemplate;
 pub use http_address::{BadHttpAddress, HttpAddress};
-pub use http_check::HttpCheck;
-pub use list_check::ListCheck;
-pub use metric_check::MetricCheck;
-pub use metric_query::MetricQuery;
-pub use named_check::NamedCheck;
+pub(crate) use http_check::HttpCheck;
+pub(crate) use list_check::ListCheck;
+pub(crate) use metric_check::MetricCheck;
+pub(crate) use named_check::NamedCheck;
 pub use quotation::quoted_in_address;
 pub(super) use spec::ChecksSpec;
-pub use start_check::{Checks, StartCheck};
+pub(crate) use start_check::{Checks, StartCheck};

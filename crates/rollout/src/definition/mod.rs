@@ -1,0 +1,126 @@
+//! The parts of a definition that only rollouts read: health, checks and workflows.
+
+pub(crate) mod checks;
+pub(crate) mod health;
+pub(crate) mod workflows;
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use serde_saphyr::Spanned;
+
+use checks::{Checks, ChecksSpec};
+use health::{Health, HealthSpec};
+use pointsman_core::definition::{BadDefinition, Kind, Problems, explain, json_schema, read_yaml};
+use workflows::{Workflow, WorkflowStepSpec};
+
+/// The parts of a definition that only rollouts read.
+#[derive(Clone, Debug)]
+pub(crate) struct RolloutDefinition {
+    /// When a controller has processed an object, and with what result.
+    pub(crate) health: Option<Health>,
+    /// The health of an object of the source kind of a kind conversion.
+    pub(crate) source_health: Option<Health>,
+    /// The checks at the start of a rollout or wave.
+    pub(crate) checks: Checks,
+    /// The workflows that a rollout can name.
+    pub(crate) workflows: Vec<Workflow>,
+}
+
+/// Checks the parts of a definition that only rollouts read: `health`, `checks` and `workflows`.
+///
+/// # Errors
+/// All problems of these parts, each with its line.
+pub fn check_definition(kind: &Kind) -> Result<(), BadDefinition> {
+    RolloutDefinition::of(kind).map(drop)
+}
+
+/// The JSON Schema of a definition file, for editors.
+#[must_use]
+pub fn definition_schema() -> Value {
+    let schema = Value::from(schemars::schema_for!(RolloutKeys));
+    let definitions = schema.get("$defs").and_then(Value::as_object).cloned().unwrap_or_default();
+    json_schema(definitions.into_iter().filter(|(name, _)| !is_of_core(name)).collect::<Map<_, _>>())
+}
+
+/// Returns whether the name is that of a part that this room reads only partly.
+fn is_of_core(name: &str) -> bool {
+    matches!(name, "Replaces" | "ReplacesFrom")
+}
+
+impl RolloutDefinition {
+    /// The parts of the definition of a kind.
+    ///
+    /// # Errors
+    /// All problems of these parts, each with its line.
+    pub(crate) fn of(kind: &Kind) -> Result<Self, BadDefinition> {
+        let (file, text) = kind.definition();
+        let mut problems = Problems::new(file);
+        let found = Self::compile(kind, text, &mut problems);
+        problems.into_result(found)
+    }
+
+    fn compile(kind: &Kind, text: &str, problems: &mut Problems) -> Option<Self> {
+        let keys = match read_yaml::<RolloutKeys>(text) {
+            Ok(keys) => keys,
+            Err(error) => {
+                let (line, message) = explain(&error);
+                problems.add(line, message);
+                return None;
+            }
+        };
+        let (newest, becoming) = (kind.newest_schema(), kind.becoming());
+        let source = becoming.map(|becoming| becoming.source_schema());
+        let of_source = keys.replaces.and_then(|replaces| replaces.from.health);
+        let mut health = |spec: Option<&Spanned<HealthSpec>>, schema| HealthSpec::compile(spec?, schema, problems);
+        let source_health = source.and_then(|source| health(of_source.as_ref(), source));
+        let health = health(keys.health.as_ref(), newest);
+        let checks = ChecksSpec::compile(keys.checks.as_ref(), &kind.admission, problems);
+        let namespaced = (kind.is_namespaced(), becoming.is_none_or(|becoming| becoming.is_namespaced()));
+        let words = words(text, &keys.workflows);
+        let workflows = workflows::compile(&keys.workflows, &words, newest, source, namespaced, problems);
+        Some(Self { health, source_health, checks, workflows })
+    }
+}
+
+/// The workflows as written in the text, by name.
+fn words(text: &str, workflows: &BTreeMap<String, Vec<Spanned<WorkflowStepSpec>>>) -> BTreeMap<String, Value> {
+    if workflows.is_empty() {
+        return BTreeMap::new();
+    }
+    read_yaml::<WorkflowWords>(text).map(|words| words.workflows).unwrap_or_default()
+}
+
+/// The keys of a definition that only rollouts read.
+#[derive(Deserialize, JsonSchema)]
+struct RolloutKeys {
+    #[schemars(with = "Option<HealthSpec>")]
+    health: Option<Spanned<HealthSpec>>,
+    #[schemars(with = "Option<ChecksSpec>")]
+    checks: Option<Spanned<ChecksSpec>>,
+    #[serde(default)]
+    #[schemars(with = "BTreeMap<String, Vec<WorkflowStepSpec>>")]
+    workflows: BTreeMap<String, Vec<Spanned<WorkflowStepSpec>>>,
+    replaces: Option<ReplacesKeys>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "Replaces")]
+struct ReplacesKeys {
+    from: SourceKeys,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "ReplacesFrom")]
+struct SourceKeys {
+    #[schemars(with = "Option<HealthSpec>")]
+    health: Option<Spanned<HealthSpec>>,
+}
+
+/// The workflows as written.
+#[derive(Deserialize)]
+struct WorkflowWords {
+    workflows: BTreeMap<String, Value>,
+}
