@@ -5,8 +5,8 @@ use std::sync::Mutex;
 use std::thread::{available_parallelism, sleep};
 use std::time::Duration;
 
-/// Returns when a scenario can start. Scenarios mostly wait, and their number cannot say how busy a machine is: with 35 of them
-/// on 2 processors, an API server exceeded its own time limit of 30 s for one request.
+/// Returns when a scenario can start. Scenarios mostly wait, so their number does not show how busy a machine is: with
+/// 35 of them on 2 processors, an API server exceeded its own time limit of 30 s for one request.
 ///
 /// Callers wait one by one, so that each sees the load of the one before it. Always returns while few scenarios run.
 pub(crate) fn wait_for_processors(running: impl Fn() -> usize) {

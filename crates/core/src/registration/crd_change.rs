@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::crd_impact::{CrdChange, Impact, NEW_VERSION, READERS, change};
+use super::crd_impact::{CrdChange, Impact, NEW_VERSION, change};
 use super::schema_change::{RevisedSchema, flag, shown};
 use crate::apimachinery::excerpt;
 use crate::definition::Kind;
@@ -86,14 +86,15 @@ pub fn definition_changes((old, was): (&Kind, &Value), (new, is): (&Kind, &Value
     let mut compared = vec!["crd", "steps"];
     if old.hash_recipe() != new.hash_recipe() {
         compared.push("rolloutHash");
-        let what = "the recipe of the rollout hash changed: the next write of each object starts a rollout";
-        let advice = "restore the hashed fields; `rolloutHash.recipe` in the definition refuses another recipe";
+        let what = "`rolloutHash` changed: the next write of each object can change its hash, which starts a rollout";
+        let advice = "restore the hashed fields; to detect such a change earlier, set `rolloutHash.recipe`";
         changes.push(change("", "", Impact::Breaking, what, advice));
     }
     changed_steps(was, is, &mut changes);
     let label = |definition: &Value| definition.pointer("/admission/versionLabel").cloned();
     if label(was) != label(is) {
-        let what = "the version label changed: no object has the new label, so another controller manages all objects";
+        let what =
+            "`admission.versionLabel` changed: no object has the new label, so another controller manages all objects";
         changes.push(change("", "", Impact::Breaking, what, "set the new label on all objects first"));
     }
     let keys = |definition: &Value| -> BTreeSet<String> {
@@ -117,7 +118,7 @@ fn changed_steps(old: &Value, new: &Value, changes: &mut Vec<CrdChange>) {
     for (found, verb) in [(missing(&before, &after), "removed"), (missing(&after, &before), "new")] {
         for (version, operation) in found {
             let operation = excerpt(&operation.to_string());
-            let what = format!("the operation `{operation}` is {verb}: readers of the other version see other values");
+            let what = format!("the operation `{operation}` is {verb}: readers of older versions see other values");
             changes.push(change(&version, "", Impact::Risky, what, PLAN));
         }
     }
@@ -127,7 +128,7 @@ fn changed_steps(old: &Value, new: &Value, changes: &mut Vec<CrdChange>) {
         steps
     };
     if others(old) != others(new) {
-        let what = "the accepted differences, or other keys of a step, changed";
+        let what = "`accept`, or another key of a step, changed";
         changes.push(change("", "", Impact::Risky, what, PLAN));
     }
     if before != after && missing(&before, &after).is_empty() && missing(&after, &before).is_empty() {
@@ -162,6 +163,11 @@ fn changed_resource(old: &Value, new: &Value, changes: &mut Vec<CrdChange>) {
             let what = "the address, the bundle or the review versions of the conversion webhook changed";
             changes.push(change("", "", Impact::Risky, what, "run `pointsman doctor` after the change"));
         }
+        ("Webhook", _) if is_converted && new.pointer("/spec/conversion").is_none() => {
+            let what = "the new CRD has no conversion: without one, an API server changes only `apiVersion`, and prunes \
+                        other fields";
+            changes.push(change("", "", Impact::Breaking, what, "apply the output of `pointsman crd` instead"));
+        }
         ("Webhook", _) if is_converted => {
             let what = "the conversion is removed: an API server changes only `apiVersion`, and prunes other fields";
             changes.push(change("", "", Impact::Breaking, what, "run `pointsman disable`, which checks this first"));
@@ -180,7 +186,7 @@ fn changed_resource(old: &Value, new: &Value, changes: &mut Vec<CrdChange>) {
         let path = format!("/spec/names/{name}");
         if at(old, &path) != at(new, &path) {
             let what = format!("{name} changed: clients and scripts that use it fail");
-            changes.push(change("", "", Impact::Risky, what, READERS));
+            changes.push(change("", "", Impact::Risky, what, "first update these clients and scripts"));
         }
     }
 }
@@ -205,13 +211,13 @@ fn changed_version(name: &str, old: &Value, new: &Value, changes: &mut Vec<CrdCh
     let is = |version: &Value, key: &str| version.get(key) == Some(&Value::Bool(true));
     if is(old, "served") && !is(new, "served") {
         let what = "the version is no longer served: its clients fail";
-        changes.push(change(name, "", Impact::Breaking, what, "move all clients to another version first"));
+        changes.push(change(name, "", Impact::Breaking, what, MOVE));
     }
     if !is(old, "storage") && is(new, "storage") {
         changes.push(change(name, "", Impact::Risky, STORED, MIGRATE));
     }
     if !is(old, "deprecated") && is(new, "deprecated") {
-        changes.push(change(name, "", Impact::Risky, "the version is deprecated: clients get a warning", READERS));
+        changes.push(change(name, "", Impact::Risky, "the version is deprecated: clients get a warning", MOVE));
     }
     let fields = |version: &Value| -> BTreeSet<String> {
         let fields = version.get("selectableFields").and_then(Value::as_array).into_iter().flatten();
@@ -230,7 +236,7 @@ fn changed_version(name: &str, old: &Value, new: &Value, changes: &mut Vec<CrdCh
                 changes.push(change(name, "", Impact::Breaking, what("removed"), "keep the subresource"))
             }
             (None, Some(_)) if name_of_subresource == "status" => {
-                changes.push(change(name, "", Impact::Breaking, what("new"), "release the controller first"));
+                changes.push(change(name, "", Impact::Breaking, what("new"), "first update the controller"));
             }
             (Some(before), Some(after)) if before != after => {
                 let what = format!("the paths of the subresource {name_of_subresource} changed: autoscalers fail");
@@ -245,6 +251,7 @@ fn changed_version(name: &str, old: &Value, new: &Value, changes: &mut Vec<CrdCh
 }
 
 const WEBHOOK: &str = "/spec/conversion/webhook";
+const MOVE: &str = "first move all clients to another version";
 const PLAN: &str = "run `pointsman plan` on your objects";
 const REMOVED: &str = "the CRD is removed: its deletion in a cluster deletes all of its objects";
 const STORED: &str = "the version is stored from now on; existing objects stay in the old version until a write";
@@ -422,7 +429,7 @@ mod tests {
         let found: Vec<Impact> = between(&renamed, &apart).iter().map(|change| change.impact).collect();
         assert_eq!(found, [Impact::Risky; 3]);
         let changes = between(&renamed, &kind(rename(), json!(["spec.c"])));
-        assert!(changes.len() == 1 && changes[0].what.contains("recipe of the rollout hash"), "{changes:?}");
+        assert!(changes.len() == 1 && changes[0].what.contains("`rolloutHash` changed"), "{changes:?}");
         assert_eq!(changes[0].impact, Impact::Breaking);
     }
 
@@ -438,10 +445,10 @@ mod tests {
         for (old, new, part) in [
             (steps(json!([long("y")])), steps(json!([long("z")])), "is removed"),
             (steps(json!([drop, add])), steps(json!([add, drop])), "order"),
-            (steps(json!([drop])), accepted, "accepted differences"),
+            (steps(json!([drop])), accepted, "`accept`"),
             (hash("a/b"), hash("a/c"), "`rolloutHash`"),
             (json!({"name": "a"}), json!({"name": "b"}), "`name`"),
-            (json!({"admission": {"versionLabel": "a"}}), json!({"admission": {}}), "version label"),
+            (json!({"admission": {"versionLabel": "a"}}), json!({"admission": {}}), "`admission.versionLabel`"),
         ] {
             let changes = definition_changes((&kind, &old), (&kind, &new));
             assert!(changes.iter().any(|change| change.what.contains(part)), "{part}: {changes:?}");

@@ -43,6 +43,6 @@ pub(super) fn change(version: &str, path: &str, impact: Impact, what: impl Into<
     CrdChange { version, path, impact, what: what.into(), advice }
 }
 
-pub(super) const READERS: &str = "release the controllers and clients that read it first";
+pub(super) const READERS: &str = "first update the controllers and clients that read the field";
 pub(super) const NEW_VERSION: &str =
     "add a version with the change, and describe the difference in a step of the definition";

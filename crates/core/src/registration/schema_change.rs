@@ -56,17 +56,23 @@ impl RevisedSchema<'_> {
                 self.compare(&format!("{path}[*]"), before, after);
             }
             (OtherKeys::Kept | OtherKeys::Checked(_), OtherKeys::Pruned) => {
-                self.note(path, Impact::Breaking, "other keys are pruned: values are lost", NEW_VERSION);
+                self.note(
+                    path,
+                    Impact::Breaking,
+                    "fields that the schema does not list are pruned: values are lost",
+                    NEW_VERSION,
+                );
             }
             (OtherKeys::Kept, OtherKeys::Checked(_)) => {
-                let what = "other keys get a schema: their values are pruned, and writes of other types are refused";
+                let what =
+                    "fields that the schema does not list get a schema: values are pruned, and other types are refused";
                 self.note(path, Impact::Breaking, what, NEW_VERSION);
             }
             (OtherKeys::Checked(_), OtherKeys::Kept) => {
                 self.note(path, Impact::Risky, "the values have no schema anymore", READERS);
             }
             (OtherKeys::Pruned, OtherKeys::Kept | OtherKeys::Checked(_)) if kind(old) == "object" => {
-                self.note(path, Impact::Risky, "other keys are kept", READERS);
+                self.note(path, Impact::Risky, "fields that the schema does not list are kept", READERS);
             }
             _ => {}
         }
@@ -138,7 +144,7 @@ impl RevisedSchema<'_> {
                     path,
                     Impact::Risky,
                     what,
-                    "objects with a stored value keep it; all others show the new one",
+                    "check that controllers accept the new default in objects without a stored value",
                 );
             }
         }
@@ -177,7 +183,11 @@ impl RevisedSchema<'_> {
                 (Some(before), Some(after)) if is_looser(key, &before, &after) => self.bound(path, key, false),
                 // The usual form of the type.
                 (None, Some(_)) if key == &"anyOf" && kind(new) == "int-or-string" => {}
-                (_, Some(_)) => self.bound(path, key, true),
+                (_, Some(_)) => {
+                    let what =
+                        format!("{key} changed: writes of values that it refuses fail, apart from unchanged ones");
+                    self.note(path, Impact::Breaking, what, NEW_VERSION);
+                }
             }
         }
     }
@@ -203,7 +213,12 @@ impl RevisedSchema<'_> {
         let (before, after) = (rules(old), rules(new));
         for (rule, _) in after.iter().filter(|rule| !before.contains(rule)) {
             let what = format!("a rule is new: writes that break it are refused: {}", excerpt(rule));
-            self.note(path, Impact::Breaking, what, "run the rule on your objects first");
+            self.note(
+                path,
+                Impact::Breaking,
+                what,
+                "first test the rule with copies of your objects on a test cluster",
+            );
         }
         for (rule, _) in before.iter().filter(|rule| !after.contains(rule)) {
             self.note(path, Impact::Safe, format!("a rule is removed: {}", excerpt(rule)), "");

@@ -35,7 +35,7 @@ pub(crate) struct RolloutStatusArgs {
     /// Output format. The default is text.
     #[arg(short, long, value_enum)]
     output: Option<Format>,
-    /// Show every change with bars, times and objects in flight, until the rollout ends.
+    /// Show every change with bars, times and objects in flight, until the rollout is Complete, Aborted or Failed.
     #[arg(short, long, conflicts_with = "output")]
     watch: bool,
     #[command(flatten)]
