@@ -89,6 +89,7 @@ fn action_annotates_bad_definitions() {
     fs::write(&file, text.replace("operations:", "operation:")).unwrap();
     let run = run(workspace.path(), &[("directory", "kinds"), ("pointsman", BINARY)]);
     assert!(!run.passed && run.summary.starts_with("### Definitions: FAILED\n"), "{}", run.output);
+    assert!(run.summary.contains(".yaml:"), "the summary names the line: {}", run.summary);
     // The form that the problem matcher reads.
     let is_annotation = |line: &&str| line.starts_with("error: kinds/definition.yaml:");
     assert!(run.output.lines().any(|line| is_annotation(&line)), "{}", run.output);

@@ -154,40 +154,6 @@ fn removed_values_have_defaults() {
     }
 }
 
-/// The commands that a user copies from the notes of an installation.
-#[test]
-fn commands_of_the_notes_run() {
-    let Some(helm) = Helm::find() else { return };
-    // `helm template` leaves NOTES.txt out.
-    let directory = TempDir::new().unwrap();
-    let copied = Command::new("cp").arg("-r").arg(root().join(CHART)).arg(directory.path()).status().unwrap();
-    assert!(copied.success());
-    let templates = directory.path().join("chart/templates");
-    let notes = fs::read_to_string(templates.join("NOTES.txt")).unwrap();
-    fs::write(templates.join("_notes.tpl"), format!("{{{{- define \"notes\" }}}}{notes}{{{{ end }}}}")).unwrap();
-    fs::write(templates.join("notes.yaml"), "kind: Notes\ntext: {{ include \"notes\" . | quote }}\n").unwrap();
-    let binary = Path::new(env!("CARGO_BIN_EXE_pointsman")).parent().unwrap();
-    let path = format!("{}:{}", binary.display(), std::env::var("PATH").unwrap());
-    for (values, release, more) in [
-        ("plain", "pointsman", "image.repository=x"),
-        ("control-plane", "pointsman", "image.repository=x"),
-        ("plain", "pointsman", "controllerVersion=2.16.0"),
-        ("control-plane", "pointsman", "controllerVersion=2.16.0"),
-        ("side-by-side", "pointsman-2-16-0", "image.repository=x"),
-    ] {
-        let values = root().join(format!("{CHART}/ci/{values}-values.yaml"));
-        let flags = ["--values", values.to_str().unwrap(), "--set", more];
-        let documents = helm.render(directory.path().join("chart").to_str().unwrap(), release, &flags).unwrap();
-        let text = find(&documents, "Notes")[0]["text"].as_str().unwrap().to_owned();
-        let (_, command) = text.split_once("  pointsman ").expect("a command");
-        let (command, _) = command.split_once(" > ").unwrap();
-        let command = command.replace("KIND", "materialize").replace("VERSION", "v1alpha1");
-        let mut shell = Command::new("sh");
-        let output = shell.args(["-c", &format!("pointsman {command}")]).env("PATH", &path).output().unwrap();
-        assert!(output.status.success(), "{command}: {}", String::from_utf8_lossy(&output.stderr));
-    }
-}
-
 /// The command of `helm test`, with curl, on the server of the same values.
 #[test]
 fn helm_test_converts_nothing() {
@@ -360,14 +326,19 @@ fn chart_notes_commands_parse() {
     let chart = dir.path().join("chart");
     fs::rename(chart.join("templates/NOTES.txt"), chart.join("files/notes")).unwrap();
     fs::write(chart.join("templates/notes.yaml"), NOTES).unwrap();
-    for values in values_files() {
-        let flags = ["--show-only", "templates/notes.yaml", "--values", &values];
+    let kinds = root().join("examples/kinds/cronjobs").display().to_string();
+    for (values, more) in values_files()
+        .iter()
+        .flat_map(|values| ["replicaCount=2", "controllerVersion=2.16.0"].map(|more| (values, more)))
+    {
+        let flags = ["--show-only", "templates/notes.yaml", "--values", values, "--set", more];
         let document = helm.render(chart.to_str().unwrap(), "pointsman", &flags).unwrap().remove(0);
         let notes = document["data"]["notes"].as_str().unwrap();
         let commands = commands(notes);
-        assert_eq!(commands.len(), 1, "{values}: {notes}");
+        assert!(commands.first().is_some_and(|first| first.starts_with("pointsman crd ")), "{values}: {notes}");
         for command in commands {
-            let meant = [("KIND", "materialize"), ("VERSION", "v1alpha1"), ("DEFAULT", "2.16.0"), ("'", "")];
+            let meant =
+                [("KIND", "materialize"), ("VERSION", "v1alpha1"), ("DEFAULT", "2.16.0"), ("DIR", &kinds), ("'", "")];
             let meant = meant.iter().fold(command, |command, (word, meant)| command.replace(word, meant));
             assert_prints(dir.path(), &meant);
         }

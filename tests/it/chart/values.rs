@@ -9,7 +9,7 @@ const VALUES: &str = include_str!("../../../manifests/chart/values.yaml");
 const HEAD: &str = "\
 # The chart of pointsman
 
-The chart installs the server: a Deployment and its objects. API servers call the server only after you run `pointsman enable`, so neither
+The chart installs the server: a Deployment and its objects. API servers call the server only after you register it, so neither
 an upgrade nor an uninstall of the chart changes a CRD. [Install](../../docs/install.md) describes all steps.
 
 <!-- not run: there are no containers; other tests check the rendered chart -->
