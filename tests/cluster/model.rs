@@ -9,9 +9,9 @@ use std::fs;
 use hyper::Method;
 use pointsman_core::definition::Kind;
 use pointsman_core::laws::apiserver::{WriteError, answered, read, written};
-use pointsman_core::laws::random_kinds::{Draft, Manner};
 use pointsman_core::laws::{Dictionary, FillRatio, Random, Value, anything, difference, schema_of, valid};
 use pointsman_core::webhook::{Metadata, Webhook};
+use pointsman_test_support::random_kinds::{Draft, Manner};
 use serde_json::Value as Json;
 
 use crate::scenario::Scenario;

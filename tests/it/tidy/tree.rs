@@ -4,11 +4,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The sources of the seven packages, lowest first.
-pub(super) const PACKAGES: [&str; 7] = [
+pub(super) const PACKAGES: [&str; 8] = [
     "crates/core/src",
     "crates/rollout/src",
     "crates/transport/src",
     "crates/server/src",
+    "crates/test-support/src",
     "crates/cluster/src",
     "crates/cli/src",
     "src",

@@ -32,7 +32,6 @@ mod operation_names;
 mod paths;
 mod preview;
 mod random;
-pub mod random_kinds;
 mod rollouts;
 mod round_trips;
 pub mod schema;

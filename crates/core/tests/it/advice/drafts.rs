@@ -2,9 +2,9 @@
 
 use pointsman_core::definition::{Kind, Remedy};
 use pointsman_core::draft::{Draft, DraftError};
-use pointsman_core::laws::random_kinds::{Draft as RandomKind, Manner};
 use pointsman_core::laws::{CheckOptions, Dictionary, LAWS, check};
 use pointsman_core::webhook::{Metadata, Webhook};
+use pointsman_test_support::random_kinds::{Draft as RandomKind, Manner};
 use serde_json::Value;
 
 use super::{pairs, seeds, vendors};

@@ -9,7 +9,7 @@ mod pairs;
 mod vendors;
 
 use follower::{End, Follower};
-use pointsman_core::laws::random_kinds::{Draft, Manner};
+use pointsman_test_support::random_kinds::{Draft, Manner};
 
 use crate::laws::number;
 

@@ -1,7 +1,7 @@
 //! Random pairs of schemas: a version, and the same version after some changes.
 
 use pointsman_core::laws::Random;
-use pointsman_core::laws::random_kinds::{Draft, Manner};
+use pointsman_test_support::random_kinds::{Draft, Manner};
 use serde_json::{Map, Value, json};
 
 /// A CRD of two versions.

@@ -10,9 +10,9 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use pointsman_core::definition::{BadDefinition, Kind};
-use pointsman_core::laws::random_kinds::{Draft, Manner, smallest};
 use pointsman_core::laws::{Broken, CheckOptions, Dictionary, LAWS, Law, Report, Value, check};
 use pointsman_core::webhook::{Metadata, Webhook};
+use pointsman_test_support::random_kinds::{Draft, Manner, smallest};
 
 use super::number;
 use crate::kinds::{self, data};

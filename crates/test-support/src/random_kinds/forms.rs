@@ -5,8 +5,8 @@ use serde_json::{Value as Schema, json};
 use super::draft_step::DraftStep;
 use super::paths::{is_required, put, take, written};
 use super::schemas::sample;
-use crate::laws::random::Random;
-use crate::laws::schema::map_values;
+use pointsman_core::laws::Random;
+use pointsman_core::laws::schema::map_values;
 
 /// A form of a value in the newer version: its schema, the expression up and the expression down.
 struct Form {

@@ -12,8 +12,8 @@ use super::operations::{
 use super::paths::{all, at, at_mut, is_required, put, take, written};
 use super::schemaless::schemaless;
 use super::schemas::{sample, scalar};
-use crate::laws::random::Random;
-use crate::laws::schema::map_values;
+use pointsman_core::laws::Random;
+use pointsman_core::laws::schema::map_values;
 
 /// A step from a version to a newer one.
 pub(super) fn between(random: &mut Random, older: &Schema, manner: Manner) -> DraftStep {

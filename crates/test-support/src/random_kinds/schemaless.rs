@@ -4,8 +4,8 @@ use serde_json::{Value as Schema, json};
 
 use super::draft_step::DraftStep;
 use super::paths::written;
-use crate::laws::random::Random;
-use crate::laws::schema::{flag, map_values};
+use pointsman_core::laws::Random;
+use pointsman_core::laws::schema::{flag, map_values};
 
 /// The fields of operations. An object may have any of them, so places of one operation may hold a value of another.
 const NAMES: [&str; 6] = ["a", "b", "mode", "steps", "x.y", "é"];

@@ -4,8 +4,8 @@ use serde_json::Value as Schema;
 
 use super::paths::{all, at, is_required, overlap};
 use super::schemas::fresh;
-use crate::laws::random::Random;
-use crate::laws::schema::map_values;
+use pointsman_core::laws::Random;
+use pointsman_core::laws::schema::map_values;
 
 /// The kind of operations in a draft.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

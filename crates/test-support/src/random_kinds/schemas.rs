@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value as Schema, json};
 
-use crate::laws::random::Random;
-use crate::laws::schema::{flag, properties, requires};
+use pointsman_core::laws::Random;
+use pointsman_core::laws::schema::{flag, properties, requires};
 
 /// Typical names, and difficult names: those of the head of an object, and names with dots and slashes.
 const NAMES: [&str; 24] = [

@@ -4,7 +4,7 @@ use serde_json::{Value as Schema, json};
 
 use super::draft_step::DraftStep;
 use super::paths::{put, take, written};
-use crate::laws::random::Random;
+use pointsman_core::laws::Random;
 
 /// The annotations and labels of operations. Objects have some of them anyway.
 const PLACES: [[&str; 3]; 4] = [

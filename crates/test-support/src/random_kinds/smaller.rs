@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value as Schema};
 
 use super::draft::Draft;
-use crate::json::{pointer_names, pointer_token};
+use pointsman_core::{pointer_names, pointer_token};
 
 /// Removes versions, names and keywords while the draft still shows the problem.
 #[must_use]

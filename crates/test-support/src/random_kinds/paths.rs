@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value as Schema, json};
 
-use crate::laws::schema::{properties, requires};
+use pointsman_core::laws::schema::{properties, requires};
 
 /// A place as written in a definition.
 pub(super) fn written(names: &[String]) -> String {

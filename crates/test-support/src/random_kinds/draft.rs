@@ -6,8 +6,8 @@ use super::defaults::object_with_default;
 use super::draft_step::Manner;
 use super::schemas::{bound_counts, version};
 use super::steps::between;
-use crate::definition::{API_VERSION, BadDefinition, KIND, Kind};
-use crate::laws::random::Random;
+use pointsman_core::definition::{API_VERSION, BadDefinition, KIND, Kind};
+use pointsman_core::laws::Random;
 
 /// A CRD and a definition of it.
 #[derive(Clone, Debug, PartialEq)]

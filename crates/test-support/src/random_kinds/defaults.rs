@@ -4,8 +4,8 @@ use serde_json::{Map, Value as Schema, json};
 
 use super::paths::{all, at, at_mut, written};
 use super::schemas::sample;
-use crate::laws::random::Random;
-use crate::laws::schema::{map_values, properties, requires};
+use pointsman_core::laws::Random;
+use pointsman_core::laws::schema::{map_values, properties, requires};
 
 /// Gives an object of some version, and of the other versions that have it at the same place, a default with contents.
 /// A difference to the next version is accepted.

@@ -5,8 +5,8 @@ use serde_json::{Value as Schema, json};
 use super::draft_step::{DraftStep, Manner};
 use super::paths::{at, is_required, overlap, put, take, written};
 use super::schemas::{property, sample};
-use crate::laws::random::Random;
-use crate::laws::schema::{flag, map_values};
+use pointsman_core::laws::Random;
+use pointsman_core::laws::schema::{flag, map_values};
 
 pub(super) fn drop(step: &mut DraftStep, random: &mut Random, older: &Schema) -> Option<()> {
     let from = step.field(random, older, &|_| true)?;

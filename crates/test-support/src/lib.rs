@@ -1,0 +1,3 @@
+//! Random kinds, for tests of several crates.
+
+pub mod random_kinds;
