@@ -187,7 +187,7 @@ impl Kind {
 
     /// Returns a kind that treats two kinds as its versions.
     fn bridging(bridge: Bridge) -> Self {
-        let Bridge { name, group, kind, plural, versions, step, admission, crd } = bridge;
+        let Bridge { name, group, kind, plural, versions, step, is_namespaced, admission, crd } = bridge;
         let (name, steps) = (name.into(), vec![step]);
         Self {
             name,
@@ -199,7 +199,7 @@ impl Kind {
             rollout_hash: None,
             admission,
             source: (String::new(), "".into()),
-            is_namespaced: false,
+            is_namespaced,
             crd,
             lenient_crd: None,
             becoming: None,

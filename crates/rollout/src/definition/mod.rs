@@ -78,7 +78,7 @@ impl RolloutDefinition {
         let source_health = source.and_then(|source| health(of_source.as_ref(), source));
         let health = health(keys.health.as_ref(), newest);
         let checks = ChecksSpec::compile(keys.checks.as_ref(), &kind.admission, problems);
-        let namespaced = (kind.is_namespaced(), becoming.is_none_or(|becoming| becoming.is_namespaced()));
+        let namespaced = (kind.is_namespaced(), becoming.is_none_or(|becoming| becoming.bridge().is_namespaced()));
         let words = words(text, &keys.workflows);
         let workflows = workflows::compile(&keys.workflows, &words, newest, source, namespaced, problems);
         Some(Self { health, source_health, checks, workflows })

@@ -30,8 +30,6 @@ pub struct KindConversion<K> {
     pub(super) refusals: Vec<KindRefusal>,
     /// The schema of the source kind, with its status.
     pub(super) source_schema: Schema,
-    /// Objects of the source kind are namespaced.
-    pub(super) is_namespaced: bool,
     /// The status field of the source object that receives the reason of a refusal.
     pub(super) error_field: Option<Path>,
     /// The response to the creation of a new source object.
@@ -65,6 +63,7 @@ pub(in crate::definition) struct Bridge {
     pub(in crate::definition) plural: String,
     pub(in crate::definition) versions: Versions,
     pub(in crate::definition) step: Step,
+    pub(in crate::definition) is_namespaced: bool,
     pub(in crate::definition) admission: Admission,
     pub(in crate::definition) crd: Value,
 }
@@ -84,7 +83,6 @@ impl<K> KindConversion<K> {
             facts: self.facts,
             refusals: self.refusals,
             source_schema: self.source_schema,
-            is_namespaced: self.is_namespaced,
             error_field: self.error_field,
             retirement: self.retirement,
         }
@@ -165,11 +163,6 @@ impl<K> KindConversion<K> {
     /// The schema of the source kind, with its status.
     pub fn source_schema(&self) -> &Schema {
         &self.source_schema
-    }
-
-    /// Returns whether objects of the source kind are namespaced.
-    pub fn is_namespaced(&self) -> bool {
-        self.is_namespaced
     }
 
     /// Returns whether the source kind has a field.

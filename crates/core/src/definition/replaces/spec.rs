@@ -135,6 +135,7 @@ impl ReplacesSpec {
             plural: target.plural.clone(),
             versions: Versions::new(vec![versions.older, versions.newer])?,
             step,
+            is_namespaced: source.is_namespaced(),
             admission,
             crd,
         };
@@ -149,7 +150,6 @@ impl ReplacesSpec {
             facts,
             refusals,
             source_schema,
-            is_namespaced: source.is_namespaced(),
             error_field,
             retirement,
             bridge,
