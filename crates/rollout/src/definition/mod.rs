@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use serde_saphyr::Spanned;
 
 use checks::{Checks, ChecksSpec};
@@ -42,12 +42,7 @@ pub fn check_definition(kind: &Kind) -> Result<(), BadDefinition> {
 pub fn definition_schema() -> Value {
     let schema = Value::from(schemars::schema_for!(RolloutKeys));
     let definitions = schema.get("$defs").and_then(Value::as_object).cloned().unwrap_or_default();
-    json_schema(definitions.into_iter().filter(|(name, _)| !is_of_core(name)).collect::<Map<_, _>>())
-}
-
-/// Returns whether the name is that of a part that this room reads only partly.
-fn is_of_core(name: &str) -> bool {
-    matches!(name, "Replaces" | "ReplacesFrom")
+    json_schema(definitions)
 }
 
 impl RolloutDefinition {
@@ -103,19 +98,18 @@ struct RolloutKeys {
     #[serde(default)]
     #[schemars(with = "BTreeMap<String, Vec<WorkflowStepSpec>>")]
     workflows: BTreeMap<String, Vec<Spanned<WorkflowStepSpec>>>,
+    /// Its schema is that of the core.
+    #[schemars(skip)]
     replaces: Option<ReplacesKeys>,
 }
 
-#[derive(Deserialize, JsonSchema)]
-#[schemars(rename = "Replaces")]
+#[derive(Deserialize)]
 struct ReplacesKeys {
     from: SourceKeys,
 }
 
-#[derive(Deserialize, JsonSchema)]
-#[schemars(rename = "ReplacesFrom")]
+#[derive(Deserialize)]
 struct SourceKeys {
-    #[schemars(with = "Option<HealthSpec>")]
     health: Option<Spanned<HealthSpec>>,
 }
 
