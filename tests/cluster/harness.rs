@@ -159,7 +159,7 @@ fn whole(task: Task) -> Outcome {
 
 fn run(task: Task) -> Outcome {
     let Task { plan, name, assets, jobs, workers } = task;
-    wait_for_processors(|| RUNNING.load(Ordering::Relaxed));
+    wait_for_processors(&RUNNING);
     let Ok(mut test_cluster) = panic::catch_unwind(|| TestCluster::start(plan, &name, assets)) else {
         let logs = log_dir(&name);
         return Outcome {
@@ -222,7 +222,7 @@ fn work(test_cluster: &TestCluster, jobs: VecDeque<(usize, Job)>, workers: usize
         for _ in 0..workers {
             scope.spawn(|| {
                 loop {
-                    wait_for_processors(|| RUNNING.load(Ordering::Relaxed));
+                    wait_for_processors(&RUNNING);
                     let next = queue.lock().unwrap().pop_front();
                     let Some((number, job)) = next else { return };
                     RUNNING.fetch_add(1, Ordering::Relaxed);

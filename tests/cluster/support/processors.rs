@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{available_parallelism, sleep};
 use std::time::Duration;
 
@@ -9,11 +10,11 @@ use std::time::Duration;
 /// 35 of them on 2 processors, an API server exceeded its own time limit of 30 s for one request.
 ///
 /// Callers wait one by one, so that each sees the load of the one before it. Always returns while few scenarios run.
-pub(crate) fn wait_for_processors(running: impl Fn() -> usize) {
+pub(crate) fn wait_for_processors(running: &AtomicUsize) {
     static TURN: Mutex<()> = Mutex::new(());
     let _turn = TURN.lock().unwrap_or_else(|broken| broken.into_inner());
     let most = PROCESSES * available_parallelism().map_or(1, usize::from);
-    while running() >= FEW && runnable().is_some_and(|processes| processes > most) {}
+    while running.load(Ordering::Relaxed) >= FEW && runnable().is_some_and(|processes| processes > most) {}
 }
 
 /// The mean number of processes that have or want a processor during a quarter of a second. `None` without Linux.

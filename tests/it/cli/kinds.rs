@@ -311,8 +311,14 @@ fn revisions_are_compared() {
     assert_eq!((code, &json(&text)["field"]), (1, &serde_json::json!("spec.host")));
     let loose = crd.replace("type: integer", "type: number");
     fs::write(dir.path().join("widgets.crd.yaml"), loose).unwrap();
-    assert_eq!(compare(&["main:widgets.crd.yaml", "widgets.crd.yaml"]).0, 0);
+    let (code, text) = compare(&["main:widgets.crd.yaml", "widgets.crd.yaml"]);
+    assert!(code == 0 && text.starts_with("OK: no breaking changes, "), "{text}");
     assert_eq!(compare(&["main:widgets.crd.yaml", "widgets.crd.yaml", "--fail-on", "risky"]).0, 1);
+    // The CRD of a cluster has the conversion, and the file beside a definition has none.
+    let converted = crd.replace("  scope: Namespaced\n", "  scope: Namespaced\n  conversion: {strategy: Webhook}\n");
+    fs::write(dir.path().join("cluster.yaml"), converted).unwrap();
+    let (code, text) = compare(&["cluster.yaml", "main:widgets.crd.yaml"]);
+    assert!(code == 1 && text.contains("Advice: apply the output of `pointsman crd` instead"), "{text}");
     let (code, text) = compare(&["main:gone.yaml", "widgets.crd.yaml"]);
     assert!(code == 1 && text.contains("failed to read main:gone.yaml: fatal: path"), "{text}");
     fs::write(dir.path().join("pod.yaml"), "kind: Pod\n").unwrap();
