@@ -40,7 +40,11 @@ impl CrdState {
     }
 
     /// The CRD of a name, which must exist.
-    pub(crate) async fn fetch(cluster: &Cluster, name: &str) -> Result<Self, CallError> {
+    ///
+    /// # Errors
+    /// [`CallError::NoCrd`] without such a CRD, [`CallError::BadCrd`] if a required member is missing, and each error
+    /// of a call.
+    pub async fn fetch(cluster: &Cluster, name: &str) -> Result<Self, CallError> {
         Self::find(cluster, name).await?.ok_or_else(|| CallError::NoCrd { name: name.to_owned() })
     }
 

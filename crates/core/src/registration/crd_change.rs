@@ -158,7 +158,7 @@ fn changed_resource(old: &Value, new: &Value, changes: &mut Vec<CrdChange>) {
     let strategy = |crd: &Value| at(crd, "/spec/conversion/strategy").as_str().unwrap_or("None").to_owned();
     let is_converted = versions(old).len() > 1;
     match (strategy(old).as_str(), strategy(new).as_str()) {
-        ("Webhook", "Webhook") if at(old, WEBHOOK) == at(new, WEBHOOK) => {}
+        ("Webhook", "Webhook") if webhook(old, new) == webhook(new, old) => {}
         ("Webhook", "Webhook") => {
             let what = "the address, the bundle or the review versions of the conversion webhook changed";
             changes.push(change("", "", Impact::Risky, what, "run `pointsman doctor` after the change"));
@@ -183,12 +183,41 @@ fn changed_resource(old: &Value, new: &Value, changes: &mut Vec<CrdChange>) {
         changes.push(change("", "", Impact::Breaking, "unknown fields are pruned: values are lost", NEW_VERSION));
     }
     for name in ["listKind", "singular", "shortNames", "categories"] {
-        let path = format!("/spec/names/{name}");
-        if at(old, &path) != at(new, &path) {
+        if names(old, name) != names(new, name) {
             let what = format!("{name} changed: clients and scripts that use it fail");
             changes.push(change("", "", Impact::Risky, what, "first update these clients and scripts"));
         }
     }
+}
+
+/// A member of `spec.names`, with the default of the API server (`apiextensions-apiserver
+/// pkg/apis/apiextensions/v1/defaults.go`): a CRD of a cluster has each default, and a file rarely has one.
+fn names(crd: &Value, name: &str) -> Option<Value> {
+    let names = crd.pointer("/spec/names")?;
+    let kind = names.get("kind").and_then(Value::as_str).unwrap_or_default();
+    names.get(name).cloned().or_else(|| match name {
+        "listKind" => Some(Value::String(format!("{kind}List"))),
+        "singular" => Some(Value::String(kind.to_lowercase())),
+        _ => None,
+    })
+}
+
+/// The conversion webhook, with the default port. Without the bundle if the other revision has none: a certificate
+/// manager adds it to the CRD of a cluster, and an apply of a file without a bundle keeps it.
+fn webhook(crd: &Value, other: &Value) -> Option<Value> {
+    let mut webhook = crd.pointer(WEBHOOK)?.clone();
+    let client = webhook.get_mut("clientConfig").and_then(Value::as_object_mut);
+    if let Some(client) = client {
+        if other.pointer(WEBHOOK).and_then(|other| other.pointer("/clientConfig/caBundle")).is_none() {
+            client.remove("caBundle");
+        }
+        if let Some(service) = client.get_mut("service").and_then(Value::as_object_mut)
+            && !service.contains_key("port")
+        {
+            service.insert("port".to_owned(), 443.into());
+        }
+    }
+    Some(webhook)
 }
 
 /// Whether objects may be stored in a version that is not the storage version.
@@ -246,8 +275,8 @@ fn changed_version(name: &str, old: &Value, new: &Value, changes: &mut Vec<CrdCh
         }
     }
     let schema = |version: &Value| version.pointer("/schema/openAPIV3Schema").cloned().unwrap_or_default();
-    let mut comparison = RevisedSchema { version: name, changes };
-    comparison.compare("", &schema(old), &schema(new));
+    let mut comparison = RevisedSchema { version: name, changes, place: Vec::new() };
+    comparison.compare(&schema(old), &schema(new));
 }
 
 const WEBHOOK: &str = "/spec/conversion/webhook";

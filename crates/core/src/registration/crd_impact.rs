@@ -1,5 +1,7 @@
 //! The consequence of one change of a CRD.
 
+use serde_json::Value;
+
 /// What a change does to objects and clients. Later is worse.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Impact {
@@ -36,11 +38,14 @@ pub struct CrdChange {
     pub what: String,
     /// What to do instead, or afterwards. Empty if nothing is necessary.
     pub advice: String,
+    /// A part of an object that the change concerns: the old schema accepts its value, and the new one refuses or
+    /// prunes it. Only for breaking changes of a field, if such a value can be derived from the schemas.
+    pub example: Option<Value>,
 }
 
 pub(super) fn change(version: &str, path: &str, impact: Impact, what: impl Into<String>, advice: &str) -> CrdChange {
     let [version, path, advice] = [version, path, advice].map(str::to_owned);
-    CrdChange { version, path, impact, what: what.into(), advice }
+    CrdChange { version, path, impact, what: what.into(), advice, example: None }
 }
 
 pub(super) const READERS: &str = "first update the controllers and clients that read the field";

@@ -7,6 +7,7 @@ mod address;
 mod admission_webhooks;
 mod ca_bundle;
 mod cel;
+mod change_example;
 mod client_config;
 mod crd;
 mod crd_change;

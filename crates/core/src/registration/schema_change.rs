@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
+use super::change_example::{Place, beyond, object_with, path, sample};
 use super::crd_impact::{CrdChange, Impact, NEW_VERSION, READERS, change};
 use crate::apimachinery::excerpt;
 
@@ -15,49 +16,65 @@ use crate::apimachinery::excerpt;
 pub(super) struct RevisedSchema<'c> {
     pub(super) version: &'c str,
     pub(super) changes: &'c mut Vec<CrdChange>,
+    /// The field that is compared.
+    pub(super) place: Vec<Place>,
 }
 
 impl RevisedSchema<'_> {
-    fn note(&mut self, path: &str, impact: Impact, what: impl Into<String>, advice: &str) {
-        self.changes.push(change(self.version, path, impact, what, advice));
+    fn note(&mut self, impact: Impact, what: impl Into<String>, advice: &str) {
+        self.changes.push(change(self.version, &path(&self.place), impact, what, advice));
     }
 
-    pub(super) fn compare(&mut self, path: &str, old: &Value, new: &Value) {
+    /// A breaking change, with a value of the field that shows it.
+    fn breaks(&mut self, what: impl Into<String>, advice: &str, value: Option<Value>) {
+        self.note(Impact::Breaking, what, advice);
+        if let Some(change) = self.changes.last_mut() {
+            change.example = value.map(|value| object_with(&self.place, value));
+        }
+    }
+
+    /// Compares a part of the field.
+    fn within(&mut self, place: Place, compare: impl FnOnce(&mut Self)) {
+        self.place.push(place);
+        compare(self);
+        self.place.pop();
+    }
+
+    pub(super) fn compare(&mut self, old: &Value, new: &Value) {
         let (before, after) = (kind(old), kind(new));
         if before != after {
             let what = format!("the type changed from {before} to {after}");
             if !is_wider(before, after) {
                 let what = format!("{what}: clients fail, and writes of the old type are refused");
                 let advice = "add a version with the new type, and convert with `type` or `compute`";
-                return self.note(path, Impact::Breaking, what, advice);
+                return self.breaks(what, advice, sample(old));
             }
-            self.note(path, Impact::Risky, format!("{what}: readers see new types"), READERS);
+            self.note(Impact::Risky, format!("{what}: readers see new types"), READERS);
         }
-        self.values(path, old, new);
-        self.bounds(path, old, new);
-        self.rules(path, old, new);
-        self.members(path, old, new);
-        self.other_keys(path, old, new);
+        self.values(old, new);
+        self.bounds(old, new);
+        self.rules(old, new);
+        self.members(old, new);
+        self.other_keys(old, new);
         match (old.get("items"), new.get("items")) {
-            (Some(before), Some(after)) => self.compare(&format!("{path}[*]"), before, after),
-            (Some(_), None) => self.note(path, Impact::Risky, "the items have no schema anymore", READERS),
+            (Some(before), Some(after)) => self.within(Place::Item, |item| item.compare(before, after)),
+            (Some(_), None) => self.note(Impact::Risky, "the items have no schema anymore", READERS),
             (None, Some(_)) if kind(old) == "array" => {
-                self.note(path, Impact::Breaking, "the items get a schema: their values are pruned", NEW_VERSION);
+                self.note(Impact::Breaking, "the items get a schema: their values are pruned", NEW_VERSION);
             }
             _ => {}
         }
-        self.other_keywords(path, old, new);
+        self.other_keywords(old, new);
     }
 
     /// The keys of an object that `properties` does not list.
-    fn other_keys(&mut self, path: &str, old: &Value, new: &Value) {
+    fn other_keys(&mut self, old: &Value, new: &Value) {
         match (OtherKeys::of(old), OtherKeys::of(new)) {
             (OtherKeys::Checked(before), OtherKeys::Checked(after)) => {
-                self.compare(&format!("{path}[*]"), before, after);
+                self.within(Place::Entry, |entry| entry.compare(before, after));
             }
             (OtherKeys::Kept | OtherKeys::Checked(_), OtherKeys::Pruned) => {
                 self.note(
-                    path,
                     Impact::Breaking,
                     "fields that the schema does not list are pruned: values are lost",
                     NEW_VERSION,
@@ -66,27 +83,27 @@ impl RevisedSchema<'_> {
             (OtherKeys::Kept, OtherKeys::Checked(_)) => {
                 let what =
                     "fields that the schema does not list get a schema: values are pruned, and other types are refused";
-                self.note(path, Impact::Breaking, what, NEW_VERSION);
+                self.note(Impact::Breaking, what, NEW_VERSION);
             }
             (OtherKeys::Checked(_), OtherKeys::Kept) => {
-                self.note(path, Impact::Risky, "the values have no schema anymore", READERS);
+                self.note(Impact::Risky, "the values have no schema anymore", READERS);
             }
             (OtherKeys::Pruned, OtherKeys::Kept | OtherKeys::Checked(_)) if kind(old) == "object" => {
-                self.note(path, Impact::Risky, "fields that the schema does not list are kept", READERS);
+                self.note(Impact::Risky, "fields that the schema does not list are kept", READERS);
             }
             _ => {}
         }
     }
 
     /// Keywords without a rule of their own, so that no difference is passed over.
-    fn other_keywords(&mut self, path: &str, old: &Value, new: &Value) {
+    fn other_keywords(&mut self, old: &Value, new: &Value) {
         let key = "x-kubernetes-embedded-resource";
         match (flag(old, key), flag(new, key)) {
             (false, true) => {
                 let what = "the value must be a complete object: writes without apiVersion or kind are refused";
-                self.note(path, Impact::Breaking, what, NEW_VERSION);
+                self.note(Impact::Breaking, what, NEW_VERSION);
             }
-            (true, false) => self.note(path, Impact::Risky, format!("{key} is removed"), READERS),
+            (true, false) => self.note(Impact::Risky, format!("{key} is removed"), READERS),
             _ => {}
         }
         let keys = |schema: &Value| -> BTreeSet<String> {
@@ -95,33 +112,29 @@ impl RevisedSchema<'_> {
         };
         for key in keys(old).union(&keys(new)) {
             if old.get(key) != new.get(key) {
-                self.note(path, Impact::Risky, format!("{key} changed"), READERS);
+                self.note(Impact::Risky, format!("{key} changed"), READERS);
             }
         }
     }
 
     /// Enums, defaults and null.
-    fn values(&mut self, path: &str, old: &Value, new: &Value) {
+    fn values(&mut self, old: &Value, new: &Value) {
         let options = |schema: &Value| schema.get("enum").and_then(Value::as_array).cloned();
         match (options(old), options(new)) {
             (Some(before), Some(after)) => {
                 for gone in before.iter().filter(|option| !after.contains(option)) {
                     let what = format!("the enum lost {gone}: writes of it are refused");
-                    self.note(path, Impact::Breaking, what, "add a version without it, and convert with `values`");
+                    let advice = "add a version without it, and convert with `values`";
+                    self.breaks(what, advice, Some(gone.clone()));
                 }
                 for added in after.iter().filter(|option| !before.contains(option)) {
-                    self.note(path, Impact::Risky, format!("the enum has a new value {added}"), READERS);
+                    self.note(Impact::Risky, format!("the enum has a new value {added}"), READERS);
                 }
             }
             (None, Some(_)) => {
-                self.note(
-                    path,
-                    Impact::Breaking,
-                    "the field has an enum: writes of other values are refused",
-                    NEW_VERSION,
-                );
+                self.note(Impact::Breaking, "the field has an enum: writes of other values are refused", NEW_VERSION);
             }
-            (Some(_), None) => self.note(path, Impact::Risky, "the field has no enum anymore", READERS),
+            (Some(_), None) => self.note(Impact::Risky, "the field has no enum anymore", READERS),
             (None, None) => {}
         }
         match (old.get("default"), new.get("default")) {
@@ -131,17 +144,16 @@ impl RevisedSchema<'_> {
                     "the default {} is new: objects without the field show it on each read",
                     excerpt_of(default)
                 );
-                self.note(path, Impact::Risky, what, "check that controllers treat it as the absent field");
+                self.note(Impact::Risky, what, "check that controllers treat it as the absent field");
             }
             (Some(default), None) => {
                 let what =
                     format!("the default {} is removed: objects without the field show none", excerpt_of(default));
-                self.note(path, Impact::Risky, what, "check that controllers accept an absent field");
+                self.note(Impact::Risky, what, "check that controllers accept an absent field");
             }
             (before, after) => {
                 let what = format!("the default changed from {} to {}", shown(before), shown(after));
                 self.note(
-                    path,
                     Impact::Risky,
                     what,
                     "check that controllers accept the new default in objects without a stored value",
@@ -150,14 +162,14 @@ impl RevisedSchema<'_> {
         }
         match (flag(old, "nullable"), flag(new, "nullable")) {
             (true, false) => {
-                self.note(path, Impact::Breaking, "null is no longer allowed: a null is dropped", NEW_VERSION)
+                self.breaks("null is no longer allowed: a null is dropped", NEW_VERSION, Some(Value::Null));
             }
-            (false, true) => self.note(path, Impact::Risky, "null is allowed", READERS),
+            (false, true) => self.note(Impact::Risky, "null is allowed", READERS),
             _ => {}
         }
     }
 
-    fn bounds(&mut self, path: &str, old: &Value, new: &Value) {
+    fn bounds(&mut self, old: &Value, new: &Value) {
         for (keys, is_upper) in [(UPPER, true), (LOWER, false)] {
             for key in keys {
                 // A length of at least 0 is no bound.
@@ -170,40 +182,41 @@ impl RevisedSchema<'_> {
                     (Some(_), None) => false,
                     (None, None) => continue,
                 };
-                self.bound(path, key, is_tighter);
+                match is_tighter {
+                    true => {
+                        let what =
+                            format!("{key} is stricter: writes of other values are refused, apart from unchanged ones");
+                        self.breaks(what, NEW_VERSION, beyond(key, old, new));
+                    }
+                    false => self.loosened(key),
+                }
             }
         }
         for key in OTHERS {
             let of = |schema: &Value| schema.get(key).filter(|value| **value != Value::Bool(false)).cloned();
             match (of(old), of(new)) {
                 (before, after) if before == after => {}
-                (_, None) => self.bound(path, key, false),
+                (_, None) => self.loosened(key),
                 // In another order.
                 (Some(before), Some(after)) if is_looser(key, &before, &after) && is_looser(key, &after, &before) => {}
-                (Some(before), Some(after)) if is_looser(key, &before, &after) => self.bound(path, key, false),
+                (Some(before), Some(after)) if is_looser(key, &before, &after) => self.loosened(key),
                 // The usual form of the type.
                 (None, Some(_)) if key == &"anyOf" && kind(new) == "int-or-string" => {}
                 (_, Some(_)) => {
                     let what =
                         format!("{key} changed: writes of values that it refuses fail, apart from unchanged ones");
-                    self.note(path, Impact::Breaking, what, NEW_VERSION);
+                    self.note(Impact::Breaking, what, NEW_VERSION);
                 }
             }
         }
     }
 
-    fn bound(&mut self, path: &str, key: &str, is_tighter: bool) {
-        match is_tighter {
-            true => {
-                let what = format!("{key} is stricter: writes of other values are refused, apart from unchanged ones");
-                self.note(path, Impact::Breaking, what, NEW_VERSION);
-            }
-            false => self.note(path, Impact::Safe, format!("{key} is less strict"), ""),
-        }
+    fn loosened(&mut self, key: &str) {
+        self.note(Impact::Safe, format!("{key} is less strict"), "");
     }
 
     /// Rules in CEL, and the merge of lists.
-    fn rules(&mut self, path: &str, old: &Value, new: &Value) {
+    fn rules(&mut self, old: &Value, new: &Value) {
         let rules = |schema: &Value| -> Vec<(String, bool)> {
             let rules = schema.get("x-kubernetes-validations").and_then(Value::as_array).into_iter().flatten();
             rules
@@ -213,15 +226,10 @@ impl RevisedSchema<'_> {
         let (before, after) = (rules(old), rules(new));
         for (rule, _) in after.iter().filter(|rule| !before.contains(rule)) {
             let what = format!("a rule is new: writes that break it are refused: {}", excerpt(rule));
-            self.note(
-                path,
-                Impact::Breaking,
-                what,
-                "first test the rule with copies of your objects on a test cluster",
-            );
+            self.note(Impact::Breaking, what, "first test the rule with copies of your objects on a test cluster");
         }
         for (rule, _) in before.iter().filter(|rule| !after.contains(rule)) {
-            self.note(path, Impact::Safe, format!("a rule is removed: {}", excerpt(rule)), "");
+            self.note(Impact::Safe, format!("a rule is removed: {}", excerpt(rule)), "");
         }
         let text = |schema: &Value, key: &str, default: &str| {
             schema.get(key).and_then(Value::as_str).unwrap_or(default).to_owned()
@@ -230,36 +238,32 @@ impl RevisedSchema<'_> {
         let keys = |schema: &Value| schema.get("x-kubernetes-list-map-keys").cloned();
         match (list(old), list(new)) {
             (before, after) if before == after && keys(old) == keys(new) => {}
-            (_, after) if after == "atomic" => self.note(path, Impact::Risky, format!("the list type {MERGED}"), APPLY),
+            (_, after) if after == "atomic" => self.note(Impact::Risky, format!("the list type {MERGED}"), APPLY),
             _ => {
                 let what = format!("the list type {MERGED}, and duplicates are refused");
-                self.note(path, Impact::Breaking, what, APPLY);
+                self.note(Impact::Breaking, what, APPLY);
             }
         }
         let map = |schema: &Value| text(schema, "x-kubernetes-map-type", "granular");
         if map(old) != map(new) {
-            self.note(path, Impact::Risky, format!("the map type {MERGED}"), APPLY);
+            self.note(Impact::Risky, format!("the map type {MERGED}"), APPLY);
         }
     }
 
-    fn members(&mut self, path: &str, old: &Value, new: &Value) {
+    fn members(&mut self, old: &Value, new: &Value) {
         let properties =
             |schema: &Value| schema.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
         let (before, after) = (properties(old), properties(new));
         for (name, schema) in &before {
-            let place = inside(path, name);
-            match (after.get(name), OtherKeys::of(new)) {
-                (Some(newer), _) | (None, OtherKeys::Checked(newer)) => self.compare(&place, schema, newer),
-                (None, OtherKeys::Kept) => {
-                    self.note(&place, Impact::Risky, "the field has no schema anymore", READERS);
-                }
-                (None, OtherKeys::Pruned) => self.note(
-                    &place,
-                    Impact::Breaking,
+            self.within(Place::Member(name.clone()), |field| match (after.get(name), OtherKeys::of(new)) {
+                (Some(newer), _) | (None, OtherKeys::Checked(newer)) => field.compare(schema, newer),
+                (None, OtherKeys::Kept) => field.note(Impact::Risky, "the field has no schema anymore", READERS),
+                (None, OtherKeys::Pruned) => field.breaks(
                     "the field is removed: stored values are lost at the next write, and reads do not show them",
                     "keep the field, and add a version without it, with `drop`, `rename` or `move`",
+                    sample(schema),
                 ),
-            }
+            });
         }
         let was_pruned = matches!(OtherKeys::of(old), OtherKeys::Pruned);
         for (name, schema) in after.iter().filter(|(name, _)| !before.contains_key(*name)) {
@@ -270,18 +274,13 @@ impl RevisedSchema<'_> {
                 }
                 true => (Impact::Safe, "the field is new"),
             };
-            self.note(&inside(path, name), impact, what, "");
+            self.within(Place::Member(name.clone()), |field| field.note(impact, what, ""));
         }
-        self.required(path, (old, &before), (new, &after));
+        self.required((old, &before), (new, &after));
     }
 
     /// Required fields. Each revision is a schema with its properties.
-    fn required(
-        &mut self,
-        path: &str,
-        (old, before): (&Value, &Map<String, Value>),
-        (new, after): (&Value, &Map<String, Value>),
-    ) {
+    fn required(&mut self, (old, before): (&Value, &Map<String, Value>), (new, after): (&Value, &Map<String, Value>)) {
         let required = |schema: &Value| -> BTreeSet<String> {
             let names = schema.get("required").and_then(Value::as_array).into_iter().flatten();
             names.filter_map(|name| Some(name.as_str()?.to_owned())).collect()
@@ -290,11 +289,20 @@ impl RevisedSchema<'_> {
             fields.get(name).is_some_and(|schema| schema.get("default").is_some())
         };
         let (was, is) = (required(old), required(new));
+        let example = sample(old);
+        let mut note = |name: &str, impact: Impact, what: &str, advice: &str| {
+            self.within(Place::Member(name.to_owned()), |field| field.note(impact, what, advice));
+            // The object without the field.
+            if let Some(change) = self.changes.last_mut().filter(|_| impact == Impact::Breaking) {
+                let without = example.clone().filter(|object| object.get(name).is_none());
+                change.example = without.map(|object| object_with(&self.place, object));
+            }
+        };
         for name in is.difference(&was) {
             match has_default(after, name) {
-                true => self.note(&inside(path, name), Impact::Safe, "the field is required, and has a default", ""),
-                false => self.note(
-                    &inside(path, name),
+                true => note(name, Impact::Safe, "the field is required, and has a default", ""),
+                false => note(
+                    name,
                     Impact::Breaking,
                     "the field is required: writes without it are refused",
                     "give the field a default, or add a version that requires it, with `fill`",
@@ -303,22 +311,12 @@ impl RevisedSchema<'_> {
         }
         for name in is.intersection(&was).filter(|name| has_default(before, name) && !has_default(after, name)) {
             let what = "the field is required, and its default is removed: writes without it are refused";
-            self.note(&inside(path, name), Impact::Breaking, what, "keep the default");
+            note(name, Impact::Breaking, what, "keep the default");
         }
         for name in was.difference(&is).filter(|name| after.contains_key(*name)) {
-            self.note(
-                &inside(path, name),
-                Impact::Risky,
-                "the field is optional: readers may see objects without it",
-                READERS,
-            );
+            note(name, Impact::Risky, "the field is optional: readers may see objects without it", READERS);
         }
     }
-}
-
-/// The path of a member.
-fn inside(path: &str, name: &str) -> String {
-    if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
 }
 
 /// What happens to the keys of an object that `properties` does not list.

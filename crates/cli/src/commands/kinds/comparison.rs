@@ -6,11 +6,13 @@ use std::process::{Command, ExitCode};
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
+use pointsman_cluster::CrdState;
 use pointsman_core::definition::{self, Kind};
 use pointsman_core::registration::{CrdChange, Impact, crd_file_changes, definition_changes};
 use pointsman_rollout::check_definition;
 use serde_json::Value;
 
+use crate::commands::cluster_args::{ClusterArgs, advised};
 use crate::commands::format::TextFormat;
 use crate::commands::input::{self, Source};
 use crate::commands::json_tree::JsonTree;
@@ -20,20 +22,20 @@ use crate::commands::table::table;
 use crate::commands::verdict::{Outcome, Verdict};
 
 #[derive(Args, Debug)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, override_usage = "pointsman kinds compare [OPTIONS] [OLD] NEW")]
 pub(super) struct CompareArgs {
-    /// The old revision: a file with a CRD or a definition, or REVISION:PATH of git.
-    #[arg(value_name = "OLD")]
-    old: String,
-    /// The new revision: a file with a CRD or a definition, or REVISION:PATH of git.
-    #[arg(value_name = "NEW")]
-    new: String,
+    /// The old revision and the new one: files with a CRD or a definition, or REVISION:PATH of git. Without OLD, the
+    /// CRD of the cluster is the old revision.
+    #[arg(value_name = "REVISION", required = true, num_args = 1..=2)]
+    revisions: Vec<String>,
     /// The least impact that fails the command.
     #[arg(long, value_enum, default_value_t = FailOn::Breaking)]
     fail_on: FailOn,
     /// Output format.
     #[arg(short, long, value_enum, default_value_t = TextFormat::Text)]
     output: TextFormat,
+    #[command(flatten)]
+    cluster: ClusterArgs,
 }
 
 /// The least impact that fails the command.
@@ -53,7 +55,13 @@ enum Revision {
 
 /// Exit code 1 for a change of at least this impact.
 pub(super) fn compare(args: &CompareArgs) -> anyhow::Result<ExitCode> {
-    let (old, new) = (Revision::read(&args.old)?, Revision::read(&args.new)?);
+    let (old, new) = match args.revisions.as_slice() {
+        [old, new] => (Revision::read(old)?, Revision::read(new)?),
+        one => {
+            let new = Revision::read(&one.concat())?;
+            (Revision::of_cluster(&args.cluster, &new)?, new)
+        }
+    };
     let changes = match (&old, &new) {
         (Revision::Definition(old), Revision::Definition(new)) => {
             definition_changes((&old.0, &old.1), (&new.0, &new.1))
@@ -104,6 +112,20 @@ impl Revision {
         Ok(Self::Definition(Box::new((kind, document))))
     }
 
+    /// The CRDs of a cluster with the names of another revision.
+    fn of_cluster(cluster: &ClusterArgs, new: &Self) -> anyhow::Result<Self> {
+        let names = new.crds().into_iter().map(|crd| crd.pointer("/metadata/name").and_then(Value::as_str));
+        let names: Vec<&str> = names.map(Option::unwrap_or_default).collect();
+        cluster.act(async |cluster| {
+            let mut crds = Vec::new();
+            for name in names {
+                let crd = CrdState::fetch(&cluster, name).await.map_err(|error| advised(error, |call| Some(call)))?;
+                crds.push(crd.document().clone());
+            }
+            Ok(Self::Crds(crds))
+        })
+    }
+
     fn crds(&self) -> Vec<&Value> {
         match self {
             Self::Crds(crds) => crds.iter().collect(),
@@ -144,8 +166,9 @@ fn text(changes: &[CrdChange], verdict: &Verdict) -> String {
         .iter()
         .map(|change| {
             let advice = if change.advice.is_empty() { String::new() } else { format!(". Advice: {}", change.advice) };
+            let example = change.example.as_ref().map(|example| format!(". Example: {example}")).unwrap_or_default();
             let (version, path) = (or_dash(&change.version), or_dash(&change.path));
-            [change.impact.name().to_owned(), version, path, format!("{}{advice}", change.what)]
+            [change.impact.name().to_owned(), version, path, format!("{}{advice}{example}", change.what)]
         })
         .collect();
     match rows.is_empty() {
@@ -159,18 +182,22 @@ fn or_dash(text: &str) -> String {
 }
 
 fn json(change: &CrdChange) -> JsonTree {
+    let example = change.example.as_ref().and_then(|example| JsonTree::from_json(&example.to_string()).ok());
+    let example = example.unwrap_or(JsonTree::Null);
     JsonTree::object([
         ("impact", JsonTree::string(change.impact.name())),
         ("version", JsonTree::string(&change.version)),
         ("field", JsonTree::string(&change.path)),
         ("change", JsonTree::string(&change.what)),
         ("advice", JsonTree::string(&change.advice)),
+        ("example", example),
     ])
 }
 
 const EXAMPLES: &str = "\
-Compares two CRDs, or two definitions with their CRDs. If one file is a CRD, only
-the CRDs are compared. Your objects are not read: `pointsman plan` reads them.
+Compares two CRDs, or two definitions with their CRDs. If one revision is a CRD, only
+the CRDs are compared. Your objects are not read: `pointsman plan` reads them. An
+example is a part of an object that the old CRD accepts and the new one does not.
 Paths, also those of git, are relative to the current directory.
 
   breaking   values are lost, writes are refused, or clients fail
@@ -181,9 +208,8 @@ Examples:
   Compare a CRD with that of the main branch:
     pointsman kinds compare main:kinds/widgets.crd.yaml kinds/widgets.crd.yaml
 
-  Compare the CRD of a cluster with the file that you are about to apply:
-    kubectl get crd widgets.example.com -o yaml > old.yaml
-    pointsman kinds compare old.yaml crd.yaml
+  Compare the CRD of the cluster with the file that you are about to apply:
+    pointsman kinds compare crd.yaml
 
   Compare two definitions with their CRDs, and fail on risky changes too:
     pointsman kinds compare old/widgets.yaml new/widgets.yaml --fail-on risky

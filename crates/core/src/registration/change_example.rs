@@ -1,0 +1,172 @@
+//! A part of an object that shows a change of a schema.
+
+use serde_json::{Map, Value, json};
+
+/// One level of a field's path.
+pub(super) enum Place {
+    /// A member that `properties` lists.
+    Member(String),
+    /// The items of a list.
+    Item,
+    /// The entries of a map.
+    Entry,
+}
+
+/// The path, such as `spec.ports[*].name`.
+pub(super) fn path(places: &[Place]) -> String {
+    places.iter().fold(String::new(), |path, place| match place {
+        Place::Member(name) if path.is_empty() => name.clone(),
+        Place::Member(name) => format!("{path}.{name}"),
+        Place::Item | Place::Entry => path + "[*]",
+    })
+}
+
+/// An object with this value of a field, and nothing else.
+pub(super) fn object_with(places: &[Place], value: Value) -> Value {
+    places.iter().rev().fold(value, |value, place| match place {
+        Place::Member(name) => json!({name: value}),
+        Place::Item => json!([value]),
+        Place::Entry => json!({"key": value}),
+    })
+}
+
+/// A short value that a schema accepts. `None` if it has keywords that a value cannot be derived from.
+pub(super) fn sample(schema: &Value) -> Option<Value> {
+    if let Some(value) = schema.pointer("/enum/0").or_else(|| schema.get("default")) {
+        return Some(value.clone());
+    }
+    if UNCLEAR.iter().any(|key| schema.get(key).is_some()) {
+        return None;
+    }
+    let number = |key: &str| schema.get(key).and_then(Value::as_i64);
+    match schema.get("type").and_then(Value::as_str)? {
+        "string" => text(usize::try_from(number("minLength").unwrap_or(1).max(1)).ok()?),
+        "integer" | "number" => {
+            let at_least = number("minimum").map_or(1, |least| least.max(1));
+            Some(json!(number("maximum").map_or(at_least, |most| most.min(at_least))))
+        }
+        "boolean" => Some(json!(true)),
+        "array" if number("minItems").unwrap_or_default() < 1 => Some(json!([])),
+        "array" if number("minItems") == Some(1) => Some(json!([sample(schema.get("items")?)?])),
+        "object" if number("minProperties").is_none() => {
+            let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
+            let fields =
+                required.filter_map(|name| Some((name.as_str()?, schema.get("properties")?.get(name.as_str()?)?)));
+            // The API server adds the others.
+            let members = fields.filter(|(_, field)| field.get("default").is_none());
+            let members = members.map(|(name, field)| Some((name.to_owned(), sample(field)?)));
+            members.collect::<Option<Map<String, Value>>>().map(Value::Object)
+        }
+        _ => None,
+    }
+}
+
+/// A value that the old schema accepts, and that a stricter bound of the new schema refuses.
+pub(super) fn beyond(key: &str, old: &Value, new: &Value) -> Option<Value> {
+    if old.get("enum").is_some() || UNCLEAR.iter().any(|key| old.get(key).is_some()) {
+        return None;
+    }
+    let bound = new.get(key)?.as_i64()?;
+    let accepts = |key: &str, is: fn(i64, i64) -> bool, value: i64| {
+        old.get(key).is_none_or(|bound| bound.as_i64().is_some_and(|bound| is(value, bound)))
+    };
+    let (at_least, at_most) = (|value, bound| value >= bound, |value, bound| value <= bound);
+    match key {
+        "maxLength" if accepts("minLength", at_least, bound + 1) => text(usize::try_from(bound).ok()? + 1),
+        "minLength" if accepts("maxLength", at_most, bound - 1) => text(usize::try_from(bound - 1).ok()?),
+        "maximum" if accepts("minimum", at_least, bound + 1) && accepts(key, at_most, bound + 1) => {
+            Some(json!(bound + 1))
+        }
+        "minimum" if accepts("maximum", at_most, bound - 1) && accepts(key, at_least, bound - 1) => {
+            Some(json!(bound - 1))
+        }
+        "minItems" if accepts(key, at_least, 0) => Some(json!([])),
+        "minProperties" if accepts(key, at_least, 0) && old.get("required").is_none() => Some(json!({})),
+        _ => None,
+    }
+}
+
+/// A text of this length. Longer ones than the width of a table column say nothing.
+fn text(length: usize) -> Option<Value> {
+    (length <= 40).then(|| Value::String("a".repeat(length)))
+}
+
+/// Keywords whose accepted values are not clear from the keyword.
+const UNCLEAR: &[&str] = &[
+    "allOf",
+    "anyOf",
+    "exclusiveMaximum",
+    "exclusiveMinimum",
+    "format",
+    "multipleOf",
+    "not",
+    "oneOf",
+    "pattern",
+    "x-kubernetes-embedded-resource",
+    "x-kubernetes-validations",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::super::crd_change::crd_file_changes;
+    use super::*;
+    use crate::laws::Value as Model;
+    use crate::laws::apiserver::written;
+
+    /// The old schema accepts each example as it is. The new schema refuses it, or prunes a field.
+    #[test]
+    fn examples_show_the_change() {
+        let of = |key: &str, bound: Value| json!({"type": "string", key: bound});
+        let number = |key: &str, bound: i64| json!({"type": "integer", key: bound});
+        let items = |least: i64| json!({"type": "array", "minItems": least, "items": {"type": "string"}});
+        let (text, empty) = (json!({"type": "string"}), json!({"type": "object", "properties": {}}));
+        let object = |field: Value| json!({"type": "object", "required": ["b"], "properties": {"b": field}});
+        let optional = json!({"type": "object", "properties": {"b": text}});
+        let with_default = json!({"type": "string", "default": "x"});
+        for (old, new, has_example) in [
+            (text.clone(), json!({"type": "integer"}), true),
+            (of("enum", json!(["a", "b"])), of("enum", json!(["a"])), true),
+            (text.clone(), of("maxLength", json!(9)), true),
+            (of("minLength", json!(2)), of("minLength", json!(9)), true),
+            (of("maxLength", json!(100)), of("maxLength", json!(90)), false),
+            (of("pattern", json!("^b")), json!({"type": "string", "pattern": "^b", "maxLength": 3}), false),
+            (text.clone(), of("pattern", json!("^b")), false),
+            (number("maximum", 9), number("maximum", 3), true),
+            (number("minimum", 1), number("minimum", 3), true),
+            (items(0), items(1), true),
+            (json!({"type": "string", "nullable": true}), text.clone(), true),
+            (object(text.clone()), empty.clone(), true),
+            (object(of("maxLength", json!(3))), empty, true),
+            (optional, object(text.clone()), true),
+            (object(with_default), object(text), true),
+        ] {
+            for wrap in [
+                |field: &Value| json!({"type": "object", "properties": {"a": field}}),
+                |field: &Value| json!({"type": "object", "properties": {"a": {"type": "array", "items": field}}}),
+                |field: &Value| json!({"type": "object", "additionalProperties": field}),
+            ] {
+                let schema = |field: &Value| {
+                    json!({"type": "object", "properties": {
+                        "apiVersion": {"type": "string"}, "kind": {"type": "string"}, "spec": wrap(field)}})
+                };
+                let crd = |field: &Value| {
+                    let version = json!({"name": "v1", "schema": {"openAPIV3Schema": schema(field)}});
+                    json!({"spec": {"versions": [version]}})
+                };
+                let changes = crd_file_changes(&[&crd(&old)], &[&crd(&new)]);
+                let examples: Vec<&Value> = changes.iter().filter_map(|change| change.example.as_ref()).collect();
+                assert_eq!(!examples.is_empty(), has_example, "{old} {new}");
+                for example in examples {
+                    let write = |field: &Value| {
+                        let sent = Model::literal(example);
+                        written(&schema(field), &sent, None).ok().filter(|stored| *stored == sent)
+                    };
+                    // A default of the old schema completes the object.
+                    let is_accepted = written(&schema(&old), &Model::literal(example), None).is_ok();
+                    assert!(is_accepted, "the old schema accepts {example}: {old}");
+                    assert_eq!(write(&new), None, "the new schema refuses {example}, or prunes it: {new}");
+                }
+            }
+        }
+    }
+}
