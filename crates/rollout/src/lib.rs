@@ -60,11 +60,11 @@ pub use spec::versions::OrderedVersion;
 pub use spec::versions::VersionRange;
 pub use spec::waves::WaveSide;
 pub use spec::window::LocalTime;
-pub use steps::converted_source::{annotation_removals, converted_sources, replacements_lookup};
-pub use steps::job_write::JobWrite;
-pub use steps::object_write::{
+pub use steps::objects::converted_source::{annotation_removals, converted_sources, replacements_lookup};
+pub use steps::objects::observed_object::not_left_behind;
+pub use steps::steps_digest::steps_not_compared;
+pub use steps::writes::job_write::JobWrite;
+pub use steps::writes::object_write::{
     ObjectCall, ObjectWrite, PreconditionObject, Propagation, Replacement, ReplacementObject,
 };
-pub use steps::observed_object::not_left_behind;
-pub use steps::patch::ObjectPatch;
-pub use steps::steps_digest::steps_not_compared;
+pub use steps::writes::patch::ObjectPatch;

@@ -15,7 +15,7 @@ use crate::observe::status::{
 };
 use crate::spec::rollout::Rollout;
 use crate::steps::context::StepContext;
-use crate::steps::observed_object::held_by_finalizers;
+use crate::steps::objects::observed_object::held_by_finalizers;
 use crate::steps::outcome::{PreflightFailure, StepChange, StepWrite};
 use crate::steps::preflight::refused_ahead;
 use crate::steps::waits::initial_wait;

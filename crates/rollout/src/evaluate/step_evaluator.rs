@@ -8,12 +8,12 @@ use crate::observe::moment::{ClockReading, LONGEST_CALL, rfc3339, wall};
 use crate::observe::status::{HELD, InFlightObject, ObservedJob, RolloutStatus};
 use crate::spec::rollout::{Direction, Rollout};
 use crate::steps::context::{Completion, StepContext, WantedJob};
-use crate::steps::job_write::{SeenJob, job_write};
 use crate::steps::outcome::{StepChange, StepOutcome, StepWrite};
 use crate::steps::step_state::{
     conflicting_replacement, half_done, has_uncounted_changes, progress_of, stepping_of, way,
 };
 use crate::steps::waits::{StepApplicability, WaitRecheck, applies, begins_for_good, waited};
+use crate::steps::writes::job_write::{SeenJob, job_write};
 
 /// Input for the next change of objects on workflows.
 #[derive(Clone, Copy)]

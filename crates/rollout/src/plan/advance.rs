@@ -19,9 +19,9 @@ use crate::spec::checks::CheckTime;
 use crate::spec::waves::Wave;
 use crate::spec::waves::WaveGate;
 use crate::spec::waves::WaveSide;
-use crate::steps::converted_source::sources_unknown;
-use crate::steps::job_write::SeenJob;
-use crate::steps::patch::ObjectPatch;
+use crate::steps::objects::converted_source::sources_unknown;
+use crate::steps::writes::job_write::SeenJob;
+use crate::steps::writes::patch::ObjectPatch;
 use std::time::Duration;
 
 /// Advances over complete waves, then takes the next objects of the current wave.

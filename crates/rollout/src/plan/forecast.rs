@@ -10,7 +10,7 @@ use crate::spec::rollout::Direction;
 use crate::spec::rollout::Rollout;
 use crate::steps::context::Completion;
 use crate::steps::context::StepContext;
-use crate::steps::patch::ObjectPatch;
+use crate::steps::writes::patch::ObjectPatch;
 
 /// An object with its wave and state.
 #[derive(Clone, Debug)]

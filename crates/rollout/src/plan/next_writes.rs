@@ -47,9 +47,9 @@ use crate::observe::status::RolloutStatus;
 use crate::spec::rollout::Direction;
 use crate::spec::rollout::Rollout;
 use crate::spec::versions::VersionRange;
-use crate::steps::converted_source::converted_sources;
-use crate::steps::converted_source::note_left;
-use crate::steps::converted_source::returned;
+use crate::steps::objects::converted_source::converted_sources;
+use crate::steps::objects::converted_source::note_left;
+use crate::steps::objects::converted_source::returned;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 

@@ -10,7 +10,7 @@ use crate::observe::fleet_object::FleetObject;
 use crate::observe::moment::{ClockReading, wall};
 use crate::observe::status::InFlightObject;
 use crate::spec::rollout::Direction;
-use crate::steps::patch::ObjectPatch;
+use crate::steps::writes::patch::ObjectPatch;
 
 /// Writes of in-flight objects.
 #[derive(Default)]

@@ -7,16 +7,17 @@ use super::planner::RolloutWrite;
 use crate::lookup::request::LookupRequest;
 use crate::observe::status::InFlightObject;
 use crate::spec::rollout::{Direction, Rollout};
+use crate::steps::actions::{self, convert};
 use crate::steps::context::StepContext;
-use crate::steps::leftovers::{leftover_lookups, leftovers};
-use crate::steps::object_write::{ObjectCall, ObjectWrite};
-use crate::steps::obstacles::PodSet;
+use crate::steps::objects::leftovers;
+use crate::steps::objects::leftovers::{leftover_lookups, leftovers};
+use crate::steps::objects::obstacles::PodSet;
 use crate::steps::outcome::PreflightFailure;
 use crate::steps::preflight::{pods_ahead, pods_lookups, preflight_lookups, refused_ahead};
 use crate::steps::step_state::{has_uncounted_changes, way};
 use crate::steps::waits::recheck_lookups;
 use crate::steps::waits::{condition_lookup, initial_lookups};
-use crate::steps::{actions, convert, leftovers};
+use crate::steps::writes::object_write::{ObjectCall, ObjectWrite};
 
 /// Lookups that an in-flight object needs.
 pub(crate) fn step_lookups_of(context: StepContext<'_>, in_flight_object: &InFlightObject) -> Vec<LookupRequest> {

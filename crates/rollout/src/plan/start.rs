@@ -10,8 +10,8 @@ use crate::observe::fleet_object::{FleetObject, Membership};
 use crate::observe::status::RolloutStatus;
 use crate::spec::checks::CheckTime;
 use crate::spec::rollout::{Direction, Rollout};
-use crate::steps::converted_source::source_lookup;
-use crate::steps::job_write::bad_template;
+use crate::steps::objects::converted_source::source_lookup;
+use crate::steps::writes::job_write::bad_template;
 
 /// Lookups in the cluster: before a rollout begins, while it moves forward, and until it ends.
 #[must_use]

@@ -16,11 +16,11 @@ use crate::observe::status::{
 use crate::spec::rollout::{Direction, Rollout};
 use crate::steps::context::StepContext;
 use crate::steps::context::job_name;
-use crate::steps::job_write::SeenJob;
-use crate::steps::object_write::ObjectWrite;
 use crate::steps::outcome::{StepChange, StepWrite};
 use crate::steps::step_state::open_gap;
 use crate::steps::waits::{initial_lookups, initial_wait};
+use crate::steps::writes::job_write::SeenJob;
+use crate::steps::writes::object_write::ObjectWrite;
 use crate::steps::{preflight, revert};
 
 /// Wave runs, each represented as an object.

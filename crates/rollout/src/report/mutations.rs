@@ -6,7 +6,7 @@ use crate::definition::workflows::{ObjectAction, Touch, WorkflowStep};
 use crate::lookup::results::MutationState;
 use crate::observe::status::RolloutStatus;
 use crate::spec::rollout::{Direction, Rollout};
-use crate::steps::observed_object::is_terminating;
+use crate::steps::objects::observed_object::is_terminating;
 use pointsman_core::definition::{MutatedKind, Mutation, MutationPhase, Path};
 use pointsman_core::json::Json;
 

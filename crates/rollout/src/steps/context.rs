@@ -1,7 +1,7 @@
 //! An object in a wave of its workflow: the next step, and the single write that applies or reverts the step and
 //! records it.
 
-use super::patch::ObjectPatch;
+use super::writes::patch::ObjectPatch;
 use crate::definition::workflows::ObjectAction;
 use crate::definition::workflows::StepDirection;
 use crate::definition::workflows::StepPlace;

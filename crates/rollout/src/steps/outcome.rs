@@ -1,16 +1,16 @@
 //! The progress of a step, given its observed objects, and the next change of the object of the rollout.
 
 use super::context::StepContext;
-use super::job_write::JobWrite;
-use super::object_write::ObjectCall;
-use super::object_write::ObjectWrite;
-use super::object_write::PreconditionObject;
-use super::object_write::Propagation;
-use super::object_write::Replacement;
-use super::object_write::ReplacementObject;
-use super::observed_object::ObservedObject;
-use super::observed_object::observed;
-use super::patch::ObjectPatch;
+use super::objects::observed_object::ObservedObject;
+use super::objects::observed_object::observed;
+use super::writes::job_write::JobWrite;
+use super::writes::object_write::ObjectCall;
+use super::writes::object_write::ObjectWrite;
+use super::writes::object_write::PreconditionObject;
+use super::writes::object_write::Propagation;
+use super::writes::object_write::Replacement;
+use super::writes::object_write::ReplacementObject;
+use super::writes::patch::ObjectPatch;
 use crate::lookup::request::LookupRequest;
 use crate::lookup::request::PairedKind;
 use crate::lookup::request::ResolvedLocation;

@@ -2,8 +2,8 @@
 
 use super::actions::step_action;
 use super::context::StepContext;
-use super::observed_object::{deployment_lookup, recreations};
-use super::obstacles::{PodSet, pending_pods};
+use super::objects::observed_object::{deployment_lookup, recreations};
+use super::objects::obstacles::{PodSet, pending_pods};
 use super::outcome::PreflightFailure;
 use crate::definition::workflows::WorkflowStep;
 use crate::lookup::request::LookupRequest;

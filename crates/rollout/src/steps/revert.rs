@@ -3,12 +3,12 @@
 use serde_json::{Map, Value, json};
 
 use super::context::StepContext;
-use super::object_write::ObjectCall;
-use super::observed_object::{BECAME, FIRST_GENERATION, GENERATION, RETURNED};
-use super::observed_object::{ObservedObject, annotation, terminating_message, text};
-use super::observed_object::{object_lookup, target_lookup};
+use super::objects::observed_object::{BECAME, FIRST_GENERATION, GENERATION, RETURNED};
+use super::objects::observed_object::{ObservedObject, annotation, terminating_message, text};
+use super::objects::observed_object::{object_lookup, target_lookup};
 use super::outcome::{ObjectStepInput, StepOutcome};
 use super::revert_preflight::{behind, revert_preflight_lookups};
+use super::writes::object_write::ObjectCall;
 use crate::definition::workflows::StepObject;
 use crate::lookup::request::LookupRequest;
 use crate::lookup::results::ConversionOutcome;

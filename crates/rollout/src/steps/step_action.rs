@@ -1,7 +1,7 @@
 //! The interface of a step: one file per step implements it.
 
 use super::context::StepContext;
-use super::obstacles::PodSet;
+use super::objects::obstacles::PodSet;
 use super::outcome::{ObjectStepInput, PreflightFailure, StepOutcome};
 use crate::definition::workflows::{StepDirection, StepPlace};
 use crate::lookup::request::{LookupRequest, ResolvedLocation};

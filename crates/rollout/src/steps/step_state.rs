@@ -1,11 +1,11 @@
 //! Progress of an object in steps that act on other objects.
 
+use super::actions::convert::conflicting_replacement_outcome;
 use super::actions::progress;
 use super::context::StepContext;
-use super::convert::conflicting_replacement_outcome;
-use super::object_write::ObjectWrite;
 use super::outcome::{ObjectStepInput, StepOutcome};
 use super::outcome::{StepChange, StepWrite};
+use super::writes::object_write::ObjectWrite;
 use crate::definition::workflows::{ObjectAction, StepDirection};
 use crate::lookup::results::LookupResults;
 use crate::observe::status::InFlightObject;

@@ -1,11 +1,11 @@
 //! Waits of a workflow: at its start, where the object uses no budget, and again right before an irreversible step.
 
+use super::actions::touch;
 use super::actions::{progress, step_lookups};
 use super::context::StepContext;
-use super::observed_object::list;
+use super::objects::observed_object::list;
 use super::outcome::ObjectStepInput;
 use super::outcome::StepOutcome;
-use super::touch;
 use crate::definition::workflows::ObjectAction;
 use crate::definition::workflows::StepDirection;
 use crate::definition::workflows::WorkflowAct;

@@ -4,12 +4,13 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::http_check::{HttpCheck, HttpCheckSpec};
+use super::http::check::{HttpCheck, HttpCheckSpec};
 use super::list_check::{ListCheck, ListCheckSpec};
 use super::metric_check::{MetricCheck, MetricCheckSpec};
 use pointsman_core::apimachinery::did_you_mean;
 use pointsman_core::definition::explain_json;
-use pointsman_core::definition::version_words::{FROM, RolloutVersions, TO};
+use pointsman_core::definition::version_words::RolloutVersions;
+use pointsman_core::definition::version_words::{FROM, TO};
 
 /// A check with a name.
 #[derive(Clone, Debug)]

@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
-use super::context::StepContext;
 use crate::definition::workflows::{JobSource, WorkflowJob, bad_manifest};
 use crate::lookup::request::LookupRequest;
 use crate::lookup::results::LookupResults;
+use crate::steps::context::StepContext;
 use pointsman_core::apimachinery::excerpt;
 
 /// A Job to create.

@@ -8,27 +8,29 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use super::context::StepContext;
 use super::deletion_by_label::orphans;
-use super::leftovers::revisions;
-use super::object_write::{ObjectCall, Propagation, ReplacementObject};
-use super::observed_object::RESTORED;
-use super::observed_object::{ObservedObject, annotation, list, text};
-use super::observed_object::{deployment_lookup, selector, selector_again};
-use super::obstacles::{PodSet, is_anothers, obstacle, obstacle_lookups, stands_against};
-use super::outcome::{ObjectStepInput, PreflightFailure, StepOutcome};
-use super::recreation_source::{SavedDeployment, restored, revision_name, saved, saved_again, selector_of};
-use super::step_action::{Right, RightsInput, StepAction, finalizers, resource};
 use super::wait::not_rolled_out;
 use crate::definition::workflows::{Recreation, StepDirection};
 use crate::lookup::request::LookupRequest;
 use crate::lookup::results::LookupResults;
 use crate::observe::observed_field::{pointer, test};
+use crate::steps::context::StepContext;
+use crate::steps::objects::leftovers::revisions;
+use crate::steps::objects::observed_object::RESTORED;
+use crate::steps::objects::observed_object::{ObservedObject, annotation, list, text};
+use crate::steps::objects::observed_object::{deployment_lookup, selector, selector_again};
+use crate::steps::objects::obstacles::{PodSet, is_anothers, obstacle, obstacle_lookups, stands_against};
+use crate::steps::objects::recreation_source::{
+    SavedDeployment, restored, revision_name, saved, saved_again, selector_of,
+};
+use crate::steps::outcome::{ObjectStepInput, PreflightFailure, StepOutcome};
+use crate::steps::step_action::{Right, RightsInput, StepAction, finalizers, resource};
+use crate::steps::writes::object_write::{ObjectCall, Propagation, ReplacementObject};
 use pointsman_core::apimachinery::ResourceName;
 use serde_json::Value;
 
 /// Recreates a Deployment.
-pub(super) struct Recreate<'a>(pub(super) &'a Recreation);
+pub(in crate::steps) struct Recreate<'a>(pub(in crate::steps) &'a Recreation);
 
 impl StepAction for Recreate<'_> {
     fn lookups(&self, context: StepContext<'_>, step: usize, _: StepDirection) -> Vec<LookupRequest> {

@@ -1,13 +1,13 @@
 //! A step that waits until every object of a list passes a gate.
 
-use super::context::StepContext;
-use super::outcome::{ObjectStepInput, StepOutcome};
-use super::step_action::{Right, RightsInput, StepAction, described_place};
 use crate::definition::workflows::{ListWait, StepDirection, StepPlace};
 use crate::lookup::request::LookupRequest;
+use crate::steps::context::StepContext;
+use crate::steps::outcome::{ObjectStepInput, StepOutcome};
+use crate::steps::step_action::{Right, RightsInput, StepAction, described_place};
 
 /// Waits for a condition of every object of a list.
-pub(super) struct WaitForAll<'a>(pub(super) &'a ListWait);
+pub(in crate::steps) struct WaitForAll<'a>(pub(in crate::steps) &'a ListWait);
 
 impl StepAction for WaitForAll<'_> {
     fn lookups(&self, context: StepContext<'_>, _: usize, _: StepDirection) -> Vec<LookupRequest> {

@@ -7,15 +7,15 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_saphyr::Spanned;
 
-use super::job_spec::WorkflowJobSpec;
-use super::object_step::{ObjectAction, ObjectStep};
-use super::object_step_spec::{AdoptSpec, ConvertSpec, DeleteSpec, RecreateSpec, WaitSpec};
+use super::job::WorkflowJobSpec;
+use super::object_step::{AdoptSpec, ConvertSpec, DeleteSpec, RecreateSpec, WaitSpec};
 use super::schemas::WorkflowSchemas;
-use super::selected_objects_spec::{IfAnySpec, ReadmitSpec};
-use super::step_object::StepObject;
-use super::step_place::StepOnSpec;
+use super::selected_objects::{IfAnySpec, ReadmitSpec};
 use super::time_limit::time_limit;
-use super::workflow::{OF_LABELS, REWRITE, Workflow, WorkflowAct, WorkflowStep};
+use crate::definition::workflows::object_step::{ObjectAction, ObjectStep};
+use crate::definition::workflows::step_object::StepObject;
+use crate::definition::workflows::step_place::StepOnSpec;
+use crate::definition::workflows::workflow::{OF_LABELS, REWRITE, Workflow, WorkflowAct, WorkflowStep};
 use pointsman_core::apimachinery::{is_dns_label, is_qualified_name};
 use pointsman_core::definition::Path;
 use pointsman_core::definition::Schema;
@@ -57,7 +57,7 @@ pub(crate) struct WorkflowStepSpec {
 /// Fields and their values.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "WorkflowSet")]
-pub(super) struct SetStepSpec {
+pub(in crate::definition::workflows) struct SetStepSpec {
     /// `source`, the object of the rollout. This is the default.
     on: Option<String>,
     /// Values by field of the newest version. In texts, `{name}`, `{namespace}`, `{from}` and `{to}` stand for the
@@ -68,7 +68,7 @@ pub(super) struct SetStepSpec {
 /// Removed fields.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "WorkflowUnset")]
-pub(super) struct UnsetStepSpec {
+pub(in crate::definition::workflows) struct UnsetStepSpec {
     /// Fields of the newest version.
     fields: Vec<String>,
 }

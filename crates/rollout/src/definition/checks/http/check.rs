@@ -3,13 +3,13 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::address_template::AddressTemplate;
-use super::check_name::bad_name;
+use super::template::AddressTemplate;
+use crate::definition::checks::check_name::bad_name;
 
 /// A server that must respond with success.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "HttpCheck")]
-pub(super) struct HttpCheckSpec {
+pub(in crate::definition::checks) struct HttpCheckSpec {
     /// The name in messages.
     name: String,
     /// An `http://` or `https://` address that must respond with a status of 2xx. Redirects are not followed. In its
@@ -27,7 +27,7 @@ pub(crate) struct HttpCheck {
 }
 
 impl HttpCheckSpec {
-    pub(super) fn compile(&self) -> Result<HttpCheck, Vec<String>> {
+    pub(in crate::definition::checks) fn compile(&self) -> Result<HttpCheck, Vec<String>> {
         let Self { name, http } = self;
         let mut bad: Vec<String> = bad_name(name).into_iter().collect();
         match AddressTemplate::parse(http) {

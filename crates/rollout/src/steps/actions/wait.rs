@@ -2,18 +2,18 @@
 
 use serde_json::Value;
 
-use super::context::StepContext;
-use super::observed_object::{ObservedObject, object_lookup, terminating_message};
-use super::outcome::{ObjectStepInput, StepOutcome};
-use super::step_action::{Right, RightsInput, StepAction};
 use crate::definition::workflows::{StepDirection, StepObject, WaitedFor};
 use crate::lookup::request::LookupRequest;
+use crate::steps::context::StepContext;
+use crate::steps::objects::observed_object::{ObservedObject, object_lookup, terminating_message};
+use crate::steps::outcome::{ObjectStepInput, StepOutcome};
+use crate::steps::step_action::{Right, RightsInput, StepAction};
 use pointsman_core::definition::unmet_of;
 
 /// Waits for a condition of another object.
-pub(super) struct Wait<'a> {
-    pub(super) on: &'a StepObject,
-    pub(super) until: &'a WaitedFor,
+pub(in crate::steps) struct Wait<'a> {
+    pub(in crate::steps) on: &'a StepObject,
+    pub(in crate::steps) until: &'a WaitedFor,
 }
 
 impl StepAction for Wait<'_> {
@@ -66,7 +66,7 @@ fn forward(step: ObjectStepInput<'_>, on: &StepObject, until: &WaitedFor) -> Ste
 
 /// The reason why a Deployment is not rolled out, by the rules of `kubectl rollout status`. Source: `kubectl
 /// pkg/polymorphichelpers/rollout_status.go`, `DeploymentStatusViewer`.
-pub(super) fn not_rolled_out(deployment: &Value) -> Option<String> {
+pub(in crate::steps) fn not_rolled_out(deployment: &Value) -> Option<String> {
     let number = |path: &str| deployment.pointer(path).and_then(Value::as_i64);
     let seen = number("/status/observedGeneration").unwrap_or_default();
     if seen < number("/metadata/generation").unwrap_or(1) {

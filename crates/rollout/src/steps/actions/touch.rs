@@ -1,16 +1,16 @@
 //! A step that writes objects with an empty patch until a mutation has processed them after its fact. A server that has
 //! not received the fact yet leaves them unchanged; the step then writes again.
 
-use super::context::StepContext;
-use super::object_write::ObjectCall;
-use super::outcome::{ObjectStepInput, StepOutcome};
-use super::step_action::{Right, RightsInput, StepAction, described_place};
 use crate::definition::workflows::{StepDirection, Touch};
 use crate::lookup::request::LookupRequest;
 use crate::lookup::results::MutationState;
+use crate::steps::context::StepContext;
+use crate::steps::outcome::{ObjectStepInput, StepOutcome};
+use crate::steps::step_action::{Right, RightsInput, StepAction, described_place};
+use crate::steps::writes::object_write::ObjectCall;
 
 /// Writes objects without changes until a mutation has processed them.
-pub(super) struct Readmit<'a>(pub(super) &'a Touch);
+pub(in crate::steps) struct Readmit<'a>(pub(in crate::steps) &'a Touch);
 
 impl StepAction for Readmit<'_> {
     fn lookups(&self, context: StepContext<'_>, _: usize, _: StepDirection) -> Vec<LookupRequest> {

@@ -1,13 +1,13 @@
 //! The saved state of a deleted object, which its replacement makes obsolete.
 
-use super::object_write::{ObjectCall, ObjectWrite, Propagation};
 use super::observed_object::{BECAME, WORKFLOW_LABEL};
 use super::observed_object::{ObservedObject, annotation, is_terminating, list, observed, recreations, text};
-use super::step_action::resource;
 use crate::lookup::request::LookupRequest;
 use crate::lookup::results::LookupResults;
 use crate::observe::status::InFlightObject;
 use crate::spec::rollout::Rollout;
+use crate::steps::step_action::resource;
+use crate::steps::writes::object_write::{ObjectCall, ObjectWrite, Propagation};
 use pointsman_core::apimachinery::ResourceName;
 
 /// Lookups of saved state of a deleted object, and of its replacement.
@@ -97,6 +97,6 @@ fn saved_state_lookup(namespace: Option<&str>, uid: &str) -> LookupRequest {
 }
 
 /// The resource of saved state.
-pub(super) fn revisions() -> ResourceName {
+pub(in crate::steps) fn revisions() -> ResourceName {
     resource("controllerrevisions", "apps")
 }

@@ -2,22 +2,22 @@
 
 use serde_json::Value;
 
-use super::context::StepContext;
-use super::object_write::Propagation;
-use super::observed_object::{ObservedObject, controller, is_terminating, list, text};
-use super::observed_object::{deployment_lookup, recreations, selector};
-use super::outcome::{ObjectStepInput, StepOutcome};
-use super::recreation_source::selector_of;
-use super::step_action::{Right, RightsInput, StepAction};
 use super::wait::not_rolled_out;
 use crate::definition::workflows::{Recreation, StepDirection};
 use crate::lookup::request::LookupRequest;
+use crate::steps::context::StepContext;
+use crate::steps::objects::observed_object::{ObservedObject, controller, is_terminating, list, text};
+use crate::steps::objects::observed_object::{deployment_lookup, recreations, selector};
+use crate::steps::objects::recreation_source::selector_of;
+use crate::steps::outcome::{ObjectStepInput, StepOutcome};
+use crate::steps::step_action::{Right, RightsInput, StepAction};
+use crate::steps::writes::object_write::Propagation;
 use pointsman_core::apimachinery::ResourceName;
 
 /// Deletes objects with labels. The labels may contain placeholders such as `{name}`.
-pub(super) struct DeleteLabelled<'a> {
-    pub(super) resource: &'a ResourceName,
-    pub(super) labels: &'a str,
+pub(in crate::steps) struct DeleteLabelled<'a> {
+    pub(in crate::steps) resource: &'a ResourceName,
+    pub(in crate::steps) labels: &'a str,
 }
 
 impl StepAction for DeleteLabelled<'_> {
@@ -79,7 +79,7 @@ fn forward(step: ObjectStepInput<'_>, resource: &ResourceName, labels: &str) -> 
 
 /// Deletes objects without controller. Objects of another controller are skipped: it would recreate them, or they are
 /// unrelated.
-pub(super) fn orphans(step: ObjectStepInput<'_>, resource: &ResourceName, all: &[Value]) -> StepOutcome {
+pub(in crate::steps) fn orphans(step: ObjectStepInput<'_>, resource: &ResourceName, all: &[Value]) -> StepOutcome {
     let is_others = |object: &&Value| controller(object).is_some_and(|(_, uid)| uid != step.uid());
     if let Some(object) = all.iter().find(|object| !is_terminating(object) && !is_others(object)) {
         return step.delete(resource, None, object, Propagation::Background);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use pointsman_core::apimachinery::parse_duration;
 
 /// Parses a time limit.
-pub(super) fn time_limit(text: Option<&str>, bad: &mut Vec<String>) -> Option<Duration> {
+pub(in crate::definition::workflows) fn time_limit(text: Option<&str>, bad: &mut Vec<String>) -> Option<Duration> {
     let text = text?;
     let read = parse_duration(text).ok();
     if read.is_none_or(|read| read.is_zero()) {

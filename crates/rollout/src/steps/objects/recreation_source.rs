@@ -9,50 +9,55 @@ use super::observed_object::text;
 use super::observed_object::{RECREATED, RESTORED, WORKFLOW_LABEL};
 
 /// The saved state of a Deployment.
-pub(super) struct SavedDeployment<'a> {
+pub(in crate::steps) struct SavedDeployment<'a> {
     revision: &'a Value,
 }
 
 impl<'a> SavedDeployment<'a> {
-    pub(super) fn read(revision: &'a Value) -> Self {
+    pub(in crate::steps) fn read(revision: &'a Value) -> Self {
         Self { revision }
     }
 
     /// The earlier uid of the Deployment.
-    pub(super) fn uid(&self) -> &'a str {
+    pub(in crate::steps) fn uid(&self) -> &'a str {
         text(self.revision, "/data/uid")
     }
 
     /// True if a Deployment is the saved one and unchanged, including labels and owner references, which do not affect
     /// the generation.
-    pub(super) fn is_of(&self, deployment: &Value) -> bool {
+    pub(in crate::steps) fn is_of(&self, deployment: &Value) -> bool {
         self.uid() == text(deployment, "/metadata/uid") && *self.before() == old(deployment)
     }
 
     /// True if a Deployment has the content of the one to create.
-    pub(super) fn is_made(&self, deployment: &Value) -> bool {
+    pub(in crate::steps) fn is_made(&self, deployment: &Value) -> bool {
         *self.made() == old(deployment)
     }
 
     /// The earlier manifest.
-    pub(super) fn before(&self) -> &'a Value {
+    pub(in crate::steps) fn before(&self) -> &'a Value {
         self.revision.pointer("/data/old").unwrap_or(&Value::Null)
     }
 
     /// The new manifest.
-    pub(super) fn made(&self) -> &'a Value {
+    pub(in crate::steps) fn made(&self) -> &'a Value {
         self.revision.pointer("/data/new").unwrap_or(&Value::Null)
     }
 }
 
 /// The saved object: both manifests, immutable.
-pub(super) fn saved(name: &str, uid: &str, deployment: &Value, selector: &BTreeMap<String, String>) -> Value {
+pub(in crate::steps) fn saved(name: &str, uid: &str, deployment: &Value, selector: &BTreeMap<String, String>) -> Value {
     revision(name, uid, deployment, (&old(deployment), &new(deployment, selector)))
 }
 
 /// The saved object for a recreated Deployment without saved state: its earlier manifest is derived from the earlier
 /// Pod selector.
-pub(super) fn saved_again(name: &str, uid: &str, deployment: &Value, was: &BTreeMap<String, String>) -> Value {
+pub(in crate::steps) fn saved_again(
+    name: &str,
+    uid: &str,
+    deployment: &Value,
+    was: &BTreeMap<String, String>,
+) -> Value {
     let mut before = new(deployment, was);
     if let Some(annotations) = before.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut) {
         annotations.remove(RECREATED);
@@ -73,7 +78,7 @@ fn revision(name: &str, uid: &str, deployment: &Value, (old, new): (&Value, &Val
 }
 
 /// The deterministic name of the saved object.
-pub(super) fn revision_name(uid: &str, step: &str) -> String {
+pub(in crate::steps) fn revision_name(uid: &str, step: &str) -> String {
     let mut hash = Sha256::new();
     for part in [uid, step] {
         hash.update(part.as_bytes());
@@ -84,7 +89,7 @@ pub(super) fn revision_name(uid: &str, step: &str) -> String {
 }
 
 /// The labels of the Pod selector.
-pub(super) fn selector_of(deployment: &Value) -> Option<BTreeMap<String, String>> {
+pub(in crate::steps) fn selector_of(deployment: &Value) -> Option<BTreeMap<String, String>> {
     let selector = deployment.pointer("/spec/selector").and_then(Value::as_object)?;
     if selector.get("matchExpressions").and_then(Value::as_array).is_some_and(|all| !all.is_empty()) {
         return None;
@@ -94,7 +99,7 @@ pub(super) fn selector_of(deployment: &Value) -> Option<BTreeMap<String, String>
 }
 
 /// The restored Deployment.
-pub(super) fn restored(saved: &SavedDeployment<'_>) -> Value {
+pub(in crate::steps) fn restored(saved: &SavedDeployment<'_>) -> Value {
     annotated(saved.before().clone(), RESTORED, saved.uid())
 }
 
@@ -113,7 +118,7 @@ fn old(deployment: &Value) -> Value {
 }
 
 /// The new manifest, with new labels in place of the old selector's labels.
-pub(super) fn new(deployment: &Value, selector: &BTreeMap<String, String>) -> Value {
+pub(in crate::steps) fn new(deployment: &Value, selector: &BTreeMap<String, String>) -> Value {
     let mut made = annotated(old(deployment), RECREATED, text(deployment, "/metadata/uid"));
     let before = selector_of(deployment).unwrap_or_default();
     for place in ["/metadata", "/spec/template/metadata"] {

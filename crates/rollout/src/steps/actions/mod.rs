@@ -1,19 +1,29 @@
 //! The steps by their actions, and the rules that apply to all of them.
 
-use super::adopt::Adopt;
-use super::context::StepContext;
-use super::convert::Convert;
-use super::deletion_by_label::DeleteLabelled;
-use super::deletion_by_name::DeleteNamed;
-use super::list_wait::WaitForAll;
-use super::outcome::{ObjectStepInput, StepOutcome};
-use super::recreate::Recreate;
-use super::source_deletion::DeleteSource;
-use super::step_action::StepAction;
-use super::touch::Readmit;
-use super::wait::Wait;
+pub(crate) mod adopt;
+pub(crate) mod convert;
+pub(crate) mod deletion_by_label;
+pub(crate) mod deletion_by_name;
+pub(crate) mod list_wait;
+pub(crate) mod recreate;
+pub(crate) mod source_deletion;
+pub(crate) mod touch;
+pub(crate) mod wait;
+
 use crate::definition::workflows::{ObjectAction, StepDirection};
 use crate::lookup::request::LookupRequest;
+use crate::steps::context::StepContext;
+use crate::steps::outcome::{ObjectStepInput, StepOutcome};
+use crate::steps::step_action::StepAction;
+use adopt::Adopt;
+use convert::Convert;
+use deletion_by_label::DeleteLabelled;
+use deletion_by_name::DeleteNamed;
+use list_wait::WaitForAll;
+use recreate::Recreate;
+use source_deletion::DeleteSource;
+use touch::Readmit;
+use wait::Wait;
 
 /// The implementation of an action.
 pub(crate) fn step_action(act: &ObjectAction) -> Box<dyn StepAction + '_> {

@@ -2,22 +2,22 @@
 
 use serde_json::Value;
 
-use super::context::StepContext;
-use super::copied_metadata::carried;
-use super::dependents::belongs;
-use super::observed_object::{BECAME, GENERATION, ObservedObject, annotation, text};
-use super::observed_object::{object_lookup, target_lookup};
-use super::obstacles::PodSet;
-use super::outcome::{ObjectStepInput, PreflightFailure, StepOutcome};
-use super::revert;
-use super::revert::linked;
-use super::step_action::{Right, RightsInput, StepAction, resource};
 use crate::definition::workflows::{StepDirection, StepObject};
 use crate::lookup::request::LookupRequest;
 use crate::lookup::results::LookupResults;
+use crate::steps::context::StepContext;
+use crate::steps::objects::copied_metadata::carried;
+use crate::steps::objects::dependents::belongs;
+use crate::steps::objects::observed_object::{BECAME, GENERATION, ObservedObject, annotation, text};
+use crate::steps::objects::observed_object::{object_lookup, target_lookup};
+use crate::steps::objects::obstacles::PodSet;
+use crate::steps::outcome::{ObjectStepInput, PreflightFailure, StepOutcome};
+use crate::steps::revert;
+use crate::steps::revert::linked;
+use crate::steps::step_action::{Right, RightsInput, StepAction, resource};
 
 /// Deletes the object itself, and orphans its dependents.
-pub(super) struct DeleteSource;
+pub(in crate::steps) struct DeleteSource;
 
 impl StepAction for DeleteSource {
     fn lookups(&self, context: StepContext<'_>, step: usize, way: StepDirection) -> Vec<LookupRequest> {

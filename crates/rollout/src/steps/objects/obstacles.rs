@@ -1,7 +1,6 @@
 //! Obstacles to the recreation of a Deployment: checked before the first step of its object, and again right before the
 //! deletion.
 
-use super::context::StepContext;
 use super::observed_object::ObservedObject;
 use super::observed_object::deployment_lookup;
 use super::observed_object::list;
@@ -9,19 +8,20 @@ use super::observed_object::observed;
 use super::observed_object::place;
 use super::observed_object::selector;
 use super::observed_object::text;
-use super::outcome::PreflightFailure;
 use super::recreation_source::new;
 use super::recreation_source::selector_of;
 use crate::definition::workflows::Recreation;
 use crate::lookup::request::LookupRequest;
 use crate::lookup::results::LookupResults;
 use crate::observe::field_managers::git_manager;
+use crate::steps::context::StepContext;
+use crate::steps::outcome::PreflightFailure;
 use pointsman_core::apimachinery::ResourceName;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// Lookups for this check.
-pub(super) fn obstacle_lookups(context: StepContext<'_>, recreation: &Recreation) -> Vec<LookupRequest> {
+pub(in crate::steps) fn obstacle_lookups(context: StepContext<'_>, recreation: &Recreation) -> Vec<LookupRequest> {
     vec![
         deployment_lookup(context, recreation),
         all(context, &recreation.resource),
@@ -32,7 +32,7 @@ pub(super) fn obstacle_lookups(context: StepContext<'_>, recreation: &Recreation
 }
 
 /// The reason not to recreate a Deployment, or to wait. `others` are Pods about to start in the same namespace.
-pub(super) fn obstacle(
+pub(in crate::steps) fn obstacle(
     context: StepContext<'_>,
     recreation: &Recreation,
     answers: &LookupResults,
@@ -42,7 +42,7 @@ pub(super) fn obstacle(
 }
 
 /// The same for a given Pod selector.
-pub(super) fn stands_against(
+pub(in crate::steps) fn stands_against(
     context: StepContext<'_>,
     recreation: &Recreation,
     wanted: &BTreeMap<String, String>,
@@ -64,7 +64,7 @@ pub(super) fn stands_against(
 }
 
 /// Obstacles regardless of ownership.
-pub(super) fn obstacles_around(
+pub(in crate::steps) fn obstacles_around(
     context: StepContext<'_>,
     recreation: &Recreation,
     (object, wanted): (&Value, &BTreeMap<String, String>),
@@ -90,7 +90,7 @@ pub(super) fn obstacles_around(
 }
 
 /// The reason why a Deployment does not belong to the object, or has an unsupported selector.
-pub(super) fn is_anothers(context: StepContext<'_>, deployment: &Value) -> Option<String> {
+pub(in crate::steps) fn is_anothers(context: StepContext<'_>, deployment: &Value) -> Option<String> {
     if place(deployment, context.object.uid()).is_none() {
         return Some(
             "has no owner reference to the object. Rename it, or set the owner reference if it belongs to the object"
@@ -209,7 +209,7 @@ enum Counts {
 impl PodSet {
     /// The Pods of a Deployment in a namespace with these LimitRanges. Source: `kubernetes
     /// pkg/quota/v1/evaluator/core/pods.go`, `podComputeUsageHelper`.
-    pub(super) fn of(deployment: &Value, limit_ranges: &[Value]) -> Self {
+    pub(in crate::steps) fn of(deployment: &Value, limit_ranges: &[Value]) -> Self {
         let pods = deployment.pointer("/spec/replicas").and_then(Value::as_f64).unwrap_or(1.0);
         let ones = ["count/replicasets.apps", "count/controllerrevisions.apps"];
         let mut needs: BTreeMap<String, f64> = ones.map(|name| (name.to_owned(), 1.0)).into();
@@ -236,7 +236,7 @@ impl PodSet {
 
 /// The quota that would be exceeded by some Pods, alone or with others about to start in the same namespace. A dry run
 /// of the API server cannot answer this: it charges no quota, so each of two Pods fits alone where only one has room.
-pub(super) fn no_room(quotas: &[Value], pods: &PodSet, others: &[PodSet]) -> Option<PreflightFailure> {
+pub(in crate::steps) fn no_room(quotas: &[Value], pods: &PodSet, others: &[PodSet]) -> Option<PreflightFailure> {
     quotas.iter().find_map(|quota| {
         let counts = counts(quota, pods);
         let concurrent: Vec<&PodSet> = others.iter().filter(|other| self::counts(quota, other) != Counts::No).collect();

@@ -2,23 +2,23 @@
 
 use serde_json::Value;
 
-use super::context::StepContext;
 use super::convert::not_ours;
-use super::object_write::ObjectCall;
-use super::observed_object::BECAME;
-use super::observed_object::target_lookup;
-use super::observed_object::{ObservedObject, annotation, is_terminating, list, text};
-use super::observed_object::{hand_over, place};
-use super::outcome::{ObjectStepInput, StepOutcome};
-use super::revert::linked;
-use super::step_action::{Right, RightsInput, StepAction, finalizers};
 use crate::definition::workflows::StepDirection;
 use crate::lookup::request::LookupRequest;
 use crate::lookup::request::PairedKind;
+use crate::steps::context::StepContext;
+use crate::steps::objects::observed_object::BECAME;
+use crate::steps::objects::observed_object::target_lookup;
+use crate::steps::objects::observed_object::{ObservedObject, annotation, is_terminating, list, text};
+use crate::steps::objects::observed_object::{hand_over, place};
+use crate::steps::outcome::{ObjectStepInput, StepOutcome};
+use crate::steps::revert::linked;
+use crate::steps::step_action::{Right, RightsInput, StepAction, finalizers};
+use crate::steps::writes::object_write::ObjectCall;
 use pointsman_core::apimachinery::ResourceName;
 
 /// Transfers the dependents of these resources.
-pub(super) struct Adopt<'a>(pub(super) &'a [ResourceName]);
+pub(in crate::steps) struct Adopt<'a>(pub(in crate::steps) &'a [ResourceName]);
 
 impl StepAction for Adopt<'_> {
     fn lookups(&self, context: StepContext<'_>, _: usize, _: StepDirection) -> Vec<LookupRequest> {

@@ -3,18 +3,18 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::object_step::{ObjectAction, ObjectStep};
-use super::selected_objects::{IfAny, ListWait, NamedDeletion, Touch};
-use super::step_object::name_template;
-use super::step_place::StepPlace;
 use super::time_limit::time_limit;
+use crate::definition::workflows::object_step::{ObjectAction, ObjectStep};
+use crate::definition::workflows::selected_objects::{IfAny, ListWait, NamedDeletion, Touch};
+use crate::definition::workflows::step_object::name_template;
+use crate::definition::workflows::step_place::StepPlace;
 use pointsman_core::apimachinery::{ResourceName, is_dns_label};
 use pointsman_core::definition::{GateSpec, foreign_gate};
 
 /// Writes objects without changes until a mutation has applied the state after the fact.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "WorkflowReadmit")]
-pub(super) struct ReadmitSpec {
+pub(in crate::definition::workflows) struct ReadmitSpec {
     /// Plural and group of the objects, such as `deployments.apps`.
     resource: String,
     /// The names.
@@ -30,7 +30,7 @@ pub(super) struct ReadmitSpec {
 /// A list that must not be empty. Otherwise the step is skipped for the object.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "IfAny")]
-pub(super) struct IfAnySpec {
+pub(in crate::definition::workflows) struct IfAnySpec {
     /// Plural and group, such as `controlplanes.example.com`.
     list: String,
     /// The namespace, such as `{name}`. Defaults to all namespaces, or none for cluster-scoped objects.
@@ -38,7 +38,7 @@ pub(super) struct IfAnySpec {
 }
 
 /// Compiles a wait for every object of a list.
-pub(super) fn list_wait(
+pub(in crate::definition::workflows) fn list_wait(
     list: &str,
     place: Option<StepPlace>,
     every: Option<&GateSpec>,
@@ -54,7 +54,7 @@ pub(super) fn list_wait(
 }
 
 /// Compiles a deletion by name.
-pub(super) fn named_deletion(
+pub(in crate::definition::workflows) fn named_deletion(
     resource: &str,
     texts: &[String],
     place: Option<StepPlace>,
@@ -75,7 +75,11 @@ pub(super) fn named_deletion(
 }
 
 impl ReadmitSpec {
-    pub(super) fn compile(&self, irreversible: Option<&str>, bad: &mut Vec<String>) -> Option<ObjectStep> {
+    pub(in crate::definition::workflows) fn compile(
+        &self,
+        irreversible: Option<&str>,
+        bad: &mut Vec<String>,
+    ) -> Option<ObjectStep> {
         let timeout = time_limit(self.timeout.as_deref(), bad);
         if irreversible.is_none() {
             bad.push("readmit: a mutation cannot be undone: set `irreversible` with a reason".to_owned());
@@ -92,7 +96,7 @@ impl ReadmitSpec {
 }
 
 impl IfAnySpec {
-    pub(super) fn compile(&self, bad: &mut Vec<String>) -> Option<IfAny> {
+    pub(in crate::definition::workflows) fn compile(&self, bad: &mut Vec<String>) -> Option<IfAny> {
         let resource = ResourceName::parse(&self.list).map_err(|why| bad.push(format!("ifAny: list: {why}"))).ok();
         let place = StepPlace::compile(None, self.namespace.as_deref(), |why| bad.push(format!("ifAny: {why}")));
         Some(IfAny { resource: resource?, place: place? })

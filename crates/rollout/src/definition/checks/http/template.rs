@@ -2,11 +2,10 @@
 
 use std::fmt;
 
-use super::http_address::{BadHttpAddress, HttpAddress};
+use super::address::{BadHttpAddress, HttpAddress};
 use super::quotation::quoted_in_address;
-use pointsman_core::definition::version_words::{
-    KNOWN, RolloutVersions, is_version, near_version, with_any_versions, words,
-};
+use pointsman_core::definition::version_words::{KNOWN, is_version, near_version, words};
+use pointsman_core::definition::version_words::{RolloutVersions, with_any_versions};
 
 /// An address with `{from}` and `{to}` in its path or query. The host is fixed, so that the author of a StagedRollout
 /// cannot direct requests to other hosts.
@@ -19,7 +18,7 @@ pub(crate) struct AddressTemplate {
 impl AddressTemplate {
     /// Parses an address, or returns the error message. The message never contains the address, which may contain a
     /// password.
-    pub(super) fn parse(text: &str) -> Result<Self, String> {
+    pub(in crate::definition::checks) fn parse(text: &str) -> Result<Self, String> {
         let whole = with_any_versions(text);
         let error_text = |bad: BadHttpAddress| match words(text).find(|word| !is_version(word)) {
             Some(word) if bad == BadHttpAddress::Character => {
@@ -48,7 +47,7 @@ impl AddressTemplate {
     }
 
     /// Returns whether the address contains a placeholder.
-    pub(super) fn mentions(&self, word: &str) -> bool {
+    pub(in crate::definition::checks) fn mentions(&self, word: &str) -> bool {
         words(&self.target).any(|it| it == word)
     }
 }

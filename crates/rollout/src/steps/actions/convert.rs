@@ -1,26 +1,5 @@
 //! A step that creates the replacement of an object.
 
-use super::context::StepContext;
-use super::copied_metadata::carried;
-use super::dependents::belongs;
-use super::object_write::ObjectCall;
-use super::observed_object::BECAME;
-use super::observed_object::GENERATION;
-use super::observed_object::MADE_BY;
-use super::observed_object::ObservedObject;
-use super::observed_object::RETURNED;
-use super::observed_object::SHARED;
-use super::observed_object::annotation;
-use super::observed_object::object_lookup;
-use super::observed_object::observed;
-use super::observed_object::target_lookup;
-use super::observed_object::terminating_message;
-use super::observed_object::text;
-use super::obstacles::PodSet;
-use super::outcome::{ObjectStepInput, PreflightFailure, StepOutcome};
-use super::revert_preflight::behind;
-use super::revert_preflight::revert_preflight_lookups;
-use super::step_action::{Right, RightsInput, StepAction, resource};
 use crate::definition::workflows::ObjectAction;
 use crate::definition::workflows::StepDirection;
 use crate::definition::workflows::StepObject;
@@ -29,13 +8,34 @@ use crate::lookup::request::LookupRequest;
 use crate::lookup::results::{ConversionOutcome, LookupResults};
 use crate::observe::rollout_annotation::SharedMetadata;
 use crate::spec::kinds::SourceAndTargetKind;
+use crate::steps::context::StepContext;
+use crate::steps::objects::copied_metadata::carried;
+use crate::steps::objects::dependents::belongs;
+use crate::steps::objects::observed_object::BECAME;
+use crate::steps::objects::observed_object::GENERATION;
+use crate::steps::objects::observed_object::MADE_BY;
+use crate::steps::objects::observed_object::ObservedObject;
+use crate::steps::objects::observed_object::RETURNED;
+use crate::steps::objects::observed_object::SHARED;
+use crate::steps::objects::observed_object::annotation;
+use crate::steps::objects::observed_object::object_lookup;
+use crate::steps::objects::observed_object::observed;
+use crate::steps::objects::observed_object::target_lookup;
+use crate::steps::objects::observed_object::terminating_message;
+use crate::steps::objects::observed_object::text;
+use crate::steps::objects::obstacles::PodSet;
+use crate::steps::outcome::{ObjectStepInput, PreflightFailure, StepOutcome};
+use crate::steps::revert_preflight::behind;
+use crate::steps::revert_preflight::revert_preflight_lookups;
+use crate::steps::step_action::{Right, RightsInput, StepAction, resource};
+use crate::steps::writes::object_write::ObjectCall;
 use pointsman_core::apimachinery::ResourceName;
 use serde_json::Map;
 use serde_json::Value;
 use serde_json::json;
 
 /// Creates the replacement.
-pub(super) struct Convert;
+pub(in crate::steps) struct Convert;
 
 impl StepAction for Convert {
     fn lookups(&self, context: StepContext<'_>, step: usize, way: StepDirection) -> Vec<LookupRequest> {
@@ -119,7 +119,7 @@ fn is_changed(context: StepContext<'_>, target: &Value) -> bool {
 }
 
 /// Lookup of the replacement's content.
-pub(super) fn conversion_lookup(context: StepContext<'_>) -> Option<LookupRequest> {
+pub(in crate::steps) fn conversion_lookup(context: StepContext<'_>) -> Option<LookupRequest> {
     let pair = context.rollout.pair.as_deref()?;
     let object = context.object;
     Some(LookupRequest::of_replacement(
@@ -202,7 +202,7 @@ fn given_back(step: ObjectStepInput<'_>, became: &Value) -> Option<StepOutcome> 
 
 /// The result of a revert if another client owns the replacement, or removed its annotation: both controllers would
 /// act.
-pub(super) fn not_ours(step: ObjectStepInput<'_>, target: &LookupRequest, object: &Value) -> StepOutcome {
+pub(in crate::steps) fn not_ours(step: ObjectStepInput<'_>, target: &LookupRequest, object: &Value) -> StepOutcome {
     // A replacement of an earlier object of this name belongs to the new controller regardless.
     let is_of_another = annotation(object, BECAME).is_some();
     if step.step >= step.context.wave_progress.done && !is_of_another {

@@ -1,16 +1,16 @@
 //! A step that deletes named objects that pass a gate. Other objects of these names are skipped.
 
-use super::context::StepContext;
-use super::object_write::Propagation;
-use super::observed_object::ObservedObject;
-use super::outcome::{ObjectStepInput, StepOutcome};
-use super::step_action::{Right, RightsInput, StepAction, described_place};
 use crate::definition::workflows::{NamedDeletion, StepDirection, StepPlace};
 use crate::lookup::request::LookupRequest;
+use crate::steps::context::StepContext;
+use crate::steps::objects::observed_object::ObservedObject;
+use crate::steps::outcome::{ObjectStepInput, StepOutcome};
+use crate::steps::step_action::{Right, RightsInput, StepAction, described_place};
+use crate::steps::writes::object_write::Propagation;
 use pointsman_core::definition::unmet_of;
 
 /// Deletes named objects.
-pub(super) struct DeleteNamed<'a>(pub(super) &'a NamedDeletion);
+pub(in crate::steps) struct DeleteNamed<'a>(pub(in crate::steps) &'a NamedDeletion);
 
 impl StepAction for DeleteNamed<'_> {
     fn lookups(&self, context: StepContext<'_>, _: usize, _: StepDirection) -> Vec<LookupRequest> {

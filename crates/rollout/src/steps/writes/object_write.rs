@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::observed_object::{KNOWN_BY, STAYS};
-use super::observed_object::{annotation, is_terminating, text};
 use crate::lookup::request::OtherCluster;
 use crate::observe::observed_field::{pointer, test};
 use crate::observe::rollout_annotation::keeps_not;
+use crate::steps::objects::observed_object::{KNOWN_BY, STAYS};
+use crate::steps::objects::observed_object::{annotation, is_terminating, text};
 
 /// One call of the API server.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -130,7 +130,8 @@ impl PreconditionObject {
 }
 
 /// An object that is created in place of a deleted one. Two checks precede the deletion: a dry run of the creation, and
-/// whether dependents of the old object remain ([`not_left_behind`](super::observed_object::not_left_behind)).
+/// whether dependents of the old object remain
+/// ([`not_left_behind`](crate::steps::objects::observed_object::not_left_behind)).
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ReplacementObject {
     /// The object.

@@ -1,14 +1,14 @@
 //! Dependents of an object: objects of any resource with an owner reference to it.
 
-use super::context::StepContext;
 use super::observed_object::{list, text};
-use super::outcome::ObjectStepInput;
 use crate::definition::workflows::ObjectAction;
 use crate::lookup::request::LookupRequest;
+use crate::steps::context::StepContext;
+use crate::steps::outcome::ObjectStepInput;
 use pointsman_core::apimachinery::ResourceName;
 
 /// The reason to keep an object: dependents of any resource.
-pub(super) fn belongs(step: ObjectStepInput<'_>, uid: &str, called: &str) -> Option<String> {
+pub(in crate::steps) fn belongs(step: ObjectStepInput<'_>, uid: &str, called: &str) -> Option<String> {
     let found = match list(step.answers, &LookupRequest::of_referring(step.namespace(), uid)) {
         Err(why) => return Some(why),
         Ok(found) => found,

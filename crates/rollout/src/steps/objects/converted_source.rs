@@ -6,8 +6,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::lookup::results::LookupResults;
 use serde_json::{Value, json};
 
-use super::object_write::ObjectCall;
-use super::object_write::ObjectWrite;
 use super::observed_object::ON_WHAT_WAS_MADE;
 use super::observed_object::{BECAME, MADE_BY};
 use super::observed_object::{annotation, list};
@@ -18,6 +16,8 @@ use crate::observe::observed_field::{pointer, test};
 use crate::observe::rollout_annotation::RolloutAnnotation;
 use crate::observe::status::RolloutStatus;
 use crate::spec::rollout::{Direction, Rollout};
+use crate::steps::writes::object_write::ObjectCall;
+use crate::steps::writes::object_write::ObjectWrite;
 
 /// Lookup of the metadata of all replacements. `None` if the rollout does not undo beyond the deletion.
 pub(crate) fn source_lookup(rollout: &Rollout, status: &RolloutStatus) -> Option<LookupRequest> {

@@ -5,23 +5,23 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::object_step::{ObjectAction, ObjectStep, Recreation, WaitedFor};
 use super::schemas::WorkflowSchemas;
-use super::selected_objects_spec::{list_wait, named_deletion};
-use super::step_object::{StepObject, filled_name, name_template};
-use super::step_place::{ElsewhereSpec, StepOnSpec, StepPlace};
+use super::selected_objects::{list_wait, named_deletion};
 use super::time_limit::time_limit;
+use crate::definition::workflows::object_step::{ObjectAction, ObjectStep, Recreation, WaitedFor};
+use crate::definition::workflows::step_object::{StepObject, filled_name, name_template};
+use crate::definition::workflows::step_place::{ElsewhereSpec, StepOnSpec, StepPlace};
 use pointsman_core::apimachinery::{Requirement, ResourceName, Selector, Wants, is_label_value, is_qualified_name};
 use pointsman_core::definition::{Gate, GateCompiler, GateSpec, foreign_gate};
 
 /// A wait.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "WorkflowWait")]
-pub(super) struct WaitSpec {
+pub(in crate::definition::workflows) struct WaitSpec {
     /// The object: `source` (default), the object of the rollout; `target`, its replacement; or another object in its
     /// namespace, such as `deployments.apps/{name}`. With `list`, another cluster: `{cluster: {secret: NAME, namespace:
     /// NAME}}`.
-    pub(super) on: Option<StepOnSpec>,
+    pub(in crate::definition::workflows) on: Option<StepOnSpec>,
     /// Plural and group of objects, such as `nodes`. `every` must hold for each of them. An empty list does not pass.
     list: Option<String>,
     /// The condition of each object, in the form of a health gate.
@@ -29,17 +29,17 @@ pub(super) struct WaitSpec {
     /// The namespace of the list, such as `{name}`. Defaults to all namespaces, or none for cluster-scoped objects.
     namespace: Option<String>,
     /// The condition of the object, in the form of a health gate. Values may contain `{from}` and `{to}`.
-    pub(super) until: Option<GateSpec>,
+    pub(in crate::definition::workflows) until: Option<GateSpec>,
     /// All Pods of a Deployment have the latest template and are available. In place of `until`.
-    pub(super) rolled_out: Option<bool>,
+    pub(in crate::definition::workflows) rolled_out: Option<bool>,
     /// The time limit, such as `30m`. Defaults to the `timeout` of the StagedRollout.
-    pub(super) timeout: Option<String>,
+    pub(in crate::definition::workflows) timeout: Option<String>,
 }
 
 /// Creates the object of the other kind, by the kind conversion of the definition.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "WorkflowConvert")]
-pub(super) struct ConvertSpec {
+pub(in crate::definition::workflows) struct ConvertSpec {
     /// The time limit, such as `10m`. Defaults to the `timeout` of the StagedRollout.
     timeout: Option<String>,
 }
@@ -47,7 +47,7 @@ pub(super) struct ConvertSpec {
 /// Recreates a Deployment under the same name with another selector, while its Pods continue to run.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "WorkflowRecreate")]
-pub(super) struct RecreateSpec {
+pub(in crate::definition::workflows) struct RecreateSpec {
     /// `deployments.apps`.
     resource: String,
     /// The name, such as `{name}`.
@@ -65,7 +65,7 @@ pub(super) struct RecreateSpec {
 /// Moves the dependents of the object, by owner references, to its replacement.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "WorkflowAdopt")]
-pub(super) struct AdoptSpec {
+pub(in crate::definition::workflows) struct AdoptSpec {
     /// Plurals and groups, such as `services` and `deployments.apps`.
     resources: Vec<String>,
     /// The time limit, such as `10m`. Defaults to the `timeout` of the StagedRollout.
@@ -75,7 +75,7 @@ pub(super) struct AdoptSpec {
 /// Deletes the objects with some labels, or the object of the rollout.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "WorkflowDelete")]
-pub(super) struct DeleteSpec {
+pub(in crate::definition::workflows) struct DeleteSpec {
     /// `source`: the object of the rollout, in the last step of its workflow. Its dependents are orphaned. With
     /// `names`, another cluster: `{cluster: {secret: NAME, namespace: NAME}}`.
     on: Option<StepOnSpec>,
@@ -100,7 +100,7 @@ pub(super) struct DeleteSpec {
 
 impl WaitSpec {
     /// Returns whether the wait concerns a list.
-    pub(super) fn is_of_list(&self) -> bool {
+    pub(in crate::definition::workflows) fn is_of_list(&self) -> bool {
         self.list.is_some() || self.every.is_some() || self.namespace.is_some() || self.elsewhere().is_some()
     }
 
@@ -109,7 +109,7 @@ impl WaitSpec {
     }
 
     /// Compiles a wait for every object of a list.
-    pub(super) fn compile_list(&self, bad: &mut Vec<String>) -> Option<ObjectStep> {
+    pub(in crate::definition::workflows) fn compile_list(&self, bad: &mut Vec<String>) -> Option<ObjectStep> {
         let timeout = time_limit(self.timeout.as_deref(), bad);
         let is_of_object = self.on.as_ref().is_some_and(|on| on.object().is_some());
         let Some(list) = self.list.as_deref().filter(|_| !is_of_object) else {
@@ -128,7 +128,7 @@ impl WaitSpec {
     }
 
     /// Compiles a wait for another object.
-    pub(super) fn compile(
+    pub(in crate::definition::workflows) fn compile(
         &self,
         on: &StepObject,
         schemas: WorkflowSchemas<'_>,
@@ -172,13 +172,13 @@ impl WaitSpec {
 }
 
 impl ConvertSpec {
-    pub(super) fn compile(&self, bad: &mut Vec<String>) -> ObjectStep {
+    pub(in crate::definition::workflows) fn compile(&self, bad: &mut Vec<String>) -> ObjectStep {
         ObjectStep { act: ObjectAction::Convert, timeout: time_limit(self.timeout.as_deref(), bad) }
     }
 }
 
 impl RecreateSpec {
-    pub(super) fn compile(&self, bad: &mut Vec<String>) -> Option<ObjectStep> {
+    pub(in crate::definition::workflows) fn compile(&self, bad: &mut Vec<String>) -> Option<ObjectStep> {
         let timeout = time_limit(self.timeout.as_deref(), bad);
         let mut report = |why: String| bad.push(format!("recreate: {why}"));
         let resource = ResourceName::parse(&self.resource).map_err(&mut report).ok();
@@ -213,7 +213,7 @@ impl RecreateSpec {
 }
 
 impl AdoptSpec {
-    pub(super) fn compile(&self, bad: &mut Vec<String>) -> ObjectStep {
+    pub(in crate::definition::workflows) fn compile(&self, bad: &mut Vec<String>) -> ObjectStep {
         let timeout = time_limit(self.timeout.as_deref(), bad);
         if self.resources.is_empty() {
             bad.push("adopt: names no resource".to_owned());
@@ -232,12 +232,16 @@ impl AdoptSpec {
 
 impl DeleteSpec {
     /// Returns whether the step deletes the object of the rollout.
-    pub(super) fn is_of_source(&self) -> bool {
+    pub(in crate::definition::workflows) fn is_of_source(&self) -> bool {
         self.on.as_ref().is_some_and(|on| on.object().is_some())
     }
 
     /// Compiles the step. `irreversible` is the reason why it cannot be reverted.
-    pub(super) fn compile(&self, irreversible: Option<&str>, bad: &mut Vec<String>) -> Option<ObjectStep> {
+    pub(in crate::definition::workflows) fn compile(
+        &self,
+        irreversible: Option<&str>,
+        bad: &mut Vec<String>,
+    ) -> Option<ObjectStep> {
         let timeout = time_limit(self.timeout.as_deref(), bad);
         let (on, elsewhere) = match &self.on {
             Some(on) => (on.object(), on.elsewhere()),

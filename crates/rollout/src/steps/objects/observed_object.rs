@@ -1,6 +1,5 @@
 //! Other objects that steps read and write: lookups, observed state, owner references and annotations.
 
-use super::context::StepContext;
 use crate::definition::workflows::ObjectAction;
 use crate::definition::workflows::Recreation;
 use crate::definition::workflows::StepObject;
@@ -11,6 +10,7 @@ use crate::lookup::results::LookupResults;
 use crate::observe::field_managers::latest;
 use crate::observe::field_managers::writers;
 use crate::observe::moment::wall;
+use crate::steps::context::StepContext;
 use pointsman_core::definition::MOVED;
 use serde_json::Map;
 use serde_json::Value;
@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 
 /// The observed state of one object.
 #[derive(Clone, Debug)]
-pub(super) enum ObservedObject<'a> {
+pub(in crate::steps) enum ObservedObject<'a> {
     /// Unknown, with the reason.
     Unknown(String),
     Absent,
@@ -29,7 +29,7 @@ pub(super) enum ObservedObject<'a> {
 }
 
 /// The state of one object.
-pub(super) fn observed<'a>(answers: &'a LookupResults, lookup: &LookupRequest) -> ObservedObject<'a> {
+pub(in crate::steps) fn observed<'a>(answers: &'a LookupResults, lookup: &LookupRequest) -> ObservedObject<'a> {
     match answers.of(&lookup.about) {
         None => ObservedObject::Unknown(format!("{lookup} was not read yet")),
         Some(Err(why)) => ObservedObject::Unknown(format!("{lookup} cannot be read: {why}")),
@@ -59,7 +59,7 @@ pub(crate) fn is_terminating(object: &Value) -> bool {
 }
 
 /// The message about a terminating object, with its finalizers.
-pub(super) fn terminating_message(called: &LookupRequest, object: &Value) -> String {
+pub(in crate::steps) fn terminating_message(called: &LookupRequest, object: &Value) -> String {
     let all = object.pointer("/metadata/finalizers").and_then(Value::as_array);
     let all: Vec<&str> = all.into_iter().flatten().filter_map(Value::as_str).collect();
     match all.as_slice() {
@@ -73,7 +73,7 @@ pub(crate) fn held_by_finalizers(names: &str) -> String {
     format!("{names} of metadata.finalizers block the deletion: their controllers must act")
 }
 
-pub(super) fn text<'v>(object: &'v Value, path: &str) -> &'v str {
+pub(in crate::steps) fn text<'v>(object: &'v Value, path: &str) -> &'v str {
     object.pointer(path).and_then(Value::as_str).unwrap_or_default()
 }
 
@@ -83,7 +83,7 @@ pub(crate) fn annotation<'v>(object: &'v Value, name: &str) -> Option<&'v str> {
 }
 
 /// Lookup of an object named in a step. `None` for an unknown kind.
-pub(super) fn object_lookup(context: StepContext<'_>, on: &StepObject) -> Option<LookupRequest> {
+pub(in crate::steps) fn object_lookup(context: StepContext<'_>, on: &StepObject) -> Option<LookupRequest> {
     let (namespace, name) = (context.object.namespace(), context.object.name());
     let pair = context.rollout.pair.as_deref();
     Some(match on {
@@ -96,23 +96,26 @@ pub(super) fn object_lookup(context: StepContext<'_>, on: &StepObject) -> Option
 }
 
 /// Lookup of the replacement.
-pub(super) fn target_lookup(context: StepContext<'_>) -> Option<LookupRequest> {
+pub(in crate::steps) fn target_lookup(context: StepContext<'_>) -> Option<LookupRequest> {
     object_lookup(context, &StepObject::Target)
 }
 
 /// Lookup of a Deployment to recreate.
-pub(super) fn deployment_lookup(context: StepContext<'_>, recreation: &Recreation) -> LookupRequest {
+pub(in crate::steps) fn deployment_lookup(context: StepContext<'_>, recreation: &Recreation) -> LookupRequest {
     let name = context.filled_text(&recreation.name);
     LookupRequest::of_object(&recreation.resource, context.object.namespace(), &name)
 }
 
 /// The new Pod selector.
-pub(super) fn selector(context: StepContext<'_>, recreation: &Recreation) -> BTreeMap<String, String> {
+pub(in crate::steps) fn selector(context: StepContext<'_>, recreation: &Recreation) -> BTreeMap<String, String> {
     filled(context, &recreation.selector)
 }
 
 /// The earlier Pod selector, for a restore without saved state. `None` if saved state exists, or the step lacks `was`.
-pub(super) fn selector_again(context: StepContext<'_>, recreation: &Recreation) -> Option<BTreeMap<String, String>> {
+pub(in crate::steps) fn selector_again(
+    context: StepContext<'_>,
+    recreation: &Recreation,
+) -> Option<BTreeMap<String, String>> {
     (context.is_again() && !recreation.was.is_empty()).then(|| filled(context, &recreation.was))
 }
 
@@ -121,7 +124,7 @@ fn filled(context: StepContext<'_>, labels: &BTreeMap<String, String>) -> BTreeM
 }
 
 /// Deployments that steps recreate.
-pub(super) fn recreations<'s>(
+pub(in crate::steps) fn recreations<'s>(
     steps: impl IntoIterator<Item = &'s WorkflowStep>,
 ) -> impl Iterator<Item = &'s Recreation> {
     steps.into_iter().filter_map(WorkflowStep::object_step).filter_map(|step| match &step.act {
@@ -135,55 +138,55 @@ pub(crate) const BECAME: &str = "pointsman.dev/created-from";
 
 /// On a replacement: `metadata.generation` of its source at conversion. Later changes of the source are missing in the
 /// replacement.
-pub(super) const GENERATION: &str = "pointsman.dev/created-from-generation";
+pub(in crate::steps) const GENERATION: &str = "pointsman.dev/created-from-generation";
 
 /// On a replacement: its own `metadata.generation` when the source was recreated. Later changes of the replacement are
 /// missing in the source.
-pub(super) const RETURNED: &str = "pointsman.dev/returned-generation";
+pub(in crate::steps) const RETURNED: &str = "pointsman.dev/returned-generation";
 
 /// `metadata.generation` of a new object. Source: `k8s.io/apiextensions-apiserver
 /// pkg/registry/customresource/strategy.go`, `PrepareForCreate`.
-pub(super) const FIRST_GENERATION: &str = "1";
+pub(in crate::steps) const FIRST_GENERATION: &str = "1";
 
 /// On a replacement: the creating rollout, and the steps to revert on a recreated source.
 pub(crate) const MADE_BY: &str = "pointsman.dev/created-by";
 
 /// On a replacement: the labels and annotations copied at conversion, with a hash of each.
-pub(super) const SHARED: &str = "pointsman.dev/copied-metadata";
+pub(in crate::steps) const SHARED: &str = "pointsman.dev/copied-metadata";
 
 /// On a replacement: `metadata.resourceVersion` of its source at the deletion. Its only purpose is a write that
 /// invalidates earlier outstanding writes.
-pub(super) const STAYS: &str = "pointsman.dev/source-resource-version";
+pub(in crate::steps) const STAYS: &str = "pointsman.dev/source-resource-version";
 
 /// All annotations of a replacement.
 pub(crate) const ON_WHAT_WAS_MADE: [&str; 6] = [BECAME, GENERATION, RETURNED, MADE_BY, SHARED, STAYS];
 
 /// Identifying annotations of a created object. Other annotations are unrelated to rollouts, and admission may change
 /// them.
-pub(super) const KNOWN_BY: [&str; 5] = [BECAME, GENERATION, MADE_BY, SHARED, MOVED];
+pub(in crate::steps) const KNOWN_BY: [&str; 5] = [BECAME, GENERATION, MADE_BY, SHARED, MOVED];
 
 /// Label on saved objects: the uid of the rollout's object.
-pub(super) const WORKFLOW_LABEL: &str = "pointsman.dev/workflow";
+pub(in crate::steps) const WORKFLOW_LABEL: &str = "pointsman.dev/workflow";
 
 /// On a recreated Deployment: the uid of the previous one.
-pub(super) const RECREATED: &str = "pointsman.dev/recreated-from";
+pub(in crate::steps) const RECREATED: &str = "pointsman.dev/recreated-from";
 
 /// On a restored Deployment: the uid of the first one. Removed when the restore is complete.
-pub(super) const RESTORED: &str = "pointsman.dev/restored-from";
+pub(in crate::steps) const RESTORED: &str = "pointsman.dev/restored-from";
 
 /// The index of the owner reference to a uid.
-pub(super) fn place(object: &Value, uid: &str) -> Option<usize> {
+pub(in crate::steps) fn place(object: &Value, uid: &str) -> Option<usize> {
     references(object).position(|reference| text(reference, "/uid") == uid)
 }
 
 /// The controller of an object: title and uid.
-pub(super) fn controller(object: &Value) -> Option<(String, &str)> {
+pub(in crate::steps) fn controller(object: &Value) -> Option<(String, &str)> {
     let reference = references(object).find(|reference| reference.get("controller") == Some(&json!(true)))?;
     Some((format!("{} {}", text(reference, "/kind"), text(reference, "/name")), text(reference, "/uid")))
 }
 
 /// A JSON Patch that changes the owner in a reference and keeps the rest of it.
-pub(super) fn hand_over(object: &Value, from: &str, to: (&PairedKind, &str, &str)) -> Option<Value> {
+pub(in crate::steps) fn hand_over(object: &Value, from: &str, to: (&PairedKind, &str, &str)) -> Option<Value> {
     let at = place(object, from)?;
     let path = format!("/metadata/ownerReferences/{at}");
     let mut patch = vec![

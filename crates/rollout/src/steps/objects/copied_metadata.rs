@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use super::object_write::ObjectCall;
 use super::observed_object::SHARED;
 use super::observed_object::{annotation, text};
-use super::outcome::{ObjectStepInput, StepOutcome};
 use crate::definition::workflows::StepDirection;
 use crate::observe::field_managers::{latest, writers};
 use crate::observe::observed_field::{pointer, test};
 use crate::observe::rollout_annotation::{PLACES, SharedMetadata, members};
+use crate::steps::outcome::{ObjectStepInput, StepOutcome};
+use crate::steps::writes::object_write::ObjectCall;
 use pointsman_core::definition::ROLLOUT_MANAGER;
 
 /// The metadata shared at conversion, from the annotations of both. `target` is the replacement.
@@ -25,7 +25,7 @@ fn shared(step: ObjectStepInput<'_>, target: &Value) -> Option<SharedMetadata> {
 
 /// The patch that copies changed metadata to the remaining object: the replacement when applying the step, the source
 /// when reverting. `None` without changes.
-pub(super) fn carried(
+pub(in crate::steps) fn carried(
     step: ObjectStepInput<'_>,
     deleted: &Value,
     stays: &Value,

@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::job::{JobSource, WorkflowJob, bad_manifest};
 use super::time_limit::time_limit;
+use crate::definition::workflows::job::{JobSource, WorkflowJob, bad_manifest};
 use pointsman_core::apimachinery::{is_dns_label, is_dns_subdomain};
 use pointsman_core::definition::Schema;
 use pointsman_core::definition::{Gate, GateCompiler, GateSpec};
@@ -44,7 +44,10 @@ impl WorkflowJobSpec {
     }
 
     /// Compiles the Job and its undo Job. `schema` is that of the newest version. Without a schema there is no object.
-    pub(super) fn compile(&self, schema: Option<&Schema>) -> Result<(WorkflowJob, Option<WorkflowJob>), Vec<String>> {
+    pub(in crate::definition::workflows) fn compile(
+        &self,
+        schema: Option<&Schema>,
+    ) -> Result<(WorkflowJob, Option<WorkflowJob>), Vec<String>> {
         let mut bad = Vec::new();
         let job = self.one(schema, &mut bad);
         let undo = self.undo.as_ref().and_then(|undo| {

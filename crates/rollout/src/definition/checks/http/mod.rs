@@ -1,0 +1,6 @@
+//! Checks by an HTTP request.
+
+pub(super) mod address;
+pub(super) mod check;
+pub(super) mod quotation;
+pub(super) mod template;
