@@ -43,8 +43,7 @@ tests_of() {
     crates/server/* | crates/transport/*) echo "-p pointsman-server --lib --test it -- held_streams budget::" ;;
     crates/rollout/src/definition/checks/*) echo "-p pointsman-rollout --lib -- definition::checks" ;;
     crates/rollout/* | crates/core/src/definition/hold.rs | \
-        crates/core/src/definition/move_effects.rs | crates/core/src/definition/version_words.rs | \
-        crates/core/src/definition/note.rs | \
+        crates/core/src/definition/move_effects.rs | crates/core/src/definition/note.rs | \
         crates/core/src/definition/admission/other_source.rs) echo "-p pointsman-rollout --test rollouts" ;;
     crates/core/src/definition/operation/compute/*) echo "-p pointsman-core --lib --test it -- compute laws::forms laws::random_kinds" ;;
     crates/core/src/apimachinery/*) echo "-p pointsman-core --lib -- apimachinery" ;;

@@ -3,15 +3,6 @@
 
 use crate::apimachinery::did_you_mean;
 
-/// The versions of a rollout that replace the placeholders.
-#[derive(Clone, Copy, Debug)]
-pub struct RolloutVersions<'a> {
-    /// The version before the rollout. `None` if the rollout accepts any version.
-    pub from: Option<&'a str>,
-    /// The version after the rollout.
-    pub to: &'a str,
-}
-
 /// A piece of a text.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Piece<'t> {
@@ -19,31 +10,6 @@ pub enum Piece<'t> {
     Text(&'t str),
     /// Text between braces that is a valid placeholder name.
     Word(&'t str),
-}
-
-impl<'a> RolloutVersions<'a> {
-    /// Returns a text with the versions in place of `{from}` and `{to}`.
-    pub fn filled(self, text: &str) -> String {
-        self.filled_as(text, str::to_owned)
-    }
-
-    /// Like `filled`, with each version encoded by `written`.
-    pub fn filled_as(self, text: &str, written: impl Fn(&str) -> String) -> String {
-        let filled = |piece: Piece<'_>| match piece {
-            Piece::Text(text) => text.to_owned(),
-            Piece::Word(word) => self.of(word).map_or_else(|| format!("{{{word}}}"), &written),
-        };
-        pieces(text).into_iter().map(filled).collect()
-    }
-
-    /// The version for a placeholder. `None` for an unknown placeholder.
-    pub fn of(self, word: &str) -> Option<&'a str> {
-        match word {
-            FROM => Some(self.from.unwrap_or_default()),
-            TO => Some(self.to),
-            _ => None,
-        }
-    }
 }
 
 /// Splits a text into pieces. Braces around anything but a name are literal text, as in `{2,3}` and `{a="b"}`.
@@ -91,11 +57,6 @@ pub fn names_version(text: &str) -> bool {
     words(text).any(is_version)
 }
 
-/// Replaces each version placeholder by a dummy version, so that the rest of the text can be checked.
-pub fn with_any_versions(text: &str) -> String {
-    RolloutVersions { from: Some(ANY), to: ANY }.filled(text)
-}
-
 /// Returns an error message if a text contains an unknown placeholder.
 pub fn unknown_word(text: &str) -> Option<String> {
     words(text).find(|word| !is_version(word)).map(unknown_placeholder_error)
@@ -118,9 +79,6 @@ pub const KNOWN: &str = "Known variables: {from} and {to}, the versions of the r
 pub const FROM: &str = "from";
 /// The placeholder for the version after the rollout.
 pub const TO: &str = "to";
-
-/// A dummy version that is well-formed in every place for versions.
-const ANY: &str = "1.2.3";
 
 #[cfg(test)]
 mod tests {
@@ -145,13 +103,8 @@ mod tests {
     }
 
     #[test]
-    fn only_placeholders_are_replaced() {
-        let versions = RolloutVersions { from: Some("{to}"), to: "{from}" };
-        assert_eq!(versions.filled("{from}, {to}, {form}, {{to}}"), "{to}, {from}, {form}, {{from}}");
-        assert_eq!(RolloutVersions { from: None, to: "b" }.filled("<{from}{to}>"), "<b>");
-        assert_eq!(versions.filled_as("{to}/{to}", |version| version.len().to_string()), "6/6");
+    fn versions_are_placeholders() {
         assert!(names_version("a{to}") && !names_version("{To}{name}") && names_version("{name}{from}"));
-        assert_eq!(with_any_versions("a-{to}-{name}"), "a-1.2.3-{name}");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 pub(crate) mod checks;
 pub(crate) mod health;
+pub(crate) mod rollout_versions;
 pub(crate) mod workflows;
 
 use std::collections::BTreeMap;

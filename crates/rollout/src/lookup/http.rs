@@ -3,8 +3,8 @@
 use super::request::LookupPurpose;
 use crate::definition::checks::HttpAddress;
 use crate::definition::checks::NamedCheck;
+use crate::definition::rollout_versions::RolloutVersions;
 use pointsman_core::apimachinery::excerpt;
-use pointsman_core::definition::version_words::RolloutVersions;
 use serde_json::Value;
 
 /// An HTTP request. Pass the response or its absence to [`crate::LookupResults`]: a check without response is unmet.

@@ -7,6 +7,7 @@ use crate::definition::checks::ListCheck;
 use crate::definition::checks::MetricCheck;
 use crate::definition::checks::NamedCheck;
 use crate::definition::checks::StartCheck;
+use crate::definition::rollout_versions::RolloutVersions;
 use crate::lookup::http::HttpProbe;
 use crate::lookup::request::LookupPurpose;
 use crate::lookup::request::LookupRequest;
@@ -18,7 +19,6 @@ use pointsman_core::definition::admission::APPLIED;
 use pointsman_core::definition::admission::AVAILABLE;
 use pointsman_core::definition::admission::Needs;
 use pointsman_core::definition::admission::Prerequisites;
-use pointsman_core::definition::version_words::RolloutVersions;
 use pointsman_core::upgrade::VersionText;
 
 /// The checks of a rollout to a version.

@@ -5,8 +5,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::check_name::bad_name;
+use crate::definition::rollout_versions::{RolloutVersions, with_any_versions};
 use pointsman_core::apimachinery::{ResourceName, Selector, excerpt, is_dns_label, is_label_value};
-use pointsman_core::definition::version_words::{RolloutVersions, with_any_versions};
 use pointsman_core::definition::version_words::{names_version, unknown_word, words};
 use pointsman_core::definition::{Gate, GateSpec, foreign_gate, unmet_of};
 

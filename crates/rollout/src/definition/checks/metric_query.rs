@@ -3,7 +3,7 @@
 //! The parser recognizes only string literals and their escapes (prometheus.io/docs/prometheus/latest/querying/basics,
 //! "String literals"). That guarantees that a version is part of a string, and never part of the surrounding query.
 
-use pointsman_core::definition::version_words::RolloutVersions;
+use crate::definition::rollout_versions::RolloutVersions;
 use pointsman_core::definition::version_words::{
     Piece, is_version, names_version, pieces, unknown_placeholder_error, words,
 };

@@ -7,9 +7,9 @@ use serde_json::Value;
 use super::http::check::{HttpCheck, HttpCheckSpec};
 use super::list_check::{ListCheck, ListCheckSpec};
 use super::metric_check::{MetricCheck, MetricCheckSpec};
+use crate::definition::rollout_versions::RolloutVersions;
 use pointsman_core::apimachinery::did_you_mean;
 use pointsman_core::definition::explain_json;
-use pointsman_core::definition::version_words::RolloutVersions;
 use pointsman_core::definition::version_words::{FROM, TO};
 
 /// A check with a name.

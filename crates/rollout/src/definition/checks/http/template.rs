@@ -4,8 +4,8 @@ use std::fmt;
 
 use super::address::{BadHttpAddress, HttpAddress};
 use super::quotation::quoted_in_address;
+use crate::definition::rollout_versions::{RolloutVersions, with_any_versions};
 use pointsman_core::definition::version_words::{KNOWN, is_version, near_version, words};
-use pointsman_core::definition::version_words::{RolloutVersions, with_any_versions};
 
 /// An address with `{from}` and `{to}` in its path or query. The host is fixed, so that the author of a StagedRollout
 /// cannot direct requests to other hosts.
