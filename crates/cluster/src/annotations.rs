@@ -5,7 +5,7 @@ use serde_json::Value;
 /// Prefix of kept annotations, with values that only one version can represent (`docs/kept-fields.md`).
 pub(crate) const KEPT: &str = "pointsman.dev/kept-";
 
-/// On a CRD: disables its guard (`crates/core/src/registration/crd_guard.rs`).
+/// On a CRD: disables its guard (`crates/core/src/registration/guards/crd_guard.rs`).
 pub(crate) const RELEASED_ANNOTATION: &str = "pointsman.dev/released";
 
 /// On a CRD that is being disabled: its earlier conversion.

@@ -9,15 +9,7 @@ use super::tree::{PACKAGES, nothing, read, sources};
 const FLOORS: [(&str, &[&[&str]]); 6] = [
     (
         "crates/core/src",
-        &[
-            &["json", "upgrade"],
-            &["apimachinery"],
-            &["definition"],
-            &["draft", "webhook"],
-            &["registration"],
-            &["laws"],
-            &["lib"],
-        ],
+        &[&["json"], &["apimachinery"], &["definition"], &["draft", "webhook"], &["registration"], &["laws"], &["lib"]],
     ),
     (
         "crates/rollout/src",

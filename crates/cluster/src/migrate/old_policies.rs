@@ -46,5 +46,5 @@ const KINDS: [(&str, &str); 2] = [
 ];
 const GROUP: &str = "/apis/admissionregistration.k8s.io/v1";
 
-/// Name prefix of such policies (`crates/core/src/registration/incomplete.rs`).
+/// Name prefix of such policies (`crates/core/src/registration/guards/incomplete.rs`).
 pub(crate) const POLICY: &str = "pointsman-incomplete.";

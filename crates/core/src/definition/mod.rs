@@ -45,6 +45,7 @@ mod side;
 mod step;
 #[cfg(test)]
 mod tests;
+pub mod upgrade;
 mod version;
 pub mod version_words;
 mod yaml;

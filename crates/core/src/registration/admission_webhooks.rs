@@ -5,7 +5,7 @@ use std::iter;
 use serde_json::{Value, json};
 
 use super::document::{Component, metadata, not_being_deleted, set, with_api_defaults};
-use super::{cel::literal, client_config::ClientConfig, names::prefixed};
+use super::{client_config::ClientConfig, guards::cel::literal, names::prefixed};
 use crate::{definition::Kind, webhook::ControllerVersion};
 
 /// The objects that a pair of configurations selects.

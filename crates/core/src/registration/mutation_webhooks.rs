@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
-use super::cel::literal;
 use super::client_config::ClientConfig;
 use super::document::{Component, metadata, not_being_deleted, set, with_api_defaults};
+use super::guards::cel::literal;
 use crate::apimachinery::{Requirement, Wants};
 use crate::definition::{MutatedKind, Mutation, MutationSelection};
 

@@ -9,8 +9,8 @@
 use serde_json::{Value, json};
 
 use super::address::Address;
-use super::cel::literal;
 use super::document::set;
+use super::guards::cel::literal;
 use super::names::prefixed;
 use crate::{definition::Kind, webhook::ControllerVersion};
 

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::admission_webhooks::{Selection, webhooks};
 use super::client_config::ClientConfig;
-use super::guard::{GuardMode, guard, unserved};
+use super::guards::guard::{GuardMode, guard, unserved};
 use crate::{definition::Kind, webhook::ControllerVersion};
 
 /// A step. Steps are executed in order.

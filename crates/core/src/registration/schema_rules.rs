@@ -12,8 +12,8 @@
 
 use serde_json::{Value, json};
 
-use super::cel::{field_of, literal, property, there};
 use super::document::set;
+use super::guards::cel::{field_of, literal, property, there};
 use crate::definition::admission::{Check, Rule};
 use crate::definition::{Kind, Path, Schema, VersionIndex};
 use crate::{apimachinery::DURATION, json::Json, webhook::same_field};

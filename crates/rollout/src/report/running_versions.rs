@@ -9,8 +9,8 @@ use crate::observe::status::RolloutStatus;
 use crate::spec::rollout::Direction;
 use crate::spec::rollout::readable;
 use pointsman_core::definition::admission::{ObservedPart, PartVersions, whole_parts};
+use pointsman_core::definition::upgrade::VersionText;
 use pointsman_core::definition::{Kind, Path};
-use pointsman_core::upgrade::VersionText;
 
 /// Observed versions of a kind, object by object.
 #[derive(Clone, Debug)]

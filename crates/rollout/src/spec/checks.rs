@@ -19,7 +19,7 @@ use pointsman_core::definition::admission::APPLIED;
 use pointsman_core::definition::admission::AVAILABLE;
 use pointsman_core::definition::admission::Needs;
 use pointsman_core::definition::admission::Prerequisites;
-use pointsman_core::upgrade::VersionText;
+use pointsman_core::definition::upgrade::VersionText;
 
 /// The checks of a rollout to a version.
 #[derive(Clone, Debug)]

@@ -41,7 +41,7 @@ use pointsman_core::definition::Problem;
 use pointsman_core::definition::admission::ObservedPart;
 use pointsman_core::definition::admission::RoleSource;
 use pointsman_core::definition::line;
-use pointsman_core::upgrade;
+use pointsman_core::definition::upgrade;
 use serde_json::Value;
 use serde_saphyr::Spanned;
 use std::time::Duration;

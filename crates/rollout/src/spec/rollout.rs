@@ -23,7 +23,7 @@ use pointsman_core::definition::admission::OtherSource;
 use pointsman_core::definition::admission::PartVersions;
 use pointsman_core::definition::admission::RoleSource;
 use pointsman_core::definition::admission::UpgradePath;
-use pointsman_core::upgrade;
+use pointsman_core::definition::upgrade;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::time::Duration;

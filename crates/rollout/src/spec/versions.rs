@@ -1,6 +1,6 @@
 //! Running versions of a fleet, in order.
 
-use pointsman_core::upgrade;
+use pointsman_core::definition::upgrade;
 use serde::Deserialize;
 use serde::Serialize;
 

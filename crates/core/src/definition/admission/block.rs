@@ -17,8 +17,8 @@ use crate::definition::gates::{Gate, GateSpec};
 use crate::definition::problems::{Problems, line};
 use crate::{
     apimachinery::{is_label_value, is_qualified_name},
+    definition::upgrade::{self, Range},
     definition::{move_effects::ROLLOUT_MANAGER, version::Versions},
-    upgrade::{self, Range},
 };
 
 /// Checks that apply when an object is written, in addition to its schema.

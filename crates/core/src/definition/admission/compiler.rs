@@ -20,8 +20,8 @@ use crate::definition::version::{VersionIndex, Versions};
 use crate::definition::{path::Path, schema::Schema};
 use crate::{
     apimachinery::{is_dns_label, is_qualified_name},
+    definition::upgrade::Range,
     json::Json,
-    upgrade::Range,
 };
 
 /// Compiles rules one by one.

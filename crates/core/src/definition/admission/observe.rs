@@ -8,7 +8,7 @@ use super::others_spec::OthersSpec;
 use super::rule_spec::Reading;
 use crate::apimachinery::excerpt;
 use crate::definition::path::Path;
-use crate::upgrade;
+use crate::definition::upgrade;
 
 /// The place of the running version of an object or of a part: a label or a field, of the object itself or of other
 /// objects.

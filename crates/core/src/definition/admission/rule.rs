@@ -2,7 +2,7 @@
 
 use super::{rule_spec::Reading, upgrade_path::UpgradePath};
 use crate::definition::{path::Path, version::VersionIndex};
-use crate::{json::Json, upgrade::Range};
+use crate::{definition::upgrade::Range, json::Json};
 
 #[derive(Debug)]
 pub(crate) struct Rule {

@@ -7,7 +7,7 @@ use serde_saphyr::Spanned;
 use super::prerequisites::Needs;
 use crate::apimachinery::is_qualified_name;
 use crate::definition::problems::{Problems, line};
-use crate::upgrade::{self, Graph, Hop, Neighbours, Range, Reach, Target};
+use crate::definition::upgrade::{self, Graph, Hop, Neighbours, Range, Reach, Target};
 
 /// Which version may follow which.
 #[derive(Debug, Deserialize, JsonSchema)]

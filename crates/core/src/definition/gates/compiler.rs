@@ -8,7 +8,7 @@ use super::spec::GateSpec;
 use crate::definition::path::Path;
 use crate::definition::schema::Schema;
 use crate::definition::version_words::{names_version, unknown_word};
-use crate::{json::Json, upgrade};
+use crate::{definition::upgrade, json::Json};
 
 /// Compiles a gate for objects of any kind without a schema. Absent fields fail the gate. Values may contain
 /// placeholders for versions of a rollout. Passes problems to `report`.

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use crate::apimachinery::excerpt;
 use crate::definition::path::Path;
-use crate::{json::Json, upgrade};
+use crate::{definition::upgrade, json::Json};
 
 /// A condition on an object. An absent value fails the condition: a gate never opens because of missing information.
 #[derive(Clone, Debug)]

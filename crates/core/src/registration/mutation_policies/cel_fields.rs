@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::cel_place::{CelPlace, add, bind, constant, joined, only_if, remove};
 use crate::definition::Path;
-use crate::registration::cel::literal;
+use crate::registration::guards::cel::literal;
 
 /// Sets a field. Creates parents that are absent or null, and leaves other parents unchanged.
 pub(super) fn set(root: &CelPlace, path: &Path, value: &Value) -> String {

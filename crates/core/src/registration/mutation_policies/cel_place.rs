@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::definition::{ContainerName, FieldRoot, LISTS, Path};
 use crate::json::{Json, pointer_token};
-use crate::registration::cel::literal;
+use crate::registration::guards::cel::literal;
 
 /// A place in the object.
 #[derive(Clone)]

@@ -3,7 +3,7 @@
 
 use super::cel_place::{CelPlace, add, bind, only_if, remove, replace};
 use crate::definition::{FlagEntry, FlagForm, SCRIPT_OPTION_TAKING, SHELLS, SHELLS_OF_USER, is_truth};
-use crate::registration::cel::literal;
+use crate::registration::guards::cel::literal;
 
 /// Ensures that a flag occurs once, with this value or without one.
 pub(super) fn set(container: &CelPlace, name: &str, value: Option<&str>) -> String {

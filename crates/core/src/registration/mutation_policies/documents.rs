@@ -12,8 +12,8 @@ use crate::definition::{
     FieldRoot, MutatedKind, Mutation, MutationOperation, MutationSelection, Path, SYSTEM_NAMESPACE, are_against,
     hang_on_order, may_make_room,
 };
-use crate::registration::cel::literal;
 use crate::registration::document::{Component, metadata, set, with_api_defaults};
+use crate::registration::guards::cel::literal;
 use crate::registration::mutation_webhooks::{conditions, rule, selectors};
 
 /// The mutations of a kind as policies, or the reasons why they cannot be policies.

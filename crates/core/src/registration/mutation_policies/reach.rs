@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::cel_place::CelPlace;
 use crate::apimachinery::ResourceName;
 use crate::definition::{FactQuery, FactScope, MutatedKind, MutationFact, NAMESPACE, WatchedFact};
-use crate::registration::cel::literal;
+use crate::registration::guards::cel::literal;
 
 /// How a policy reads the fact of its mutation.
 pub(super) struct FactInReach {

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use semver::Version;
 
-use crate::{apimachinery::is_label_value, upgrade};
+use crate::{apimachinery::is_label_value, definition::upgrade};
 
 /// A controller version, as written in labels.
 #[derive(Clone, Debug, Eq, PartialEq)]

@@ -7,8 +7,8 @@ use super::override_reason::OVERRIDE;
 use super::settings::{Enforcement, Settings};
 use super::upgrade_path::{not_enforced, opted_out};
 use super::{controller::ControllerVersion, findings::Findings, write::Write};
+use crate::definition::upgrade::{self, Refused};
 use crate::definition::{Kind, admission::UpgradePath};
-use crate::upgrade::{self, Refused};
 use crate::{apimachinery::FieldError, json::Json, webhook::convert::tree};
 
 /// Checks whether the object may enter this version.

@@ -4,7 +4,7 @@ use semver::Version;
 
 use super::{findings::Findings, subject::Subject};
 use crate::definition::admission::{Check, Reading, UpgradePath};
-use crate::upgrade::{self, Refused};
+use crate::definition::upgrade::{self, Refused};
 use crate::{apimachinery::FieldError, definition::Path, json::Json, webhook::convert::Object};
 
 /// Checks a change of version. Without an old object, no version is running. The running version is read from the

@@ -13,7 +13,7 @@ use super::selector_gaps::leaves_out;
 use crate::definition::Kind;
 
 /// The differences from the printed webhook.
-pub(super) fn as_printed(kind: &Kind, one: &Registered<'_>, namespaces: &[String]) -> Vec<Finding> {
+pub(in crate::registration) fn as_printed(kind: &Kind, one: &Registered<'_>, namespaces: &[String]) -> Vec<Finding> {
     let mut findings = Vec::from_iter(selector(kind, one));
     findings.extend(client(one));
     findings.extend(leaves_out(kind, one, namespaces));

@@ -6,9 +6,9 @@
 use serde_json::{Value, json};
 
 use super::cel::{field_of, literal, there};
-use super::document::{Component, policy, set};
 use super::guard::GuardMode;
 use crate::definition::{Kind, Path, StatusMapping};
+use crate::registration::document::{Component, policy, set};
 
 /// The `ValidatingAdmissionPolicy` that protects the request of a rollout in promotion, and its binding. `None` if the
 /// definition has no rollout status, or if CEL cannot express its field names.
@@ -45,7 +45,7 @@ pub fn promoting(kind: &Kind, mode: GuardMode) -> Option<[Value; 2]> {
 }
 
 /// The name of the policy.
-pub(super) fn promoting_name(kind: &Kind) -> String {
+pub(in crate::registration) fn promoting_name(kind: &Kind) -> String {
     format!("pointsman-promoting.{}.{}", kind.plural(), kind.group())
 }
 

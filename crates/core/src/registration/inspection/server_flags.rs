@@ -5,7 +5,11 @@ use super::registrations::{Registered, Selects};
 use crate::webhook::{ControllerVersion, Settings};
 
 /// Compares the flags of a server with the registration of these versions.
-pub(super) fn started(all: &[Registered<'_>], versions: &[String], settings: &Settings) -> Vec<Finding> {
+pub(in crate::registration) fn started(
+    all: &[Registered<'_>],
+    versions: &[String],
+    settings: &Settings,
+) -> Vec<Finding> {
     let Some(own) = settings.controller.as_ref().map(ControllerVersion::as_str) else {
         return Vec::new();
     };

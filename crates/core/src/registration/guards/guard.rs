@@ -6,8 +6,8 @@
 use serde_json::{Value, json};
 
 use super::cel::literal;
-use super::document::{Component, policy};
 use crate::definition::Kind;
+use crate::registration::document::{Component, policy};
 use crate::webhook::{ControllerVersion, mistaken_label};
 
 /// The action of the guard for an invalid label.
@@ -24,7 +24,7 @@ pub enum GuardMode {
 
 impl GuardMode {
     /// The value in `validationActions`.
-    pub(super) fn action(self) -> &'static str {
+    pub(in crate::registration) fn action(self) -> &'static str {
         match self {
             Self::Audit => "Audit",
             Self::Deny => "Deny",
@@ -40,7 +40,7 @@ pub fn guard(kind: &Kind, served: &[ControllerVersion], mode: GuardMode) -> [Val
 }
 
 /// The guard for versions as registered, possibly none.
-pub(super) fn guard_of(kind: &Kind, served: &[&str], mode: GuardMode) -> [Value; 2] {
+pub(in crate::registration) fn guard_of(kind: &Kind, served: &[&str], mode: GuardMode) -> [Value; 2] {
     let key = &kind.admission.version_label;
     let mut validations = validations(key, served);
     if let Some(all) = validations.as_array_mut() {
@@ -58,7 +58,7 @@ pub fn unserved(kind: &Kind, served: &[ControllerVersion]) -> [Value; 2] {
 }
 
 /// The policy for versions as registered.
-pub(super) fn unserved_of(kind: &Kind, served: &[&str]) -> [Value; 2] {
+pub(in crate::registration) fn unserved_of(kind: &Kind, served: &[&str]) -> [Value; 2] {
     let key = &kind.admission.version_label;
     let name = unserved_name(kind);
     let names = served.join(", ");
@@ -77,17 +77,17 @@ pub(super) fn unserved_of(kind: &Kind, served: &[&str]) -> [Value; 2] {
 }
 
 /// The name of the guard of a kind.
-pub(super) fn guard_name(kind: &Kind) -> String {
+pub(in crate::registration) fn guard_name(kind: &Kind) -> String {
     format!("pointsman-version-label.{}.{}", kind.plural(), kind.group())
 }
 
 /// The name of the policy that warns.
-pub(super) fn unserved_name(kind: &Kind) -> String {
+pub(in crate::registration) fn unserved_name(kind: &Kind) -> String {
     format!("pointsman-unserved-label.{}.{}", kind.plural(), kind.group())
 }
 
 /// The list of served versions, as an expression.
-pub(super) fn served_list(served: &[&str]) -> String {
+pub(in crate::registration) fn served_list(served: &[&str]) -> String {
     let served: Vec<String> = served.iter().map(|version| literal(version)).collect();
     format!("[{}]", served.join(", "))
 }

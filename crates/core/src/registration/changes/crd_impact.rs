@@ -43,11 +43,17 @@ pub struct CrdChange {
     pub example: Option<Value>,
 }
 
-pub(super) fn change(version: &str, path: &str, impact: Impact, what: impl Into<String>, advice: &str) -> CrdChange {
+pub(in crate::registration) fn change(
+    version: &str,
+    path: &str,
+    impact: Impact,
+    what: impl Into<String>,
+    advice: &str,
+) -> CrdChange {
     let [version, path, advice] = [version, path, advice].map(str::to_owned);
     CrdChange { version, path, impact, what: what.into(), advice, example: None }
 }
 
-pub(super) const READERS: &str = "first update the controllers and clients that read the field";
-pub(super) const NEW_VERSION: &str =
+pub(in crate::registration) const READERS: &str = "first update the controllers and clients that read the field";
+pub(in crate::registration) const NEW_VERSION: &str =
     "add a version with the change, and describe the difference in a step of the definition";

@@ -6,8 +6,8 @@
 use serde_json::{Value, json};
 
 use super::difference::{Difference, differences};
-use super::schema_rules::add_rules;
 use crate::definition::Kind;
+use crate::registration::schema_rules::add_rules;
 
 /// The differences of a CRD from that of the definition: names, scope, versions and schemas. Ignores storage and served
 /// versions, the conversion, and descriptions. Admission rules in the schema are optional.

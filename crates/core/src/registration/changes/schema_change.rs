@@ -13,11 +13,11 @@ use super::crd_impact::{CrdChange, Impact, NEW_VERSION, READERS, change};
 use crate::apimachinery::excerpt;
 
 /// The comparison of two revisions of the schema of one version.
-pub(super) struct RevisedSchema<'c> {
-    pub(super) version: &'c str,
-    pub(super) changes: &'c mut Vec<CrdChange>,
+pub(in crate::registration) struct RevisedSchema<'c> {
+    pub(in crate::registration) version: &'c str,
+    pub(in crate::registration) changes: &'c mut Vec<CrdChange>,
     /// The field that is compared.
-    pub(super) place: Vec<Place>,
+    pub(in crate::registration) place: Vec<Place>,
 }
 
 impl RevisedSchema<'_> {
@@ -40,7 +40,7 @@ impl RevisedSchema<'_> {
         self.place.pop();
     }
 
-    pub(super) fn compare(&mut self, old: &Value, new: &Value) {
+    pub(in crate::registration) fn compare(&mut self, old: &Value, new: &Value) {
         let (before, after) = (kind(old), kind(new));
         if before != after {
             let what = format!("the type changed from {before} to {after}");
@@ -372,11 +372,11 @@ fn is_wider(old: &str, new: &str) -> bool {
     matches!((old, new), ("integer", "number") | ("integer" | "string", "int-or-string") | (_, "any"))
 }
 
-pub(super) fn flag(schema: &Value, name: &str) -> bool {
+pub(in crate::registration) fn flag(schema: &Value, name: &str) -> bool {
     schema.get(name) == Some(&Value::Bool(true))
 }
 
-pub(super) fn shown(value: Option<&Value>) -> String {
+pub(in crate::registration) fn shown(value: Option<&Value>) -> String {
     value.map_or_else(|| "nothing".to_owned(), excerpt_of)
 }
 

@@ -11,7 +11,7 @@ pub fn literal(text: &str) -> String {
 
 /// The name of a property in CEL, if it has one: `-`, `.`, `/` and keywords are escaped (`apiserver
 /// pkg/cel/escaping.go`).
-pub(super) fn property(name: &str) -> Option<String> {
+pub(in crate::registration) fn property(name: &str) -> Option<String> {
     let sayable = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'/');
     if name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) || !name.bytes().all(sayable) {
         return None;
@@ -26,12 +26,12 @@ pub(super) fn property(name: &str) -> Option<String> {
 }
 
 /// A field of an object in CEL.
-pub(super) fn field_of(object: &str, field: &Path) -> Option<String> {
+pub(in crate::registration) fn field_of(object: &str, field: &Path) -> Option<String> {
     field.names().iter().try_fold(object.to_owned(), |holder, name| Some(format!("{holder}.{}", property(name)?)))
 }
 
 /// An expression for whether an object has a field, including its parents.
-pub(super) fn there(object: &str, field: &Path) -> Option<String> {
+pub(in crate::registration) fn there(object: &str, field: &Path) -> Option<String> {
     let ways = (1..=field.len()).map(|depth| {
         let names = field.names().iter().take(depth);
         let way = names.fold(Path::default(), |way, name| way.join(name));

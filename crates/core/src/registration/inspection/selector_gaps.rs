@@ -8,7 +8,7 @@ use super::registrations::{Registered, Selects};
 use crate::definition::Kind;
 
 /// The objects that a webhook excludes beyond the common excluded namespaces. A webhook in shadow mode may exclude any.
-pub(super) fn leaves_out(kind: &Kind, one: &Registered<'_>, namespaces: &[String]) -> Vec<Finding> {
+pub(in crate::registration) fn leaves_out(kind: &Kind, one: &Registered<'_>, namespaces: &[String]) -> Vec<Finding> {
     let mut findings = Vec::new();
     if one.is_shadow {
         return findings;
@@ -63,7 +63,7 @@ pub(super) fn leaves_out(kind: &Kind, one: &Registered<'_>, namespaces: &[String
 
 /// The namespaces that a selector excludes by name, which is allowed and explicit. `None` for any other selector, with
 /// which the labels of a namespace decide.
-pub(super) fn excluded(selector: Option<&Value>) -> Option<Vec<String>> {
+pub(in crate::registration) fn excluded(selector: Option<&Value>) -> Option<Vec<String>> {
     let selector = selector.unwrap_or(&Value::Null);
     let labels = selector.get("matchLabels").and_then(Value::as_object);
     let mut names = Vec::new();
@@ -80,7 +80,7 @@ pub(super) fn excluded(selector: Option<&Value>) -> Option<Vec<String>> {
 }
 
 /// A selector that excludes namespaces by name.
-pub(super) fn excluding(namespaces: &[String]) -> Value {
+pub(in crate::registration) fn excluding(namespaces: &[String]) -> Value {
     match namespaces {
         [] => json!({}),
         names => json!({"matchExpressions": [{"key": NAMESPACE, "operator": "NotIn", "values": names}]}),
@@ -89,7 +89,7 @@ pub(super) fn excluding(namespaces: &[String]) -> Value {
 
 /// The problem of a namespace selector if all other webhooks exclude these namespaces. Different exclusions cause
 /// objects that are validated but not mutated, or the reverse.
-pub(super) fn other_namespaces(selector: Option<&Value>, namespaces: &[String]) -> Option<String> {
+pub(in crate::registration) fn other_namespaces(selector: Option<&Value>, namespaces: &[String]) -> Option<String> {
     let name_list = |names: &[String]| if names.is_empty() { "none".to_owned() } else { names.join(", ") };
     match excluded(selector) {
         None => Some("objects in other namespaces are excluded".to_owned()),

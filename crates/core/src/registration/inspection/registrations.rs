@@ -2,14 +2,14 @@
 
 use serde_json::Value;
 
-use super::admission_webhooks::{Calls, SHADOWS, Selection, UNLABELLED, webhooks_without_client};
 use super::finding::Finding;
-use super::names::version_of;
+use crate::registration::admission_webhooks::{Calls, SHADOWS, Selection, UNLABELLED, webhooks_without_client};
+use crate::registration::names::version_of;
 use crate::{definition::Kind, webhook::ControllerVersion};
 
 /// The objects that a webhook selects.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) enum Selects {
+pub(in crate::registration) enum Selects {
     /// Any other selection.
     Odd,
     /// Objects without a label.
@@ -19,38 +19,38 @@ pub(super) enum Selects {
 }
 
 /// A registered webhook for a kind.
-pub(super) struct Registered<'d> {
+pub(in crate::registration) struct Registered<'d> {
     /// Its group and resource.
     of: [String; 2],
     /// The configuration, as `Kind name`.
-    pub(super) document: String,
+    pub(in crate::registration) document: String,
     /// The position in the configuration, such as `webhooks[0]`.
-    pub(super) place: String,
-    pub(super) webhook: &'d Value,
+    pub(in crate::registration) place: String,
+    pub(in crate::registration) webhook: &'d Value,
     annotations: Option<&'d Value>,
     /// The expected path.
-    pub(super) call: &'static str,
-    pub(super) is_ours: bool,
+    pub(in crate::registration) call: &'static str,
+    pub(in crate::registration) is_ours: bool,
     /// The webhook runs in shadow mode.
-    pub(super) is_shadow: bool,
+    pub(in crate::registration) is_shadow: bool,
     /// The webhook receives only writes of the scale.
-    pub(super) is_scale: bool,
+    pub(in crate::registration) is_scale: bool,
     /// The selected objects.
-    pub(super) selects: Selects,
+    pub(in crate::registration) selects: Selects,
     /// The intended objects, by the name of the webhook. If that is ambiguous, by its selector.
-    pub(super) is_for: Selects,
+    pub(in crate::registration) is_for: Selects,
     /// The printed webhook without an address. `None` if pointsman does not print it.
-    pub(super) printed: Option<Value>,
+    pub(in crate::registration) printed: Option<Value>,
 }
 
 /// Returns whether a document is a pointsman document.
-pub(super) fn is_ours(document: &Value) -> bool {
+pub(in crate::registration) fn is_ours(document: &Value) -> bool {
     let text = |pointer: &str| document.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
     text("/metadata/name").starts_with(OURS) || text("/metadata/labels/app.kubernetes.io~1name") == "pointsman"
 }
 
 /// The webhooks of a kind in documents.
-pub(super) fn registered<'d>(kind: &Kind, documents: &'d [Value]) -> Vec<Registered<'d>> {
+pub(in crate::registration) fn registered<'d>(kind: &Kind, documents: &'d [Value]) -> Vec<Registered<'d>> {
     let known = known(kind, documents);
     let mut all = Vec::new();
     for document in documents {
@@ -194,19 +194,19 @@ fn selects(kind: &Kind, webhook: &Value) -> Selects {
 }
 
 impl Registered<'_> {
-    pub(super) fn finding(&self, problem: String, change: String) -> Finding {
+    pub(in crate::registration) fn finding(&self, problem: String, change: String) -> Finding {
         Finding { document: self.document.clone(), problem, change }
     }
 
     /// The path of the webhook.
-    pub(super) fn path(&self) -> &str {
+    pub(in crate::registration) fn path(&self) -> &str {
         let client = self.webhook.get("clientConfig");
         let of = |pointer: &str| client.and_then(|client| client.pointer(pointer)).and_then(Value::as_str);
         of("/service/path").or_else(|| of("/url")).unwrap_or_default()
     }
 
     /// The address without the path.
-    pub(super) fn server(&self) -> String {
+    pub(in crate::registration) fn server(&self) -> String {
         let client = self.webhook.get("clientConfig");
         let of = |pointer: &str| client.and_then(|client| client.pointer(pointer)).cloned().unwrap_or_default();
         match of("/url") {
@@ -220,19 +220,19 @@ impl Registered<'_> {
     }
 
     /// The rules for the kind, each with its index.
-    pub(super) fn rules(&self) -> impl Iterator<Item = (usize, &Value)> {
+    pub(in crate::registration) fn rules(&self) -> impl Iterator<Item = (usize, &Value)> {
         let rules = self.webhook.get("rules").and_then(Value::as_array).into_iter().flatten().enumerate();
         let [group, resource] = &self.of;
         rules.filter(move |(_, rule)| is_rule_for([group, resource], rule, true))
     }
 
     /// Returns whether the webhook enforces: it is neither in shadow mode nor for the scale.
-    pub(super) fn enforces(&self) -> bool {
+    pub(in crate::registration) fn enforces(&self) -> bool {
         self.is_ours && !self.is_shadow && !self.is_scale
     }
 
     /// Returns whether the trusted certificates are configured.
-    pub(super) fn trusts(&self) -> bool {
+    pub(in crate::registration) fn trusts(&self) -> bool {
         let client = self.webhook.get("clientConfig");
         let bundle = client.and_then(|client| client.get("caBundle")).and_then(Value::as_str);
         let is_url = client.is_some_and(|client| client.get("url").is_some());

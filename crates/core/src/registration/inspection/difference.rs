@@ -8,9 +8,9 @@ use crate::apimachinery::excerpt;
 #[derive(Debug, PartialEq)]
 pub struct Difference<'v> {
     /// The path, such as `spec.validations[0].expression`.
-    pub(super) path: String,
-    pub(super) found: Option<&'v Value>,
-    pub(super) printed: Option<&'v Value>,
+    pub(in crate::registration) path: String,
+    pub(in crate::registration) found: Option<&'v Value>,
+    pub(in crate::registration) printed: Option<&'v Value>,
 }
 
 /// All differences between a document and the printed document. Lists of strings are compared as sets.
@@ -65,7 +65,7 @@ fn sorted(value: &Value) -> Value {
 }
 
 /// Returns whether a member equals its absence (`k8s.io/kubernetes/pkg/apis/admissionregistration/v1/defaults.go`).
-pub(super) fn is_nothing(name: &str, value: &Value) -> bool {
+pub(in crate::registration) fn is_nothing(name: &str, value: &Value) -> bool {
     match value {
         Value::Null => true,
         Value::Object(members) => members.iter().all(|(name, value)| is_nothing(name, value)),
@@ -99,7 +99,7 @@ impl Difference<'_> {
     }
 
     /// The line to change.
-    pub(super) fn change(&self) -> String {
+    pub(in crate::registration) fn change(&self) -> String {
         match self.printed {
             Some(printed) => format!("{}: {printed}", self.path),
             None => format!("{}: remove", self.path),

@@ -11,8 +11,8 @@
 use serde_json::{Value, json};
 
 use super::cel::literal;
-use super::document::{Component, policy};
 use crate::definition::Kind;
+use crate::registration::document::{Component, policy};
 
 /// The `ValidatingAdmissionPolicy` for the CRD of a kind, and its binding. It rejects a write that removes or redirects
 /// the conversion while more than one version is served or stored, and the deletion of the CRD while a webhook

@@ -4,27 +4,27 @@ use serde_json::{Value, json};
 
 use super::difference::differences;
 use super::finding::Finding;
-use super::guard::{GuardMode, guard_name, guard_of, served_list, unserved_name, unserved_of};
-use super::incomplete::incomplete;
-use super::promotion_policy::{promoting, promoting_name};
 use super::selector_gaps::{excluding, other_namespaces};
+use crate::registration::guards::guard::{GuardMode, guard_name, guard_of, served_list, unserved_name, unserved_of};
+use crate::registration::guards::incomplete::incomplete;
+use crate::registration::guards::promotion_policy::{promoting, promoting_name};
 use crate::{definition::Kind, webhook::Enforcement};
 
 /// The registered and the expected policies of a kind.
-pub(super) struct Policies<'d> {
-    pub(super) kind: &'d Kind,
-    pub(super) documents: &'d [Value],
+pub(in crate::registration) struct Policies<'d> {
+    pub(in crate::registration) kind: &'d Kind,
+    pub(in crate::registration) documents: &'d [Value],
     /// The controller versions with webhooks.
-    pub(super) versions: &'d [String],
+    pub(in crate::registration) versions: &'d [String],
     /// The namespaces that the webhooks exclude.
-    pub(super) namespaces: &'d [String],
+    pub(in crate::registration) namespaces: &'d [String],
     /// The enforcement of the servers. A guard should be at least as strict.
-    pub(super) enforcement: Enforcement,
+    pub(in crate::registration) enforcement: Enforcement,
 }
 
 impl Policies<'_> {
     /// The findings of all policies.
-    pub(super) fn inspect(&self) -> Vec<Finding> {
+    pub(in crate::registration) fn inspect(&self) -> Vec<Finding> {
         let mut findings = self.incomplete();
         findings.extend(self.promoting());
         let name = guard_name(self.kind);

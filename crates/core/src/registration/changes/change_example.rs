@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 /// One level of a field's path.
-pub(super) enum Place {
+pub(in crate::registration) enum Place {
     /// A member that `properties` lists.
     Member(String),
     /// The items of a list.
@@ -13,7 +13,7 @@ pub(super) enum Place {
 }
 
 /// The path, such as `spec.ports[*].name`.
-pub(super) fn path(places: &[Place]) -> String {
+pub(in crate::registration) fn path(places: &[Place]) -> String {
     places.iter().fold(String::new(), |path, place| match place {
         Place::Member(name) if path.is_empty() => name.clone(),
         Place::Member(name) => format!("{path}.{name}"),
@@ -22,7 +22,7 @@ pub(super) fn path(places: &[Place]) -> String {
 }
 
 /// An object with this value of a field, and nothing else.
-pub(super) fn object_with(places: &[Place], value: Value) -> Value {
+pub(in crate::registration) fn object_with(places: &[Place], value: Value) -> Value {
     places.iter().rev().fold(value, |value, place| match place {
         Place::Member(name) => json!({name: value}),
         Place::Item => json!([value]),
@@ -31,7 +31,7 @@ pub(super) fn object_with(places: &[Place], value: Value) -> Value {
 }
 
 /// A short value that a schema accepts. `None` if it has keywords that a value cannot be derived from.
-pub(super) fn sample(schema: &Value) -> Option<Value> {
+pub(in crate::registration) fn sample(schema: &Value) -> Option<Value> {
     if let Some(value) = schema.pointer("/enum/0").or_else(|| schema.get("default")) {
         return Some(value.clone());
     }
@@ -62,7 +62,7 @@ pub(super) fn sample(schema: &Value) -> Option<Value> {
 }
 
 /// A value that the old schema accepts, and that a stricter bound of the new schema refuses.
-pub(super) fn beyond(key: &str, old: &Value, new: &Value) -> Option<Value> {
+pub(in crate::registration) fn beyond(key: &str, old: &Value, new: &Value) -> Option<Value> {
     if old.get("enum").is_some() || UNCLEAR.iter().any(|key| old.get(key).is_some()) {
         return None;
     }

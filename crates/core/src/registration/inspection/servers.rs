@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::finding::Finding;
-use super::names::dashed;
 use super::registrations::{Registered, Selects};
+use crate::registration::names::dashed;
 use crate::webhook::ControllerVersion;
 
 /// An enforcing webhook with its server.
@@ -15,7 +15,7 @@ struct Asking<'r> {
 }
 
 /// Finds webhooks that call the server of another version.
-pub(super) fn servers(all: &[Registered<'_>]) -> Vec<Finding> {
+pub(in crate::registration) fn servers(all: &[Registered<'_>]) -> Vec<Finding> {
     let enforcing: Vec<Asking<'_>> = all.iter().filter(|one| one.enforces()).map(Asking::new).collect();
     let mut calling = HashMap::<&str, Vec<&Asking<'_>>>::new();
     for one in &enforcing {

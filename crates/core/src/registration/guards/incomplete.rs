@@ -8,8 +8,8 @@
 use serde_json::{Value, json};
 
 use super::cel::literal;
-use super::document::{Component, policy};
 use crate::definition::{KEPT, Kind};
+use crate::registration::document::{Component, policy};
 use crate::webhook::INCOMPLETE;
 
 /// The `ValidatingAdmissionPolicy` that keeps incomplete objects out of the storage version of a kind, and its binding.
