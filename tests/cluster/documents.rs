@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::rotate::names;
+use crate::commands::rotate::names;
 use crate::scenario::Scenario;
 use crate::support::ctx::TestContext;
 use crate::support::pki::Authority;

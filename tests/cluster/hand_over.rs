@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use hyper::Method;
 use serde_json::{Value, json};
 
-use crate::mutations::{FINISHED, NAMES, NEEDS_COMPLETE, commands, generation, offline};
-use crate::rollout_kinds::killed_after_each_write;
+use crate::mutations::facts::{FINISHED, NAMES, NEEDS_COMPLETE, commands, generation, offline};
+use crate::rollouts::kinds::killed_after_each_write;
 use crate::scenario::Scenario;
 use crate::support::balancer::Balancer;
 use crate::support::ctx::{MERGE, TestContext};

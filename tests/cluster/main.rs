@@ -15,81 +15,38 @@
 use std::process::ExitCode;
 
 mod absences;
-mod access;
 mod actions;
-mod admission_cases;
-mod admission_chance;
-mod admission_fleet;
-mod admission_flips;
-mod admission_kept;
-mod admission_matrix;
-mod admission_modes;
-mod admission_registered;
-mod admission_rules;
-mod after_a_kill;
-mod away;
+mod admission;
 mod certificates;
 mod chart;
+mod commands;
 mod controllers;
 mod conversion;
 mod crd_guard;
 mod deletion;
-mod disable;
 mod documents;
-mod enable;
-mod enable_kubectl;
-mod enable_trouble;
 mod failures;
 mod gitops;
 mod hand_over;
 mod harness;
-mod in_the_way;
 mod incomplete;
-mod last_errors;
 mod lifecycle;
 mod load;
 mod losses;
-mod max_in_flight;
 mod measure;
-mod migrate;
-mod migrate_trouble;
 mod migration;
 mod model;
-mod mutation_policies;
-mod mutation_policies_by_hand;
 mod mutations;
-mod nasty_mutations;
 mod outage;
-mod ownership;
-mod plan;
 mod policy_case;
 mod promotions;
 #[expect(dead_code, reason = "reviews are made by the API server here")]
 #[path = "../../benches/data/reviews.rs"]
 mod reviews;
-mod rollout_bounds;
-mod rollout_controllers;
-mod rollout_freezes;
-mod rollout_holds;
-mod rollout_kinds;
-mod rollout_late;
-mod rollout_marks;
-mod rollout_outside;
-mod rollout_returns;
-mod rollout_rights;
-mod rollout_scale;
-mod rollout_stored;
-mod rollout_supported;
-mod rollout_versions;
-mod rollout_waves;
-mod rollout_workflows;
 mod rollouts;
-mod rotate;
-mod rotate_trouble;
 mod scenario;
 mod schema;
 mod speed;
-mod status;
 mod stories;
 mod support;
 mod tutorial;
@@ -113,47 +70,47 @@ fn main() -> ExitCode {
 
 /// The longest first.
 const SCENARIOS: &[&[scenario::Scenario]] = &[
-    rollout_workflows::SCENARIOS,
-    rollout_late::SCENARIOS,
-    rollout_returns::SCENARIOS,
-    rollout_rights::SCENARIOS,
-    rotate::SCENARIOS,
-    rotate_trouble::SCENARIOS,
-    after_a_kill::SCENARIOS,
-    rollout_kinds::SCENARIOS,
-    away::SCENARIOS,
+    rollouts::workflows::SCENARIOS,
+    rollouts::late::SCENARIOS,
+    rollouts::returns::SCENARIOS,
+    rollouts::rights::SCENARIOS,
+    commands::rotate::SCENARIOS,
+    commands::rotate_trouble::SCENARIOS,
+    commands::after_a_kill::SCENARIOS,
+    rollouts::kinds::SCENARIOS,
+    commands::away::SCENARIOS,
     certificates::SCENARIOS,
     chart::SCENARIOS,
     migration::SCENARIOS,
-    migrate::SCENARIOS,
-    ownership::SCENARIOS,
+    commands::migrate::SCENARIOS,
+    commands::ownership::SCENARIOS,
     absences::SCENARIOS,
-    migrate_trouble::SCENARIOS,
-    access::SCENARIOS,
-    in_the_way::SCENARIOS,
-    enable::SCENARIOS,
-    enable_kubectl::SCENARIOS,
-    enable_trouble::SCENARIOS,
-    disable::SCENARIOS,
+    commands::migrate_trouble::SCENARIOS,
+    commands::access::SCENARIOS,
+    commands::in_the_way::SCENARIOS,
+    commands::enable::SCENARIOS,
+    commands::enable_kubectl::SCENARIOS,
+    commands::enable_trouble::SCENARIOS,
+    commands::disable::SCENARIOS,
     crd_guard::SCENARIOS,
-    status::SCENARIOS,
-    mutation_policies::SCENARIOS,
-    mutation_policies_by_hand::SCENARIOS,
-    mutations::SCENARIOS,
+    commands::status::SCENARIOS,
+    mutations::policies::SCENARIOS,
+    mutations::policies_by_hand::SCENARIOS,
+    mutations::facts::SCENARIOS,
     hand_over::SCENARIOS,
-    rollout_bounds::SCENARIOS,
-    rollout_controllers::SCENARIOS,
-    rollout_freezes::SCENARIOS,
-    rollout_holds::SCENARIOS,
-    rollout_marks::SCENARIOS,
-    rollout_outside::SCENARIOS,
-    rollout_scale::SCENARIOS,
-    rollout_stored::SCENARIOS,
-    rollout_supported::SCENARIOS,
-    rollout_versions::SCENARIOS,
-    rollout_waves::SCENARIOS,
-    last_errors::SCENARIOS,
-    rollouts::SCENARIOS,
+    rollouts::bounds::SCENARIOS,
+    rollouts::controllers::SCENARIOS,
+    rollouts::freezes::SCENARIOS,
+    rollouts::holds::SCENARIOS,
+    rollouts::marks::SCENARIOS,
+    rollouts::outside::SCENARIOS,
+    rollouts::scale::SCENARIOS,
+    rollouts::stored::SCENARIOS,
+    rollouts::supported::SCENARIOS,
+    rollouts::versions::SCENARIOS,
+    rollouts::waves::SCENARIOS,
+    commands::last_errors::SCENARIOS,
+    rollouts::fleets::SCENARIOS,
     model::SCENARIOS,
     deletion::SCENARIOS,
     lifecycle::SCENARIOS,
@@ -166,16 +123,16 @@ const SCENARIOS: &[&[scenario::Scenario]] = &[
     stories::SCENARIOS,
     promotions::SCENARIOS,
     outage::SCENARIOS,
-    plan::SCENARIOS,
-    max_in_flight::SCENARIOS,
+    commands::plan::SCENARIOS,
+    commands::max_in_flight::SCENARIOS,
     documents::SCENARIOS,
     tutorial::SCENARIOS,
-    admission_matrix::SCENARIOS,
-    admission_fleet::SCENARIOS,
-    admission_flips::SCENARIOS,
-    admission_kept::SCENARIOS,
-    admission_modes::SCENARIOS,
-    admission_registered::SCENARIOS,
-    admission_rules::SCENARIOS,
-    admission_chance::SCENARIOS,
+    admission::matrix::SCENARIOS,
+    admission::fleet::SCENARIOS,
+    admission::flips::SCENARIOS,
+    admission::kept::SCENARIOS,
+    admission::modes::SCENARIOS,
+    admission::registered::SCENARIOS,
+    admission::rules::SCENARIOS,
+    admission::chance::SCENARIOS,
 ];

@@ -5,7 +5,7 @@ use std::time::Duration;
 use hyper::Method;
 use serde_json::{Value, json};
 
-use crate::migrate::{freeze, policy};
+use crate::commands::migrate::{freeze, policy};
 use crate::scenario::Scenario;
 use crate::support::ctx::{CRDS, TestContext};
 use crate::support::process::{SOON, eventually};

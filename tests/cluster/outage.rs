@@ -5,8 +5,8 @@ use std::thread;
 use std::time::Duration;
 
 use crate::certificates::reloads;
+use crate::commands::rotate::{Replica, thorough};
 use crate::load::{MANY, under_counted_load, under_load};
-use crate::rotate::{Replica, thorough};
 use crate::scenario::Scenario;
 use crate::support::balancer::Balancer;
 use crate::support::ctx::TestContext;

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::apiserver::ApiServer;
 use super::ctx::{CRDS, MERGE, TestContext};
 use super::pointsman::Pointsman;
-use crate::mutations::{NAMES, configuration, example, metric};
+use crate::mutations::facts::{NAMES, configuration, example, metric};
 
 /// A cluster with shoots.
 pub(crate) struct Landscape<'s> {

@@ -34,7 +34,7 @@ fn matches(pattern: &str, text: &str) -> bool {
     judges(&format!("self.matches(r'{pattern}')"), &json!(text))
 }
 
-/// True if a schema of StagedRollouts accepts a value. tests/cluster/rollout_bounds.rs checks that the API server
+/// True if a schema of StagedRollouts accepts a value. tests/cluster/rollouts/bounds.rs checks that the API server
 /// agrees.
 fn takes(schema: &Value, value: &Value) -> bool {
     let number = |name: &str| schema[name].as_f64();

@@ -1,4 +1,4 @@
-//! The printed policy for the resources that a rollout freezes. tests/cluster/rollout_freezes.rs checks that the API
+//! The printed policy for the resources that a rollout freezes. tests/cluster/rollouts/freezes.rs checks that the API
 //! server accepts the policy, and its decisions.
 
 use pointsman_core::registration::NamespacedName;

@@ -1,4 +1,4 @@
-//! Mutations as policies: supported mutations, and readable output. `tests/cluster/mutation_policies.rs` tests the
+//! Mutations as policies: supported mutations, and readable output. `tests/cluster/mutations/policies.rs` tests the
 //! effect of such a policy on the API server.
 
 use pointsman_core::definition::MutatedKind;

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use pointsman_core::laws::Random;
 use serde_json::{Value, json};
 
+use crate::commands::rotate::{ca_file, thorough};
 use crate::load::under_load;
-use crate::rotate::{ca_file, thorough};
 use crate::scenario::Scenario;
 use crate::support::ctx::TestContext;
 use crate::support::pki::Authority;

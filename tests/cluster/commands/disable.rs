@@ -7,7 +7,7 @@ use std::time::Duration;
 use hyper::Method;
 use serde_json::{Value, json};
 
-use crate::rotate::thorough;
+use crate::commands::rotate::thorough;
 use crate::scenario::Scenario;
 use crate::support::ctx::{CRDS, MERGE, TestContext};
 use crate::support::process::Process;

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::access::web_server;
+use crate::commands::access::web_server;
 use crate::scenario::Scenario;
 use crate::support::acting::{Told, run};
 use crate::support::ctx::{CRDS, TestContext};

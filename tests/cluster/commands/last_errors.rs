@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use hyper::Method;
 use serde_json::{Value, json};
 
-use crate::access::{each_right, web_server};
-use crate::rotate_trouble::own_address;
+use crate::commands::access::{each_right, web_server};
+use crate::commands::rotate_trouble::own_address;
 use crate::scenario::Scenario;
 use crate::support::ctx::{MERGE, TestContext};
 use crate::support::proxy::{Fate, Proxy};

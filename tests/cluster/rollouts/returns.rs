@@ -6,10 +6,10 @@ use std::time::Duration;
 use hyper::Method;
 use serde_json::{Value, json};
 
-use crate::rollout_kinds::{
+use crate::rollouts::kinds::{
     Before, apps, before, core, goes, is_replaced, killed_after_each_write, runs, starts, status,
 };
-use crate::rollout_rights::{applied, fake_operators, installs, is_whole, leaves, phase};
+use crate::rollouts::rights::{applied, fake_operators, installs, is_whole, leaves, phase};
 use crate::scenario::Scenario;
 use crate::support::ctx::{MERGE, TestContext};
 use crate::support::fake_operators::FakeOperators;

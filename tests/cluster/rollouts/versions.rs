@@ -9,7 +9,7 @@ use std::time::Duration;
 use hyper::Method;
 use serde_json::{Value, json};
 
-use crate::access::each_right;
+use crate::commands::access::each_right;
 use crate::scenario::Scenario;
 use crate::support::ctx::{CRDS, MERGE, TestContext};
 use crate::support::rolling::Controllers;

@@ -11,8 +11,8 @@ use std::time::Duration;
 use hyper::Method;
 use serde_json::{Value, json};
 
-use crate::rollout_kinds::goes;
-use crate::rollout_versions::{HOSTS, NAMES, NEW, OLD, application, begins, node, patch, runs};
+use crate::rollouts::kinds::goes;
+use crate::rollouts::versions::{HOSTS, NAMES, NEW, OLD, application, begins, node, patch, runs};
 use crate::scenario::Scenario;
 use crate::support::client::Answer;
 use crate::support::ctx::{MERGE, TestContext};
@@ -189,7 +189,7 @@ fn starts(ctx: &TestContext<'_>) {
 
 /// The same, with a changed spec.
 fn starts_changed(ctx: &TestContext<'_>, change: &dyn Fn(&mut Value)) {
-    let text = include_str!("../data/hosts/rollout.yaml").replace("kube-system", &ctx.ns);
+    let text = include_str!("../../data/hosts/rollout.yaml").replace("kube-system", &ctx.ns);
     let mut rollout: Value = serde_saphyr::from_str(&text).unwrap();
     rollout["metadata"]["name"] = json!(ctx.ns);
     rollout["spec"]["kind"] = json!(ctx.crd_name());

@@ -28,7 +28,7 @@ fn filled(text: &str) -> String {
 fn bounded(ctx: &TestContext<'_>) {
     ctx.install(&ctx.printed_crd(&[]));
     ctx.knows_rollouts();
-    let document: Value = serde_saphyr::from_str(&filled(include_str!("../data/rollout_bounds.yaml"))).unwrap();
+    let document: Value = serde_saphyr::from_str(&filled(include_str!("../../data/rollout_bounds.yaml"))).unwrap();
     let judged = |rollout: &Value| {
         let path = "/apis/pointsman.dev/v1/stagedrollouts?dryRun=All";
         let answer = ctx.call(Method::POST, path, Some(("application/json", rollout.to_string())));

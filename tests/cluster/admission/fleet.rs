@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use hyper::Method;
 use serde_json::{Value, json};
 
-use crate::admission_modes::audited;
+use crate::admission::modes::audited;
 use crate::scenario::Scenario;
 use crate::support::ctx::{MERGE, TestContext};
 use crate::support::sample::{ELASTICSEARCH, ENGINE, Sample};

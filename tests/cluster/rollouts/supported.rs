@@ -10,8 +10,8 @@ use std::thread;
 use hyper::Method;
 use serde_json::{Value, json};
 
-use crate::rollout_outside::{asked_for, replies};
-use crate::rollout_versions::{HOSTS, NEW, OLD, agents, application, begins, document, node, patch, rollout, stored};
+use crate::rollouts::outside::{asked_for, replies};
+use crate::rollouts::versions::{HOSTS, NEW, OLD, agents, application, begins, document, node, patch, rollout, stored};
 use crate::scenario::Scenario;
 use crate::support::ctx::{MERGE, TestContext};
 

@@ -7,9 +7,9 @@ use std::time::Duration;
 use hyper::Method;
 use serde_json::{Value, json};
 
-use crate::mutations::{FINISHED, NAMES, NEEDS_COMPLETE, commands};
-use crate::rollout_kinds::goes;
-use crate::rollout_workflows::ended;
+use crate::mutations::facts::{FINISHED, NAMES, NEEDS_COMPLETE, commands};
+use crate::rollouts::kinds::goes;
+use crate::rollouts::workflows::ended;
 use crate::scenario::Scenario;
 use crate::support::apiserver::ApiServer;
 use crate::support::ctx::{CRDS, MERGE, TestContext};

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use hyper::Method;
 use serde_json::{Value, json};
 
-use crate::migrate::{freeze, policy};
-use crate::rotate::{register, trust, unregister};
+use crate::commands::migrate::{freeze, policy};
+use crate::commands::rotate::{register, trust, unregister};
 use crate::scenario::Scenario;
 use crate::support::acting::{Told, run};
 use crate::support::ctx::TestContext;

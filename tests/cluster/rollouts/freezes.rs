@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use hyper::Method;
 use serde_json::{Value, json};
 
-use crate::access::each_right;
+use crate::commands::access::each_right;
 use crate::scenario::Scenario;
 use crate::support::client::Answer;
 use crate::support::ctx::{CRDS, MERGE, TestContext};

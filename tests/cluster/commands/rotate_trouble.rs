@@ -10,7 +10,7 @@ use base64::engine::general_purpose::STANDARD;
 use hyper::Method;
 use serde_json::{Value, json};
 
-use crate::rotate::{HOOKS, Replica, assert_trusted, ca_file, names, register, rotate, trust, unregister};
+use crate::commands::rotate::{HOOKS, Replica, assert_trusted, ca_file, names, register, rotate, trust, unregister};
 use crate::scenario::Scenario;
 use crate::support::acting::run;
 use crate::support::ctx::{CRDS, MERGE, TestContext};
@@ -150,7 +150,7 @@ fn meanwhile(ctx: &TestContext<'_>) {
         for _ in 0..3 {
             trust(ctx, &[&other]);
             let (one, two) = thread::scope(|scope| {
-                let args = crate::rotate::args(ctx, &[&file, &endpoint, "--settle=0s"]);
+                let args = crate::commands::rotate::args(ctx, &[&file, &endpoint, "--settle=0s"]);
                 let one = scope.spawn(move || run(&args));
                 let two = rotate(ctx, &[&away, &endpoint, "--settle=0s"]);
                 (one.join().unwrap(), two)
@@ -158,7 +158,7 @@ fn meanwhile(ctx: &TestContext<'_>) {
             assert_eq!(two.0, 1, "nobody shows it: {}", two.2);
             println!("     the one that is served: {} {}", one.0, one.2.lines().last().unwrap());
             // Whichever write is last, the served authority is trusted everywhere.
-            for bundle in crate::rotate::bundles(ctx) {
+            for bundle in crate::commands::rotate::bundles(ctx) {
                 let base64 = |pem: &str| pem.lines().filter(|line| !line.starts_with('-')).collect::<String>();
                 assert!(base64(&bundle).contains(&base64(&served.pem)), "{}{}", one.2, two.2);
             }

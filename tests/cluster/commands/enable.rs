@@ -5,8 +5,8 @@ use std::fs;
 use hyper::Method;
 use serde_json::{Value, json};
 
-use crate::enable_trouble::remove_conversion;
-use crate::rotate::thorough;
+use crate::commands::enable_trouble::remove_conversion;
+use crate::commands::rotate::thorough;
 use crate::scenario::Scenario;
 use crate::support::ctx::{CRDS, TestContext};
 use crate::support::pki::Authority;

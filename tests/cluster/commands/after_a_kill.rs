@@ -3,8 +3,8 @@
 use hyper::Method;
 use serde_json::{Value, json};
 
-use crate::enable_trouble::{assert_no_conversion, remove_conversion};
-use crate::rotate::{ca_file, register, thorough, trust, unregister};
+use crate::commands::enable_trouble::{assert_no_conversion, remove_conversion};
+use crate::commands::rotate::{ca_file, register, thorough, trust, unregister};
 use crate::scenario::Scenario;
 use crate::support::acting::Told;
 use crate::support::ctx::{MERGE, TestContext};

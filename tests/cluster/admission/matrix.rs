@@ -96,7 +96,7 @@ fn short(message: &str, key: &str) -> String {
     said.map_or(message, |(_, said)| said).replace(key, "KEY")
 }
 
-const EXPECTED: &str = include_str!("../data/admission/matrix.txt");
+const EXPECTED: &str = include_str!("../../data/admission/matrix.txt");
 
 fn down(ctx: &TestContext<'_>) {
     let new = ctx.sample.new;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use hyper::Method;
 use serde_json::{Value, json};
 
-use crate::rollout_kinds::{before, goes, is_as_before, starts, status};
+use crate::rollouts::kinds::{before, goes, is_as_before, starts, status};
 use crate::scenario::Scenario;
 use crate::support::ctx::TestContext;
 use crate::support::fake_operators::FakeOperators;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::admission_cases::{Case, cases};
+use crate::admission::cases::{Case, cases};
 use crate::scenario::Scenario;
 use crate::support::ctx::{CRDS, JSON, TestContext};
 use crate::support::side_by_side::{A, SideBySide};

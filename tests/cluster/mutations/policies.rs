@@ -10,11 +10,11 @@ use pointsman_core::laws::Random;
 use pointsman_core::webhook::FactValue;
 use serde_json::{Value, json};
 
-use crate::mutations::{
+use crate::mutations::facts::{
     self, FINISHED, NAMES, NEEDS_COMPLETE, annotate, commands, configuration, define, generation, metric, mutated,
     nudge, offline, path,
 };
-use crate::nasty_mutations;
+use crate::mutations::nasty;
 use crate::policy_case::{
     PolicyCase, Writing, anything_is_taken, boxes, facts, once_in_force, parts, turn, without_case,
 };
@@ -22,7 +22,7 @@ use crate::scenario::Scenario;
 use crate::support::ctx::{CRDS, JSON, MERGE, TestContext};
 use crate::support::sample::{Sample, WIDGET};
 
-#[path = "../../crates/core/tests/it/mutations/chance.rs"]
+#[path = "../../../crates/core/tests/it/mutations/chance.rs"]
 mod chance;
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
@@ -40,12 +40,12 @@ fn followed_alone(ctx: &TestContext<'_>) {
     let policies = printed(ctx);
     assert_eq!(policies["items"].as_array().map(Vec::len), Some(2), "{policies}");
     // The expected objects, computed by pointsman without a policy.
-    let wanted = |fact: &str| NAMES.map(|name| stored(ctx, &mutated(ctx, &mutations::deployment(ctx, name), fact)));
+    let wanted = |fact: &str| NAMES.map(|name| stored(ctx, &mutated(ctx, &facts::deployment(ctx, name), fact)));
     let [before, after] = ["false", "true"].map(wanted);
     ctx.kubectl(&["apply"], &policies);
     for (name, before) in NAMES.iter().zip(&before) {
-        once_in_force(|| (spec_of(&stored(ctx, &mutations::deployment(ctx, name))) == spec_of(before)).then_some(()));
-        ctx.post(&path(ctx, ""), &mutations::deployment(ctx, name)).ok();
+        once_in_force(|| (spec_of(&stored(ctx, &facts::deployment(ctx, name))) == spec_of(before)).then_some(()));
+        ctx.post(&path(ctx, ""), &facts::deployment(ctx, name)).ok();
     }
 
     annotate(ctx, NEEDS_COMPLETE);
@@ -62,7 +62,7 @@ fn followed_alone(ctx: &TestContext<'_>) {
     annotate(ctx, FINISHED);
     ctx.call(Method::DELETE, &path(ctx, "kube-scheduler"), None).ok();
     // An oversized command line: the cost of an expression is limited.
-    let mut long = mutations::deployment(ctx, "kube-scheduler");
+    let mut long = facts::deployment(ctx, "kube-scheduler");
     let words = long["spec"]["template"]["spec"]["containers"][0]["command"].as_array_mut().unwrap();
     words.extend((0..LONG).map(|at| json!(format!("--some-flag-of-a-long-name-{at:04}={}", "x".repeat(40)))));
     let made = ctx.eventually(|| {
@@ -78,7 +78,7 @@ fn followed_alone(ctx: &TestContext<'_>) {
 /// and none is lost. After the removal of the fact, new objects are as before the fact.
 fn beside_others(ctx: &TestContext<'_>) {
     define(ctx);
-    mutations::serve(ctx, &ctx.test_cluster.api.kubeconfig);
+    facts::serve(ctx, &ctx.test_cluster.api.kubeconfig);
     let (webhooks, policies, theirs) = (configuration(ctx), printed(ctx), adds_a_flag(ctx));
     ctx.eventually(|| metric(ctx, "pointsman_fact_known{resource=\"namespaces\"} 1\n").then_some(()));
     for documents in [&theirs, &webhooks, &policies] {
@@ -92,22 +92,22 @@ fn beside_others(ctx: &TestContext<'_>) {
         others == 1 && now == wanted
     };
     let made = |name: &str, fact: &str| {
-        let wanted = offline(ctx, &mutations::deployment(ctx, name), fact);
+        let wanted = offline(ctx, &facts::deployment(ctx, name), fact);
         let dry = format!("{}?dryRun=All", path(ctx, ""));
         ctx.eventually(|| {
-            let answer = ctx.post(&dry, &mutations::deployment(ctx, name));
+            let answer = ctx.post(&dry, &facts::deployment(ctx, name));
             (answer.is_ok() && is_as(&answer.body, &wanted)).then_some(())
         });
         wanted
     };
     for name in NAMES {
         let wanted = made(name, "false");
-        let object = ctx.post(&path(ctx, ""), &mutations::deployment(ctx, name)).ok();
+        let object = ctx.post(&path(ctx, ""), &facts::deployment(ctx, name)).ok();
         assert!(is_as(&object, &wanted), "{name}: {}", commands(&object));
     }
     annotate(ctx, NEEDS_COMPLETE);
     for name in NAMES {
-        let wanted = offline(ctx, &mutations::deployment(ctx, name), "true");
+        let wanted = offline(ctx, &facts::deployment(ctx, name), "true");
         let now = ctx.eventually(|| {
             let nudged = nudge(ctx, name).ok();
             is_as(&nudged, &wanted).then_some(nudged)
@@ -237,8 +237,8 @@ impl Case {
             if let Some(all) = all.as_array_mut()
                 && random.percent(60)
             {
-                all.push(nasty_mutations::operation(random));
-                all.push(nasty_mutations::operation(random));
+                all.push(nasty::operation(random));
+                all.push(nasty::operation(random));
                 random.shuffle(all);
             }
             all
@@ -280,7 +280,7 @@ impl Case {
                 run_a_shell(&mut object, random);
             }
             if random.percent(60) {
-                nasty_mutations::spoil(&mut object, random);
+                nasty::spoil(&mut object, random);
             }
             let labels = if random.percent(50) { json!({"role": "x"}) } else { json!({}) };
             object["metadata"]["labels"] = labels;

@@ -15,7 +15,7 @@ use crate::support::ctx::{CRDS, JSON, TestContext};
 use crate::support::sample::{ELASTICSEARCH, FIGURE, MATERIALIZE, Sample};
 use writes::{OURS, Write, judged, ours, write};
 
-#[path = "../../crates/core/tests/it/admission/writes.rs"]
+#[path = "../../../crates/core/tests/it/admission/writes.rs"]
 mod writes;
 
 /// The built-in kinds, and a group of kinds with one rule each.

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use hyper::Method;
 use serde_json::{Value, json};
 
-use crate::enable_trouble::{assert_no_conversion, remove_conversion};
-use crate::rotate::{self, assert_trusted, ca_file, register, thorough, trust, unregister};
+use crate::commands::enable_trouble::{assert_no_conversion, remove_conversion};
+use crate::commands::rotate::{self, assert_trusted, ca_file, register, thorough, trust, unregister};
 use crate::scenario::Scenario;
 use crate::support::acting::{Told, run};
 use crate::support::ctx::TestContext;
