@@ -35,7 +35,7 @@ pub(in crate::registration) fn sample(schema: &Value) -> Option<Value> {
     if let Some(value) = schema.pointer("/enum/0").or_else(|| schema.get("default")) {
         return Some(value.clone());
     }
-    if UNCLEAR.iter().any(|key| schema.get(key).is_some()) {
+    if is_unclear(schema) {
         return None;
     }
     let number = |key: &str| schema.get(key).and_then(Value::as_i64);
@@ -63,7 +63,7 @@ pub(in crate::registration) fn sample(schema: &Value) -> Option<Value> {
 
 /// A value that the old schema accepts, and that a stricter bound of the new schema refuses.
 pub(in crate::registration) fn beyond(key: &str, old: &Value, new: &Value) -> Option<Value> {
-    if old.get("enum").is_some() || UNCLEAR.iter().any(|key| old.get(key).is_some()) {
+    if old.get("enum").is_some() || is_unclear(old) {
         return None;
     }
     let bound = new.get(key)?.as_i64()?;
@@ -91,8 +91,14 @@ fn text(length: usize) -> Option<Value> {
     (length <= 40).then(|| Value::String("a".repeat(length)))
 }
 
-/// Keywords whose accepted values are not clear from the keyword.
-const UNCLEAR: &[&str] = &[
+/// Returns whether the accepted values are not clear from the keywords.
+fn is_unclear(schema: &Value) -> bool {
+    let more = ["x-kubernetes-embedded-resource", "x-kubernetes-validations"];
+    OTHERS.iter().chain(&more).any(|key| schema.get(key).is_some())
+}
+
+/// The keywords of bounds that are no numbers.
+pub(in crate::registration) const OTHERS: &[&str] = &[
     "allOf",
     "anyOf",
     "exclusiveMaximum",
@@ -102,8 +108,7 @@ const UNCLEAR: &[&str] = &[
     "not",
     "oneOf",
     "pattern",
-    "x-kubernetes-embedded-resource",
-    "x-kubernetes-validations",
+    "uniqueItems",
 ];
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use super::change_example::{Place, beyond, object_with, path, sample};
+use super::change_example::{OTHERS, Place, beyond, object_with, path, sample};
 use super::crd_impact::{CrdChange, Impact, NEW_VERSION, READERS, change};
 use crate::apimachinery::excerpt;
 
@@ -412,15 +412,3 @@ const APPLY: &str = "apply again with each field manager";
 
 const UPPER: &[&str] = &["maximum", "maxLength", "maxItems", "maxProperties"];
 const LOWER: &[&str] = &["minimum", "minLength", "minItems", "minProperties"];
-const OTHERS: &[&str] = &[
-    "allOf",
-    "anyOf",
-    "exclusiveMaximum",
-    "exclusiveMinimum",
-    "format",
-    "multipleOf",
-    "not",
-    "oneOf",
-    "pattern",
-    "uniqueItems",
-];
