@@ -21,8 +21,10 @@ use crate::support::pointsman::Pointsman;
 use crate::support::process::{SOON, eventually};
 use crate::support::sample::{FIGURE, Sample};
 
-pub(crate) const SCENARIOS: &[Scenario] =
-    &[Scenario::new("model_matches_real_apiserver", as_the_model_says).of(&FIGURES).newest()];
+pub(crate) const SCENARIOS: &[Scenario] = &[
+    Scenario::new("model_matches_real_apiserver", as_the_model_says).of(&FIGURES).newest(),
+    Scenario::new("keywords_match_real_apiserver", keywords).of(&FIGURES).newest(),
+];
 
 static FIGURES: [&Sample; 1] = [&FIGURE];
 
@@ -271,6 +273,34 @@ impl Case<'_> {
 
     fn story(&self) -> String {
         format!("POINTSMAN_SEED={} {}\n{}", self.seed, self.name, self.told.join("\n"))
+    }
+}
+
+/// Patterns and combinations of schemas, as [`pointsman_core::laws::apiserver::refused`] judges them.
+fn keywords(ctx: &TestContext<'_>) {
+    let cases: Json = serde_saphyr::from_str(include_str!("../data/keywords.yaml")).unwrap();
+    let cases = cases.as_array().unwrap();
+    let fields = cases.iter().enumerate().map(|(at, case)| (format!("f{at}"), case["schema"].clone()));
+    let fields = Json::Object(fields.collect());
+    let mut crd = ctx.crd.clone();
+    for version in crd["spec"]["versions"].as_array_mut().unwrap() {
+        version["schema"]["openAPIV3Schema"]["properties"]["spec"] =
+            serde_json::json!({"type": "object", "properties": fields});
+    }
+    ctx.install(&crd);
+    let version = ctx.sample.old;
+    let send = |at: usize, value: &Json| {
+        let name = format!("f{at}");
+        let object = ctx.with_spec(version, &name, serde_json::json!({&name: value}));
+        ctx.call(Method::POST, &format!("{}?dryRun=All", ctx.all(version)), Some((JSON, object.to_string())))
+    };
+    for (at, case) in cases.iter().enumerate() {
+        for (key, code) in [("accepted", 201), ("refused", 422)] {
+            for value in case[key].as_array().unwrap() {
+                let answer = send(at, value);
+                assert_eq!(answer.code, code, "{value} by {}: {}", case["schema"], answer.text);
+            }
+        }
     }
 }
 

@@ -160,3 +160,24 @@ fn unjudged_is_not_allowed() {
     let error = with_stdin(&["validate", "--as-flip"], of_a.as_bytes());
     assert_eq!(error.code, 2);
 }
+
+/// A pattern is judged as an API server does, and only if an update changes the value.
+#[test]
+fn pattern_is_validated() {
+    let object = |size: &str| {
+        format!(
+            "{{apiVersion: installation.mattermost.com/v1beta1, kind: Mattermost, metadata: {{name: a, namespace: b}}, spec: \
+             {{fileStore: {{operatorManaged: {{storageSize: {size}}}}}}}}}"
+        )
+    };
+    let directory = tempfile::TempDir::new().unwrap();
+    let old = directory.path().join("old.yaml");
+    std::fs::write(&old, object("big")).unwrap();
+    let kinds = ["validate", "--kinds", "examples/kinds/mattermost/mattermost.yaml"];
+    let answer = with_stdin(&kinds, object("big").as_bytes());
+    let reason = "spec.fileStore.operatorManaged.storageSize does not match the pattern ";
+    assert!(answer.code == 1 && answer.stderr.contains(reason), "{}", answer.stderr);
+    assert!(!with_stdin(&kinds, object("5Gi").as_bytes()).stderr.contains(reason));
+    let update = [kinds.as_slice(), &["--old", old.to_str().unwrap()]].concat();
+    assert!(!with_stdin(&update, object("big").as_bytes()).stderr.contains(reason));
+}

@@ -1,7 +1,10 @@
 //! Checks of the API server before it calls a webhook: schema, metadata and unknown fields.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+
 use pointsman_core::definition::Kind;
-use pointsman_core::laws::apiserver::{UnknownField, bad_metadata, newly_invalid, read, unknown_fields};
+use pointsman_core::laws::apiserver::{UnknownField, bad_metadata, matcher, read, refused, unknown_fields};
 use pointsman_core::laws::{Value, schema_of};
 
 use super::input::InputObject;
@@ -61,10 +64,22 @@ pub(crate) fn violation(kind: &Kind, object: &InputObject, before: Option<&str>)
         return Some(Violation { field: bad.field, message: bad.message, by: "" });
     }
     let before = before.and_then(|before| filled(before).ok());
-    newly_invalid(schema, &value, before.as_ref(), "").map(|invalid| Violation {
+    refused(schema, &value, before.as_ref(), "", &matches).map(|invalid| Violation {
         field: invalid.path.trim_start_matches('/').replace('/', "."),
         message: invalid.message,
         by: BY_SCHEMA,
+    })
+}
+
+/// Returns whether a pattern of a schema matches a text.
+pub(crate) fn matches(pattern: &str, text: &str) -> bool {
+    thread_local! {
+        /// A CRD has few patterns, and its objects have many values.
+        static MATCHERS: RefCell<HashMap<String, Box<dyn Fn(&str) -> bool>>> = RefCell::default();
+    }
+    MATCHERS.with_borrow_mut(|matchers| {
+        let matches = matchers.entry(pattern.to_owned()).or_insert_with(|| matcher(pattern));
+        matches(text)
     })
 }
 

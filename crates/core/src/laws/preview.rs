@@ -1,6 +1,6 @@
 //! A preview of one existing object at another version, and after a round trip.
 
-use super::apiserver::{Invalid, answered, invalid, read};
+use super::apiserver::{Invalid, Matches, answered, read, refused};
 use super::conversion_path::{Trip, ours};
 use super::generate::Dictionary;
 use super::hidden_values::hidden_paths;
@@ -45,9 +45,10 @@ pub struct RoundTripDiff {
 pub const DIFFERENCES: usize = 20;
 
 /// Reads an object at another version of its kind, and converts it back. `None` if the object's own version or `to` is
-/// no version of the kind.
+/// no version of the kind. `matches` is whether a pattern of a schema matches a text
+/// ([`matcher`](super::apiserver::matcher)).
 #[must_use]
-pub fn preview(webhook: &Webhook, kind: &Kind, object: &Value, to: &str) -> Option<Preview> {
+pub fn preview(webhook: &Webhook, kind: &Kind, object: &Value, to: &str, matches: &Matches<'_>) -> Option<Preview> {
     let words = Dictionary::default();
     let from = object.get("apiVersion").and_then(Value::as_str)?.rsplit('/').next()?;
     let source = |name: &str| {
@@ -58,13 +59,13 @@ pub fn preview(webhook: &Webhook, kind: &Kind, object: &Value, to: &str) -> Opti
     let distance = place(to)? - place(from)?;
     let trip = Trip::new(webhook, (&source(from)?, &source(to)?), distance, &|| {});
     let mut found = Preview::default();
-    if let Err(refused) = fill_preview(&trip, object, &mut found) {
+    if let Err(refused) = fill_preview(&trip, object, matches, &mut found) {
         found.refused = Some(refused);
     }
     Some(found)
 }
 
-fn fill_preview(trip: &Trip<'_>, object: &Value, found: &mut Preview) -> Result<(), String> {
+fn fill_preview(trip: &Trip<'_>, object: &Value, matches: &Matches<'_>, found: &mut Preview) -> Result<(), String> {
     let error_text = |error: &dyn std::fmt::Display| error.to_string();
     // A manifest file relies on the API server for defaults.
     let object = &trip.left(object).map_err(|error| error_text(&error))?;
@@ -77,7 +78,8 @@ fn fill_preview(trip: &Trip<'_>, object: &Value, found: &mut Preview) -> Result<
     found.kept = ours(&there).iter().map(|(name, text)| name.len() + text.len()).sum();
     let written = read(trip.to.schema, &there).map_err(|error| error_text(&error))?;
     // A write needs all required fields, including those that objects may lack.
-    found.invalid = schema_of(trip.to.kind, trip.to.version).and_then(|schema| invalid(schema, &written, ""));
+    found.invalid =
+        schema_of(trip.to.kind, trip.to.version).and_then(|schema| refused(schema, &written, None, "", matches));
     let round_tripped = trip.back().seen(&there).map_err(|breach| breach.message)?;
     let (expected, round_tripped) = (trip.comparable(object), trip.comparable(&round_tripped));
     let described = |way: Vec<Segment>| RoundTripDiff {

@@ -5,7 +5,7 @@ use pointsman_core::laws::{Preview, Value, preview};
 use pointsman_core::webhook::{INCOMPLETE, Webhook};
 
 use crate::commands::hash::stamped;
-use crate::commands::schema::{Violation, violation};
+use crate::commands::schema::{Violation, matches, violation};
 use crate::commands::{input::InputObject, json_tree::JsonTree, kinds_dir::kind_of};
 
 /// An object with its assessment.
@@ -65,7 +65,7 @@ impl Questions<'_> {
         let value = Value::read(&object.text).map_err(|error| format!("{}: {error}", object.label()))?;
         let is_requested = |version: &&str| *version != object.version() && self.to.is_none_or(|to| to == *version);
         let others = kind.versions().filter(is_requested).filter_map(|to| {
-            let mut preview = preview(self.webhook, kind, &value, to)?;
+            let mut preview = preview(self.webhook, kind, &value, to, &matches)?;
             // The model prunes fields like the API server. `convert` rejects the object of a file with such fields.
             let of_file = match &preview.refused {
                 Some(_) => None,

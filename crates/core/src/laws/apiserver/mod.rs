@@ -17,15 +17,17 @@
 //! So a webhook response is neither defaulted nor validated, and a write is validated only at its own version.
 
 mod coerce;
+mod keywords;
 mod metadata;
 mod numbers;
 mod unknown;
 mod validate;
 
 pub use coerce::{WriteError, answered, fill, read, written};
+pub use keywords::matcher;
 pub(super) use metadata::ANNOTATIONS;
 pub use metadata::{BadMetadata, bad_metadata};
 pub use numbers::{Undecodable, decode};
 pub use unknown::{UnknownField, unknown_fields};
 pub(super) use validate::invalid_itself;
-pub use validate::{Constraint, Invalid, invalid, newly_invalid};
+pub use validate::{Constraint, Invalid, Matches, invalid, newly_invalid, refused};

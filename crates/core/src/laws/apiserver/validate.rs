@@ -1,14 +1,17 @@
 //! Validation of a value by the API server, with the schema of the version in which it is written.
 //!
 //! Sources: `kube-openapi pkg/validation/validate` (types, enums, bounds, required), `apiextensions-apiserver
-//! pkg/apiserver/schema/listtype/validation.go` (sets, and lists with keys). Patterns, `anyOf` and similar keywords,
-//! formats other than `uuid`, and rules in CEL are not implemented, so their violations count as valid.
+//! pkg/apiserver/schema/listtype/validation.go` (sets, and lists with keys). Objects made from a schema rarely match
+//! its patterns and combinations, so only [`refused`] validates these. Formats other than `uuid` and rules in CEL are
+//! not implemented: their violations count as valid.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use serde_json::Value as Schema;
 use uuid::Uuid;
 
+use super::keywords;
 use super::numbers::{decode, literal};
 use crate::laws::schema::{bound, clashes, flag, preserves, property, required};
 use crate::laws::value::Value;
@@ -24,6 +27,8 @@ pub enum Constraint {
     Enum,
     /// The format of a string.
     Format,
+    /// The pattern of a string, or a combination of schemas: `allOf`, `anyOf`, `oneOf` or `not`.
+    Keyword,
     /// A required field.
     Required,
     /// The JSON type, or null where null is not allowed.
@@ -52,6 +57,39 @@ pub fn invalid(schema: &Schema, value: &Value, at: &str) -> Option<Invalid> {
 /// pkg/apiserver/validation/ratcheting.go`, since 1.30).
 #[must_use]
 pub fn newly_invalid(schema: &Schema, value: &Value, old: Option<&Value>, at: &str) -> Option<Invalid> {
+    violation(schema, value, old, at, &invalid_itself)
+}
+
+/// Like [`newly_invalid`], with patterns and combinations of schemas: for objects of users, and for their conversions.
+/// `matches` is whether a pattern matches a text ([`matcher`](super::matcher)).
+#[must_use]
+pub fn refused(
+    schema: &Schema,
+    value: &Value,
+    old: Option<&Value>,
+    at: &str,
+    matches: &Matches<'_>,
+) -> Option<Invalid> {
+    violation(schema, value, old, at, &|schema, value| {
+        let fits = |part: &Schema| refused(part, value, None, "", matches).is_none();
+        let broken = || keywords::broken(schema, value, fits, matches);
+        invalid_itself(schema, value).or_else(|| Some((Constraint::Keyword, broken()?.into())))
+    })
+}
+
+/// Returns whether a pattern matches a text. The pattern is first.
+pub type Matches<'m> = dyn Fn(&str, &str) -> bool + 'm;
+
+/// The violated constraint of a value without its contents, and the error.
+type InvalidItself<'i> = dyn Fn(&Schema, &Value) -> Option<(Constraint, Cow<'static, str>)> + 'i;
+
+fn violation(
+    schema: &Schema,
+    value: &Value,
+    old: Option<&Value>,
+    at: &str,
+    itself: &InvalidItself<'_>,
+) -> Option<Invalid> {
     if old.is_some_and(|old| is_unchanged(schema, value, old)) {
         return None;
     }
@@ -59,20 +97,20 @@ pub fn newly_invalid(schema: &Schema, value: &Value, old: Option<&Value>, at: &s
         let message = "is required".to_owned();
         return Some(Invalid { path: format!("{at}/{name}"), constraint: Constraint::Required, message });
     }
-    if let Some((constraint, message)) = invalid_itself(schema, value) {
+    if let Some((constraint, message)) = itself(schema, value) {
         let shown: String = value.to_text().chars().take(200).collect();
         return Some(Invalid { path: at.to_owned(), constraint, message: format!("{message}: {shown}") });
     }
     match value {
         Value::Object(members) => members.iter().find_map(|(name, value)| {
             let before = old.and_then(|old| old.get(name));
-            newly_invalid(property(schema, name)?, value, before, &format!("{at}/{name}"))
+            violation(property(schema, name)?, value, before, &format!("{at}/{name}"), itself)
         }),
         Value::List(elements) => {
             let items = schema.get("items")?;
             let mut elements = elements.iter().enumerate();
             elements.find_map(|(i, element)| {
-                newly_invalid(items, element, keyed(schema, old, element), &format!("{at}/{i}"))
+                violation(items, element, keyed(schema, old, element), &format!("{at}/{i}"), itself)
             })
         }
         _ => None,
@@ -104,12 +142,18 @@ fn is_unchanged(schema: &Schema, value: &Value, old: &Value) -> bool {
 /// A required field that the value lacks. Fields that the API server prunes do not count, because no object has them.
 fn missing<'s>(schema: &'s Schema, value: &Value) -> Option<&'s str> {
     let Value::Object(members) = value else { return None };
-    let can_be_there = |name: &str| property(schema, name).is_some() || preserves(schema);
+    // A part of a combination has no type, and does not prune.
+    let is_part = schema.get("type").is_none();
+    let can_be_there = |name: &str| is_part || property(schema, name).is_some() || preserves(schema);
     required(schema).find(|name| !members.contains_key(*name) && can_be_there(name))
 }
 
 /// Validates the value itself without its contents. Returns the constraint and the error.
-pub(in crate::laws) fn invalid_itself(schema: &Schema, value: &Value) -> Option<(Constraint, &'static str)> {
+pub(in crate::laws) fn invalid_itself(schema: &Schema, value: &Value) -> Option<(Constraint, Cow<'static, str>)> {
+    own_violation(schema, value).map(|(constraint, message)| (constraint, message.into()))
+}
+
+fn own_violation(schema: &Schema, value: &Value) -> Option<(Constraint, &'static str)> {
     let is_null = *value == Value::Null;
     if !(is_null && flag(schema, "nullable") || has_type(schema, value)) {
         return Some((Constraint::Type, "has a wrong type"));
@@ -371,5 +415,22 @@ mod tests {
                 Some(Constraint::Duplicate),
             ),
         ]);
+    }
+
+    /// A real API server judges the same values (`tests/cluster/model.rs`).
+    #[test]
+    fn patterns_and_combinations_match_apiserver() {
+        let matches = |pattern: &str, text: &str| super::super::matcher(pattern)(text);
+        let cases: Schema = serde_saphyr::from_str(include_str!("../../../../../tests/data/keywords.yaml")).unwrap();
+        for case in cases.as_array().unwrap() {
+            for (key, is_refused) in [("accepted", false), ("refused", true)] {
+                for value in case[key].as_array().unwrap() {
+                    let invalid = refused(&case["schema"], &literal(value), None, "", &matches);
+                    assert_eq!(invalid.is_some(), is_refused, "{value} by {}: {invalid:?}", case["schema"]);
+                }
+            }
+        }
+        let pattern: Schema = serde_saphyr::from_str(r"{type: string, pattern: '^\Qa\E$'}").unwrap();
+        assert_eq!(refused(&pattern, &literal(&"b".into()), None, "", &matches), None, "a pattern that only Go reads");
     }
 }

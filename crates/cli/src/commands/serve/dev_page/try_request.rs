@@ -1,5 +1,6 @@
 //! The result for one object.
 
+use crate::commands::schema::matches;
 use pointsman_core::definition::Kind;
 use pointsman_core::laws::{Value, ours, preview};
 use pointsman_core::webhook::Webhook;
@@ -46,7 +47,7 @@ pub(super) fn tried(webhook: &Webhook, object: &InputObject, to: &str) -> Result
     let kept = ours(&converted_value).into_iter().map(|(name, text)| texts(vec![name.to_owned(), text.to_owned()]));
     let converted = JsonTree::from_json(&converted.text).map_err(|error| refused(&error))?;
     let value = Value::read(&object.text).map_err(|error| refused(&error))?;
-    let way_back = preview(webhook, kind, &value, to).map_or_else(Vec::new, |preview| remarks(to, &preview));
+    let way_back = preview(webhook, kind, &value, to, &matches).map_or_else(Vec::new, |preview| remarks(to, &preview));
     let way_back = way_back.iter().map(|remark| format!("{}: {}", remark.what.name(), remark.detail)).collect();
     let changes = changes.iter().map(|change| texts(cells(change).to_vec()));
     let hashed = hash(webhook, object).ok();
