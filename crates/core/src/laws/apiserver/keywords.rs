@@ -33,7 +33,7 @@ pub(super) fn broken(
 }
 
 /// Compiles a pattern: the result returns whether a text contains a match. A pattern in a syntax that only Go reads
-/// matches each text.
+/// matches each text. Unlike in Go, `\d`, `\w`, `\s` and `\b` know all scripts.
 #[must_use]
 pub fn matcher(pattern: &str) -> Box<dyn Fn(&str) -> bool> {
     let regex = Regex::new(pattern).ok();

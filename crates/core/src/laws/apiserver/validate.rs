@@ -71,10 +71,21 @@ pub fn refused(
     matches: &Matches<'_>,
 ) -> Option<Invalid> {
     violation(schema, value, old, at, &|schema, value| {
-        let fits = |part: &Schema| refused(part, value, None, "", matches).is_none();
-        let broken = || keywords::broken(schema, value, fits, matches);
-        invalid_itself(schema, value).or_else(|| Some((Constraint::Keyword, broken()?.into())))
+        invalid_itself(schema, value).or_else(|| broken_keyword(schema, value, matches))
     })
+}
+
+fn broken_keyword(schema: &Schema, value: &Value, matches: &Matches<'_>) -> Option<(Constraint, Cow<'static, str>)> {
+    // `SchemaValidator` judges only the type and the options of null, and a part of a combination has no type.
+    if *value == Value::Null {
+        return None;
+    }
+    let of_part = |schema: &Schema, value: &Value| match value {
+        Value::Null => None,
+        value => invalid_itself(schema, value).or_else(|| broken_keyword(schema, value, matches)),
+    };
+    let fits = |part: &Schema| violation(part, value, None, "", &of_part).is_none();
+    Some((Constraint::Keyword, keywords::broken(schema, value, fits, matches)?.into()))
 }
 
 /// Returns whether a pattern matches a text. The pattern is first.
