@@ -71,11 +71,14 @@ pub(crate) fn violation(kind: &Kind, object: &InputObject, before: Option<&str>)
     })
 }
 
+/// A compiled pattern.
+type Matcher = Box<dyn Fn(&str) -> bool>;
+
 /// Returns whether a pattern of a schema matches a text.
 pub(crate) fn matches(pattern: &str, text: &str) -> bool {
     thread_local! {
         /// A CRD has few patterns, and its objects have many values.
-        static MATCHERS: RefCell<HashMap<String, Box<dyn Fn(&str) -> bool>>> = RefCell::default();
+        static MATCHERS: RefCell<HashMap<String, Matcher>> = RefCell::default();
     }
     MATCHERS.with_borrow_mut(|matchers| {
         let matches = matchers.entry(pattern.to_owned()).or_insert_with(|| matcher(pattern));
