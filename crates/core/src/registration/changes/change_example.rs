@@ -39,6 +39,9 @@ pub(in crate::registration) fn sample(schema: &Value) -> Option<Value> {
         return None;
     }
     let number = |key: &str| schema.get(key).and_then(Value::as_i64);
+    if ["minimum", "maximum"].iter().any(|key| schema.get(key).is_some() && number(key).is_none()) {
+        return None;
+    }
     match schema.get("type").and_then(Value::as_str)? {
         "string" => text(usize::try_from(number("minLength").unwrap_or(1).max(1)).ok()?),
         "integer" | "number" => {
@@ -67,26 +70,26 @@ pub(in crate::registration) fn beyond(key: &str, old: &Value, new: &Value) -> Op
         return None;
     }
     let bound = new.get(key)?.as_i64()?;
+    let (above, below) = (bound.checked_add(1), bound.checked_sub(1));
     let accepts = |key: &str, is: fn(i64, i64) -> bool, value: i64| {
         old.get(key).is_none_or(|bound| bound.as_i64().is_some_and(|bound| is(value, bound)))
     };
     let (at_least, at_most) = (|value, bound| value >= bound, |value, bound| value <= bound);
+    let is_between =
+        |least: &str, most: &str, value: i64| accepts(least, at_least, value) && accepts(most, at_most, value);
+    let length = |value: i64| text(usize::try_from(value).ok()?);
     match key {
-        "maxLength" if accepts("minLength", at_least, bound + 1) => text(usize::try_from(bound).ok()? + 1),
-        "minLength" if accepts("maxLength", at_most, bound - 1) => text(usize::try_from(bound - 1).ok()?),
-        "maximum" if accepts("minimum", at_least, bound + 1) && accepts(key, at_most, bound + 1) => {
-            Some(json!(bound + 1))
-        }
-        "minimum" if accepts("maximum", at_most, bound - 1) && accepts(key, at_least, bound - 1) => {
-            Some(json!(bound - 1))
-        }
+        "maxLength" => above.filter(|value| is_between("minLength", "maxLength", *value)).and_then(length),
+        "minLength" => below.filter(|value| is_between("minLength", "maxLength", *value)).and_then(length),
+        "maximum" => above.filter(|value| is_between("minimum", "maximum", *value)).map(Value::from),
+        "minimum" => below.filter(|value| is_between("minimum", "maximum", *value)).map(Value::from),
         "minItems" if accepts(key, at_least, 0) => Some(json!([])),
         "minProperties" if accepts(key, at_least, 0) && old.get("required").is_none() => Some(json!({})),
         _ => None,
     }
 }
 
-/// A text of this length. Longer ones than the width of a table column say nothing.
+/// A text of this length, if it fits into a column of a table.
 fn text(length: usize) -> Option<Value> {
     (length <= 40).then(|| Value::String("a".repeat(length)))
 }
@@ -138,6 +141,9 @@ mod tests {
             (text.clone(), of("pattern", json!("^b")), false),
             (number("maximum", 9), number("maximum", 3), true),
             (number("minimum", 1), number("minimum", 3), true),
+            (json!({"type": "integer"}), number("maximum", i64::MAX), false),
+            (json!({"type": "integer"}), number("minimum", i64::MIN), false),
+            (object(json!({"type": "number", "maximum": 0.5})), empty.clone(), false),
             (items(0), items(1), true),
             (json!({"type": "string", "nullable": true}), text.clone(), true),
             (object(text.clone()), empty.clone(), true),
