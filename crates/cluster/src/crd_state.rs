@@ -35,16 +35,15 @@ impl CrdState {
     }
 
     /// The CRD of a name, if it exists.
-    pub(crate) async fn find(cluster: &Cluster, name: &str) -> Result<Option<Self>, CallError> {
+    ///
+    /// # Errors
+    /// [`CallError::BadCrd`] if a required member is missing, and each error of a call.
+    pub async fn find(cluster: &Cluster, name: &str) -> Result<Option<Self>, CallError> {
         cluster.find(&crd_path(name)).await?.map(Self::new).transpose()
     }
 
     /// The CRD of a name, which must exist.
-    ///
-    /// # Errors
-    /// [`CallError::NoCrd`] without such a CRD, [`CallError::BadCrd`] if a required member is missing, and each error
-    /// of a call.
-    pub async fn fetch(cluster: &Cluster, name: &str) -> Result<Self, CallError> {
+    pub(crate) async fn fetch(cluster: &Cluster, name: &str) -> Result<Self, CallError> {
         Self::find(cluster, name).await?.ok_or_else(|| CallError::NoCrd { name: name.to_owned() })
     }
 

@@ -66,6 +66,12 @@ fn compared_crd(ctx: &TestContext<'_>) {
         spec.remove(&gone);
     });
     assert!(code == 1 && text.contains("the field is removed") && text.contains("Example: {\"spec\":{"), "{text}");
+    let (code, text, errors) = compare(&|crd| {
+        let mut other = crd.clone();
+        other["metadata"]["name"] = json!("others.example.com");
+        *crd = json!({"apiVersion": "v1", "kind": "List", "items": [crd, other]});
+    });
+    assert_eq!((code, text.as_str()), (0, "OK: no changes\n"), "a file with a known and a new CRD: {errors}");
     let (code, _, errors) = compare(&|crd| crd["metadata"]["name"] = json!("gone.example.com"));
     assert!(code == 1 && errors.contains("gone.example.com"), "{errors}");
 }

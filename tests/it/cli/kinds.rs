@@ -314,7 +314,7 @@ fn revisions_are_compared() {
     let (code, text) = compare(&["main:widgets.crd.yaml", "widgets.crd.yaml"]);
     assert!(code == 0 && text.starts_with("OK: no breaking changes, "), "{text}");
     assert_eq!(compare(&["main:widgets.crd.yaml", "widgets.crd.yaml", "--fail-on", "risky"]).0, 1);
-    // The CRD of a cluster has the conversion, and the file beside a definition has none.
+    // A CRD in a cluster has a conversion, and the file of a definition has none.
     let converted = crd.replace("  scope: Namespaced\n", "  scope: Namespaced\n  conversion: {strategy: Webhook}\n");
     fs::write(dir.path().join("cluster.yaml"), converted).unwrap();
     let (code, text) = compare(&["cluster.yaml", "main:widgets.crd.yaml"]);

@@ -58,8 +58,9 @@ pub(super) fn compare(args: &CompareArgs) -> anyhow::Result<ExitCode> {
     let (old, new) = match args.revisions.as_slice() {
         [old, new] => (Revision::read(old)?, Revision::read(new)?),
         one => {
-            let new = Revision::read(&one.concat())?;
-            (Revision::of_cluster(&args.cluster, &new)?, new)
+            let file = one.concat();
+            let new = Revision::read(&file)?;
+            (Revision::of_cluster(&args.cluster, &file, &new)?, new)
         }
     };
     let changes = match (&old, &new) {
@@ -112,16 +113,22 @@ impl Revision {
         Ok(Self::Definition(Box::new((kind, document))))
     }
 
-    /// The CRDs of a cluster with the names of another revision.
-    fn of_cluster(cluster: &ClusterArgs, new: &Self) -> anyhow::Result<Self> {
+    /// The CRDs of a cluster with the names of those in a file. New CRDs are not in the cluster yet.
+    fn of_cluster(cluster: &ClusterArgs, file: &str, new: &Self) -> anyhow::Result<Self> {
         let names = new.crds().into_iter().map(|crd| crd.pointer("/metadata/name").and_then(Value::as_str));
-        let names: Vec<&str> = names.map(Option::unwrap_or_default).collect();
+        let names: Option<Vec<&str>> = names.collect();
+        let names = names.with_context(|| format!("{file}: a CRD has no metadata.name: add the name"))?;
         cluster.act(async |cluster| {
             let mut crds = Vec::new();
-            for name in names {
-                let crd = CrdState::fetch(&cluster, name).await.map_err(|error| advised(error, |call| Some(call)))?;
-                crds.push(crd.document().clone());
+            for name in &names {
+                let found = CrdState::find(&cluster, name).await.map_err(|error| advised(error, |call| Some(call)))?;
+                crds.extend(found.map(|crd| crd.document().clone()));
             }
+            let names = names.join(", ");
+            anyhow::ensure!(
+                !crds.is_empty(),
+                "{file}: CRD {names} is not in the cluster: compare the file with another file"
+            );
             Ok(Self::Crds(crds))
         })
     }
