@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::schemas::WorkflowSchemas;
-use super::selected_objects::{list_wait, named_deletion};
+use super::selected_objects::{distinct, list_wait, named_deletion};
 use super::time_limit::time_limit;
 use crate::definition::workflows::object_step::{ObjectAction, ObjectStep, Recreation, WaitedFor};
 use crate::definition::workflows::step_object::{StepObject, filled_name, name_template};
@@ -218,14 +218,7 @@ impl AdoptSpec {
         if self.resources.is_empty() {
             bad.push("adopt: names no resource".to_owned());
         }
-        let mut resources: Vec<ResourceName> = Vec::new();
-        for text in &self.resources {
-            match ResourceName::parse(text) {
-                Ok(resource) if resources.contains(&resource) => bad.push(format!("adopt: {text} is named twice")),
-                Ok(resource) => resources.push(resource),
-                Err(why) => bad.push(format!("adopt: {why}")),
-            }
-        }
+        let resources = distinct(&self.resources, "adopt", ResourceName::parse, bad);
         ObjectStep { act: ObjectAction::Adopt(resources), timeout }
     }
 }

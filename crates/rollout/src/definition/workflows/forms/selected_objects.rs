@@ -108,13 +108,23 @@ fn names(texts: &[String], what: &str, bad: &mut Vec<String>) -> Vec<String> {
     if texts.is_empty() {
         bad.push(format!("{what}: names no object"));
     }
-    let mut names: Vec<String> = Vec::new();
+    distinct(texts, what, name_template, bad)
+}
+
+/// Parsed texts, without duplicates. `what` begins each error.
+pub(super) fn distinct<T: PartialEq>(
+    texts: &[String],
+    what: &str,
+    parse: impl Fn(&str) -> Result<T, String>,
+    bad: &mut Vec<String>,
+) -> Vec<T> {
+    let mut found = Vec::new();
     for text in texts {
-        match name_template(text) {
-            Ok(name) if names.contains(&name) => bad.push(format!("{what}: {text} is named twice")),
-            Ok(name) => names.push(name),
+        match parse(text) {
+            Ok(one) if found.contains(&one) => bad.push(format!("{what}: {text} is named twice")),
+            Ok(one) => found.push(one),
             Err(why) => bad.push(format!("{what}: {why}")),
         }
     }
-    names
+    found
 }
