@@ -1,6 +1,5 @@
 //! The result for one object.
 
-use crate::commands::schema::matches;
 use pointsman_core::definition::Kind;
 use pointsman_core::laws::{Value, ours, preview};
 use pointsman_core::webhook::Webhook;
@@ -13,6 +12,7 @@ use crate::commands::input::InputObject;
 use crate::commands::json_tree::JsonTree;
 use crate::commands::kinds_dir::kind_of;
 use crate::commands::plan::remarks;
+use crate::commands::schema::matches;
 use crate::commands::{mutate, validate, yaml};
 
 /// The request of the page.
