@@ -4,17 +4,16 @@
 use serde_json::Value as Schema;
 
 use super::apiserver::bad_metadata;
+use super::case::Case;
 use super::conversion_path::{Breach, Trip, identical, ours, without_ours};
-use super::coverage::Coverage;
 use super::schema::{preserves, property};
 use super::value::{Segment, Value, way};
 
-pub(super) fn nothing_is_invented(trip: &Trip<'_>, object: &Value, _: u64, _: &mut Coverage) -> Result<bool, Breach> {
+pub(super) fn nothing_is_invented(Case { trip, object, .. }: Case<'_>) -> Result<bool, Breach> {
     if !trip.from.is_sparse(object) || !trip.step {
         return Ok(false);
     }
-    let mut changes = Vec::new();
-    let there = trip.explained(object, &mut changes)?;
+    let (there, changes) = trip.explained(object)?;
     let made = changes.into_iter().find(|change| change.before.is_empty() && !change.given_back);
     match made.and_then(|change| change.after.into_iter().next()) {
         Some((path, value)) => {
@@ -24,7 +23,7 @@ pub(super) fn nothing_is_invented(trip: &Trip<'_>, object: &Value, _: u64, _: &m
     }
 }
 
-pub(super) fn no_stranger_stays(trip: &Trip<'_>, object: &Value, _: u64, _: &mut Coverage) -> Result<bool, Breach> {
+pub(super) fn no_stranger_stays(Case { trip, object, .. }: Case<'_>) -> Result<bool, Breach> {
     if !trip.from.is_complete(object) {
         return Ok(false);
     }
@@ -74,7 +73,7 @@ fn names(schema: &Schema, name: &str) -> bool {
     schema.get("properties").is_some_and(|properties| properties.get(name).is_some())
 }
 
-pub(super) fn identity_is_carried(trip: &Trip<'_>, object: &Value, _: u64, _: &mut Coverage) -> Result<bool, Breach> {
+pub(super) fn identity_is_carried(Case { trip, object, .. }: Case<'_>) -> Result<bool, Breach> {
     if object.get("metadata").is_none_or(|metadata| *metadata == Value::Null) {
         return Ok(false);
     }
@@ -145,7 +144,7 @@ fn paths(annotation: &Value) -> usize {
 /// everything that only that version can represent: its annotation is used up when that version is written, while the
 /// other annotations stay pending and may be edited. So an annotation cannot rely on the content of another one, and a
 /// value that two versions cannot represent, such as a new nested list, is stored in two annotations.
-pub(super) fn what_is_kept_is_small(trip: &Trip<'_>, object: &Value, _: u64, _: &mut Coverage) -> Result<bool, Breach> {
+pub(super) fn what_is_kept_is_small(Case { trip, object, .. }: Case<'_>) -> Result<bool, Breach> {
     if !trip.from.is_complete(object) {
         return Ok(false);
     }
@@ -161,7 +160,7 @@ pub(super) fn what_is_kept_is_small(trip: &Trip<'_>, object: &Value, _: u64, _: 
     Ok(true)
 }
 
-pub(super) fn the_hash_stays(trip: &Trip<'_>, object: &Value, _: u64, _: &mut Coverage) -> Result<bool, Breach> {
+pub(super) fn the_hash_stays(Case { trip, object, .. }: Case<'_>) -> Result<bool, Breach> {
     if trip.from.kind.hash_version().is_none() || !trip.from.is_complete(object) {
         return Ok(false);
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use super::case::Case;
 use super::conversion_path::{Breach, Trip};
 use super::coverage::{Coverage, UncoveredOperation};
 use super::fault::at_fault;
@@ -348,7 +349,8 @@ impl<'r, 'o> Run<'r, 'o> {
                 Some((_, object)) => object.clone(),
                 None => trip.from.make(result.law.make, self.webhook, seed),
             };
-            match judge(&result.law, trip, object, seed, &mut self.coverage, self.options.has_time) {
+            let case = Case { trip, object: &object, seed, coverage: &mut self.coverage };
+            match judge(&result.law, case, self.options.has_time) {
                 Ok(judged) => result.cases += u64::from(judged),
                 Err(broken) => {
                     result.broken = Some(Box::new(Broken { sample: sample.map(|(index, _)| index), ..*broken }));
@@ -373,22 +375,18 @@ fn trips<'k>(webhook: &'k Webhook, kind: &'k Kind, words: &'k Dictionary, conver
 }
 
 /// Judges an object by a law, and shrinks the case of a violation.
-fn judge(
-    law: &Law,
-    trip: &Trip<'_>,
-    object: Value,
-    seed: u64,
-    coverage: &mut Coverage,
-    has_time: &mut dyn FnMut() -> bool,
-) -> Result<bool, Box<Broken>> {
-    let breach = match guarded(law, trip, &object, seed, coverage) {
+fn judge(law: &Law, case: Case<'_>, has_time: &mut dyn FnMut() -> bool) -> Result<bool, Box<Broken>> {
+    let Case { trip, object, seed, .. } = case;
+    let breach = match guarded(law, case) {
         Ok(judged) => return Ok(judged),
         Err(breach) => breach,
     };
     let mut ignored = Coverage::default();
     // If the run is stopped, the smallest case so far is returned.
-    let mut broken = |value: &Value| has_time().then(|| guarded(law, trip, value, seed, &mut ignored).err()).flatten();
-    let (object, breach) = shrink(object, breach, &["apiVersion", "kind"], &mut broken);
+    let mut broken = |object: &Value| {
+        has_time().then(|| guarded(law, Case { trip, object, seed, coverage: &mut ignored }).err()).flatten()
+    };
+    let (object, breach) = shrink(object.clone(), breach, &["apiVersion", "kind"], &mut broken);
     let (operation, line) = at_fault(trip, &object, &breach);
     Err(Box::new(Broken {
         law: law.name,
@@ -405,8 +403,8 @@ fn judge(
 }
 
 /// A panic violates the current law.
-fn guarded(law: &Law, trip: &Trip<'_>, object: &Value, seed: u64, coverage: &mut Coverage) -> Result<bool, Breach> {
-    catch_unwind(AssertUnwindSafe(|| (law.holds)(trip, object, seed, coverage))).unwrap_or_else(|panic| {
+fn guarded(law: &Law, case: Case<'_>) -> Result<bool, Breach> {
+    catch_unwind(AssertUnwindSafe(|| (law.holds)(case))).unwrap_or_else(|panic| {
         let panic_text = panic.downcast_ref::<String>().map(String::as_str);
         let panic_text = panic_text.or_else(|| panic.downcast_ref::<&str>().copied());
         Err(Breach::new(panic_text.map_or_else(|| "panics".to_owned(), |panic_text| format!("panics: {panic_text}"))))

@@ -95,14 +95,12 @@ impl<'k> Trip<'k> {
         self.read_answer(converted)
     }
 
-    /// Like `there`, and collects the changes.
-    pub(super) fn explained(&self, object: &Value, changes: &mut Vec<Change>) -> Result<Value, Breach> {
+    /// Like `there`, with the changes.
+    pub(super) fn explained(&self, object: &Value) -> Result<(Value, Vec<Change>), Breach> {
         (self.converted)();
         let explained = self.webhook.explain(&object.to_text(), self.to.version);
-        self.read_answer(explained.map(|(converted, traced)| {
-            changes.extend(traced);
-            converted
-        }))
+        let (converted, changes) = explained.map_or_else(|error| (Err(error), Vec::new()), |(one, all)| (Ok(one), all));
+        Ok((self.read_answer(converted)?, changes))
     }
 
     fn read_answer(&self, converted: Result<Converted, ConvertError>) -> Result<Value, Breach> {
@@ -151,12 +149,12 @@ impl<'k> Trip<'k> {
 
     /// Checks that objects are equal apart from kept annotations and derived fields.
     pub(super) fn same(&self, what: &str, expected: &Value, found: &Value) -> Result<(), Breach> {
-        self.exactly(what, &tidy(expected), &tidy(found))
+        self.exactly(what, &without_ours(expected), &without_ours(found))
     }
 
     /// The part of an object that must be equal after a round trip: without kept annotations and derived fields.
     pub(super) fn comparable(&self, object: &Value) -> Value {
-        self.without_apart(&tidy(&with_metadata(object)))
+        self.without_apart(&without_ours(&with_metadata(object)))
     }
 
     /// An object without derived fields and their kept values.
@@ -167,7 +165,7 @@ impl<'k> Trip<'k> {
         let mut object = object.clone();
         self.apart.iter().for_each(|field| drop(object.take(field)));
         // Their kept values are removed as well.
-        let mut object = tidy(&object);
+        let mut object = without_ours(&object);
         if object.get("status").is_some_and(Value::is_empty) {
             object.take("status");
         }
@@ -178,15 +176,6 @@ impl<'k> Trip<'k> {
     pub(super) fn exactly(&self, what: &str, expected: &Value, found: &Value) -> Result<(), Breach> {
         identical(what, &self.without_apart(expected), &self.without_apart(found))
     }
-}
-
-/// An object without kept annotations, and without an empty annotations map.
-fn tidy(object: &Value) -> Value {
-    let mut object = without_ours(object);
-    if object.field("metadata.annotations").is_some_and(Value::is_empty) {
-        object.take("metadata.annotations");
-    }
-    object
 }
 
 /// Checks that objects are equal.

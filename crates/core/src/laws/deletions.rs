@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use super::apiserver::{answered, fill};
+use super::case::Case;
 use super::conversion_path::{Breach, Trip, identical, without_ours, without_values};
-use super::coverage::Coverage;
 use super::edits::changed;
 use super::objects::{NAMESPACE, is_contents};
 use super::paths::{source_place, was_elsewhere};
@@ -16,15 +16,9 @@ use crate::json::pointer_names;
 use crate::webhook::Change;
 
 /// A client removes an object that both versions have, and writes the rest.
-pub(super) fn a_removed_holder_stays_away(
-    trip: &Trip<'_>,
-    object: &Value,
-    seed: u64,
-    _: &mut Coverage,
-) -> Result<bool, Breach> {
+pub(super) fn a_removed_holder_stays_away(Case { trip, object, seed, .. }: Case<'_>) -> Result<bool, Breach> {
     let Some((object, there)) = trip.at_both_ends(object) else { return Ok(false) };
-    let mut changes = Vec::new();
-    let Ok(_) = trip.explained(&object, &mut changes) else { return Ok(false) };
+    let Ok((_, mut changes)) = trip.explained(&object) else { return Ok(false) };
     changes.retain(|change| !is_in_place(change));
     let mut random = Random::new(seed ^ 0xDE1);
     let mut holders = there.ways();
@@ -160,15 +154,9 @@ pub(super) fn slashed(path: &str) -> String {
 }
 
 /// A client changes a value that a kept value depends on, and changes it back, with `/mutate` active.
-pub(super) fn a_broken_guard_stays_broken(
-    trip: &Trip<'_>,
-    object: &Value,
-    seed: u64,
-    _: &mut Coverage,
-) -> Result<bool, Breach> {
+pub(super) fn a_broken_guard_stays_broken(Case { trip, object, seed, .. }: Case<'_>) -> Result<bool, Breach> {
     let Some((object, there)) = trip.at_both_ends(object).filter(|_| trip.step) else { return Ok(false) };
-    let mut changes = Vec::new();
-    let Ok(_) = trip.explained(&object, &mut changes) else { return Ok(false) };
+    let Ok((_, mut changes)) = trip.explained(&object) else { return Ok(false) };
     let mut random = Random::new(seed ^ 0x6A2D);
     // `/mutate` does not receive writes of a status subresource, and such a write cannot change annotations. A
     // controller writes the rollout status without access to them.

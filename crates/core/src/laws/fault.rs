@@ -9,10 +9,10 @@ use crate::webhook::Change;
 /// The operation that read or wrote the wrong place, and its line. Of several, the one with the most specific path.
 /// Otherwise the operation that should have, or without a place, the only operation that ran.
 pub(super) fn at_fault(trip: &Trip<'_>, object: &Value, breach: &Breach) -> (Option<String>, u64) {
-    let mut changes: Vec<Change> = Vec::new();
-    let there = trip.explained(object, &mut changes).ok();
-    if let Some(there) = there {
-        drop(trip.back().explained(&there, &mut changes));
+    let mut changes = Vec::new();
+    if let Ok((there, traced)) = trip.explained(object) {
+        changes = traced;
+        changes.extend(trip.back().explained(&there).into_iter().flat_map(|(_, traced)| traced));
     }
     let kind = trip.from.kind;
     let describe_change = |change: &Change| (Some(describe_change(trip, change)), line_of(kind, change));

@@ -6,8 +6,8 @@
 
 use std::collections::BTreeSet;
 
+use super::case::Case;
 use super::conversion_path::{Breach, Trip, ours, without_ours};
-use super::coverage::Coverage;
 use super::generate::{FillRatio, anything, valid};
 use super::objects::{NAMESPACE, schema_of};
 use super::random::Random;
@@ -19,7 +19,7 @@ use crate::definition::{Level, Operation, Place, Side, Step};
 ///
 /// The object is forged at the start version. The object of the other version is stripped of annotations and converted
 /// back. Each field has the value of the forged object, its value without the forgery, or a default.
-pub(super) fn one_meaning(trip: &Trip<'_>, object: &Value, seed: u64, coverage: &mut Coverage) -> Result<bool, Breach> {
+pub(super) fn one_meaning(Case { trip, object, seed, coverage }: Case<'_>) -> Result<bool, Breach> {
     let Some(object) = trip.settled(object) else { return Ok(false) };
     let honest = without_ours(&object);
     let mut random = Random::new(seed ^ 0x0E_F0_46);

@@ -2,18 +2,13 @@
 //! effect.
 
 use super::apiserver::{Constraint, fill, invalid};
-use super::conversion_path::{Breach, Trip, identical, ours, without_ours};
-use super::coverage::Coverage;
+use super::case::Case;
+use super::conversion_path::{Breach, identical, ours, without_ours};
 use super::generate::anything;
 use super::random::Random;
 use super::value::Value;
 
-pub(super) fn converts_or_fails_by_path(
-    trip: &Trip<'_>,
-    object: &Value,
-    _: u64,
-    _: &mut Coverage,
-) -> Result<bool, Breach> {
+pub(super) fn converts_or_fails_by_path(Case { trip, object, .. }: Case<'_>) -> Result<bool, Breach> {
     let text = object.to_text();
     let there = match trip.convert(&text, trip.to.version) {
         Ok(there) => there.text,
@@ -33,12 +28,7 @@ fn named(error: &crate::webhook::ConvertError) -> Result<(), Breach> {
     }
 }
 
-pub(super) fn same_input_same_bytes(
-    trip: &Trip<'_>,
-    object: &Value,
-    seed: u64,
-    _: &mut Coverage,
-) -> Result<bool, Breach> {
+pub(super) fn same_input_same_bytes(Case { trip, object, seed, .. }: Case<'_>) -> Result<bool, Breach> {
     let converted = |text: &str| {
         let converted = trip.convert(text, trip.to.version);
         converted.map(|done| done.text).map_err(|error| error.to_string())
@@ -87,12 +77,7 @@ fn forge(random: &mut Random, real: &str) -> String {
     text
 }
 
-pub(super) fn forgeries_gain_nothing(
-    trip: &Trip<'_>,
-    object: &Value,
-    seed: u64,
-    _: &mut Coverage,
-) -> Result<bool, Breach> {
+pub(super) fn forgeries_gain_nothing(Case { trip, object, seed, .. }: Case<'_>) -> Result<bool, Breach> {
     let Some((_, there)) = trip.at_both_ends(object) else { return Ok(false) };
     let mut random = Random::new(seed ^ 0xF06);
     let Some((name, real)) = ours(&there).first().copied() else { return Ok(false) };

@@ -3,8 +3,8 @@
 //! The definition alone determines which fields depend on each other, not the engine: the fields that an operation maps
 //! to, and their contents.
 
+use super::case::Case;
 use super::conversion_path::{Breach, Trip};
-use super::coverage::Coverage;
 use super::deletions::{filled_by_the_definition, length};
 use super::edits::changed;
 use super::objects::is_contents;
@@ -15,12 +15,7 @@ use super::value::{Segment, Value, shown, way};
 use super::{apiserver::fill, conversion_path::without_ours};
 
 /// A client removes or changes one field, and writes the rest unchanged.
-pub(super) fn an_edit_touches_nothing_else(
-    trip: &Trip<'_>,
-    object: &Value,
-    seed: u64,
-    _: &mut Coverage,
-) -> Result<bool, Breach> {
+pub(super) fn an_edit_touches_nothing_else(Case { trip, object, seed, .. }: Case<'_>) -> Result<bool, Breach> {
     let Some((object, there)) = trip.at_both_ends(object) else { return Ok(false) };
     let back = trip.back();
     // Another law checks that the object survives a round trip.

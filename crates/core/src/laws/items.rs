@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::apiserver::{decode, fill, invalid};
+use super::case::Case;
 use super::conversion_path::{Breach, Trip, identical, without_ours};
-use super::coverage::Coverage;
 use super::deletions::{is_in_place, length, slashed};
 use super::generate::{FillRatio, valid};
 use super::objects::is_contents;
@@ -26,8 +26,7 @@ const LEAST: usize = 2;
 /// A random list of an object.
 fn any_list(trip: &Trip<'_>, object: &Value, random: &mut Random) -> Option<List> {
     let (object, there) = trip.at_both_ends(object)?;
-    let mut changes = Vec::new();
-    trip.explained(&object, &mut changes).ok()?;
+    let (_, mut changes) = trip.explained(&object).ok()?;
     let round_tripped = trip.back().seen(&there).ok()?;
     // If an operation creates another list, the items do not correspond.
     changes.retain(|change| !is_in_place(change));
@@ -51,12 +50,7 @@ fn any_list(trip: &Trip<'_>, object: &Value, random: &mut Random) -> Option<List
 }
 
 /// A client removes items, or reorders them.
-pub(super) fn items_keep_what_is_theirs(
-    trip: &Trip<'_>,
-    object: &Value,
-    seed: u64,
-    _: &mut Coverage,
-) -> Result<bool, Breach> {
+pub(super) fn items_keep_what_is_theirs(Case { trip, object, seed, .. }: Case<'_>) -> Result<bool, Breach> {
     let mut random = Random::new(seed ^ 0x17E5);
     let Some(List { object, there, ref list }) = any_list(trip, object, &mut random) else { return Ok(false) };
     let mut order: Vec<usize> = (0..length(there.at(list))).collect();
@@ -76,12 +70,7 @@ pub(super) fn items_keep_what_is_theirs(
 }
 
 /// A client removes an item and adds another one elsewhere in the list, in one write.
-pub(super) fn a_new_item_is_a_new_one(
-    trip: &Trip<'_>,
-    object: &Value,
-    seed: u64,
-    _: &mut Coverage,
-) -> Result<bool, Breach> {
+pub(super) fn a_new_item_is_a_new_one(Case { trip, object, seed, .. }: Case<'_>) -> Result<bool, Breach> {
     let mut random = Random::new(seed ^ 0x2E91);
     let Some(List { object, there, ref list }) = any_list(trip, object, &mut random) else { return Ok(false) };
     let (Some(schema), Some(Value::List(items))) = (schema_at(trip.to.schema, list), there.at(list)) else {

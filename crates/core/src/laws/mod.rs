@@ -14,6 +14,7 @@
 
 pub mod apiserver;
 mod carry;
+mod case;
 mod check;
 mod conversion_path;
 mod coverage;

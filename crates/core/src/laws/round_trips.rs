@@ -1,6 +1,7 @@
 //! Laws of round trips: a round trip returns the same object, and edits at the other version survive the conversion
 //! back.
 
+use super::case::Case;
 use super::conversion_path::{Breach, Trip, identical, ours, with_metadata};
 use super::coverage::Coverage;
 use super::edits::{changed, edited};
@@ -12,11 +13,9 @@ use super::writes::can_be_written_back;
 /// A round trip returns the same object, and so do further round trips.
 fn round_trip_is_identity(trip: &Trip<'_>, object: &Value, coverage: &mut Coverage) -> Result<(), Breach> {
     let back = trip.back();
-    let mut changes = Vec::new();
-    let there = trip.explained(object, &mut changes)?;
+    let (there, changes) = trip.explained(object)?;
     coverage.note(trip, object, &changes);
-    changes.clear();
-    let round_tripped = back.explained(&there, &mut changes).map_err(|b| b.after("there", &there))?;
+    let (round_tripped, changes) = back.explained(&there).map_err(|breach| breach.after("there", &there))?;
     coverage.note(&back, &there, &changes);
     let clean = ours(object).is_empty();
     let expected = with_metadata(object);
@@ -35,24 +34,14 @@ fn round_trip_is_identity(trip: &Trip<'_>, object: &Value, coverage: &mut Covera
     identical("converted a third time", &again, &trip.there(&round_tripped_again)?)
 }
 
-pub(super) fn complete_round_trip(
-    trip: &Trip<'_>,
-    object: &Value,
-    _: u64,
-    coverage: &mut Coverage,
-) -> Result<bool, Breach> {
+pub(super) fn complete_round_trip(Case { trip, object, coverage, .. }: Case<'_>) -> Result<bool, Breach> {
     if !trip.from.is_complete(object) {
         return Ok(false);
     }
     round_trip_is_identity(trip, object, coverage).map(|()| true)
 }
 
-pub(super) fn sparse_round_trip(
-    trip: &Trip<'_>,
-    object: &Value,
-    _: u64,
-    coverage: &mut Coverage,
-) -> Result<bool, Breach> {
+pub(super) fn sparse_round_trip(Case { trip, object, coverage, .. }: Case<'_>) -> Result<bool, Breach> {
     if !trip.from.is_sparse(object) {
         return Ok(false);
     }
@@ -62,20 +51,15 @@ pub(super) fn sparse_round_trip(
 
 /// A client reads, edits and writes the object at the other version, as text and through the API server, and once more
 /// at the start version.
-pub(super) fn edits_win(trip: &Trip<'_>, object: &Value, seed: u64, coverage: &mut Coverage) -> Result<bool, Breach> {
+pub(super) fn edits_win(Case { trip, object, seed, coverage }: Case<'_>) -> Result<bool, Breach> {
     let Some((object, there)) = trip.at_both_ends(object) else { return Ok(false) };
-    let any = any_edit_wins(trip, &object, &there, seed, coverage)?;
-    Ok(an_edit_of_a_guard_wins(trip, &object, &there, seed, coverage)? || any)
+    let mut case = Case { trip, object: &object, seed, coverage };
+    let any = any_edit_wins(&mut case, &there)?;
+    Ok(an_edit_of_a_guard_wins(&mut case, &there)? || any)
 }
 
-fn any_edit_wins(
-    trip: &Trip<'_>,
-    object: &Value,
-    there: &Value,
-    seed: u64,
-    coverage: &mut Coverage,
-) -> Result<bool, Breach> {
-    let mut random = Random::new(seed ^ 0xED17);
+fn any_edit_wins(Case { trip, object, seed, coverage }: &mut Case<'_>, there: &Value) -> Result<bool, Breach> {
+    let mut random = Random::new(*seed ^ 0xED17);
     let Some(edit) = edited(&trip.to, &mut random, there) else { return Ok(false) };
     let back = trip.back();
     let with_story = |breach: Breach| breach.after("edited", &edit).after("read there", there);
@@ -98,17 +82,11 @@ fn any_edit_wins(
 
 /// Like `any_edit_wins`, with an edit of the guard of a kept value.
 fn an_edit_of_a_guard_wins(
-    trip: &Trip<'_>,
-    object: &Value,
+    Case { trip, object, seed, coverage }: &mut Case<'_>,
     there: &Value,
-    seed: u64,
-    coverage: &mut Coverage,
 ) -> Result<bool, Breach> {
-    let mut changes = Vec::new();
-    if trip.explained(object, &mut changes).is_err() {
-        return Ok(false);
-    }
-    let mut random = Random::new(seed ^ 0x9A4D);
+    let Ok((_, mut changes)) = trip.explained(object) else { return Ok(false) };
+    let mut random = Random::new(*seed ^ 0x9A4D);
     changes.retain(|change| change.kept && !change.after.is_empty());
     let Some((path, _)) = random.pick(&changes).and_then(|change| change.after.first()) else { return Ok(false) };
     let guard = place(path);
@@ -123,8 +101,7 @@ fn an_edit_of_a_guard_wins(
 
 /// Records the kept values that were not restored after the edit.
 fn note_edit(trip: &Trip<'_>, object: &Value, edit: &Value, coverage: &mut Coverage) {
-    let (mut there, mut round_tripped) = (Vec::new(), Vec::new());
-    if trip.explained(object, &mut there).is_ok() && trip.back().explained(edit, &mut round_tripped).is_ok() {
+    if let (Ok((_, there)), Ok((_, round_tripped))) = (trip.explained(object), trip.back().explained(edit)) {
         coverage.note_edit(trip, &there, &round_tripped);
     }
 }

@@ -1,8 +1,8 @@
 //! The law of stepwise conversion: the API server stores each intermediate version before the next conversion, and no
 //! webhook prunes kept values in between.
 
+use super::case::Case;
 use super::conversion_path::{Breach, Trip, with_metadata};
-use super::coverage::Coverage;
 use super::edits::{changed, edited};
 use super::objects::ObjectSource;
 use super::paths::mapped_places;
@@ -11,12 +11,7 @@ use super::value::{Segment, Value, place};
 
 /// The object is stored at each intermediate version and possibly edited at one of them. Conversions from there to both
 /// ends and back return the edited object.
-pub(super) fn each_version_is_stored_on_the_way(
-    trip: &Trip<'_>,
-    object: &Value,
-    seed: u64,
-    _: &mut Coverage,
-) -> Result<bool, Breach> {
+pub(super) fn each_version_is_stored_on_the_way(Case { trip, object, seed, .. }: Case<'_>) -> Result<bool, Breach> {
     let Some(object) = trip.settled(object).filter(|_| !trip.step) else { return Ok(false) };
     let Some(hops) = hops(trip) else { return Ok(false) };
     let mut random = Random::new(seed ^ 0x57E9);
@@ -83,8 +78,7 @@ fn guards(hops: &[Trip<'_>], all: &[Value]) -> Result<Vec<(usize, Vec<Segment>)>
     let mut here: Vec<Vec<Segment>> = Vec::new();
     for (at, (hop, object)) in (1..).zip(hops.iter().zip(all)) {
         here = here.iter().flat_map(|guard| mapped_places(hop, guard)).collect();
-        let mut changes = Vec::new();
-        hop.explained(object, &mut changes)?;
+        let (_, changes) = hop.explained(object)?;
         let kept = changes.iter().filter(|change| change.kept);
         here.extend(kept.flat_map(|change| &change.after).map(|(path, _)| place(path)));
         found.extend(here.iter().map(|guard| (at, guard.clone())));

@@ -1,9 +1,8 @@
 //! The laws, each with its name, its text, and the objects that it applies to.
 
-use super::conversion_path::{Breach, Trip};
-use super::coverage::Coverage;
+use super::case::Case;
+use super::conversion_path::Breach;
 use super::objects::Make;
-use super::value::Value;
 use super::{carry, deletions, forgery, hostile, independence, items, round_trips, stepwise, writes};
 
 /// A law of conversion.
@@ -14,8 +13,8 @@ pub struct Law {
     /// The text.
     pub text: &'static str,
     pub(super) make: Make,
-    /// Judges an object, with a seed for random choices. `Ok(false)` if the law does not apply to the object.
-    pub(super) holds: fn(&Trip<'_>, &Value, u64, &mut Coverage) -> Result<bool, Breach>,
+    /// Judges a case. `Ok(false)` if the law does not apply to the object.
+    pub(super) holds: fn(Case<'_>) -> Result<bool, Breach>,
 }
 
 impl Law {

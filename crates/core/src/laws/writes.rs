@@ -2,17 +2,12 @@
 //! no-op, and a stored object can be read at every version.
 
 use super::apiserver::{ANNOTATIONS, Constraint, invalid};
+use super::case::Case;
 use super::conversion_path::{Breach, Trip};
-use super::coverage::Coverage;
 use super::value::{Segment, Value};
 
 /// The object is created here, stored at the other version, and read here.
-pub(super) fn stored_object_round_trip(
-    trip: &Trip<'_>,
-    object: &Value,
-    _: u64,
-    _: &mut Coverage,
-) -> Result<bool, Breach> {
+pub(super) fn stored_object_round_trip(Case { trip, object, .. }: Case<'_>) -> Result<bool, Breach> {
     let Some((object, stored)) = trip.at_both_ends(object) else { return Ok(false) };
     let with_story = |breach: Breach| breach.after("stored", &stored);
     let round_tripped = trip.back().seen(&stored).map_err(with_story)?;
@@ -25,12 +20,7 @@ pub(super) fn stored_object_round_trip(
 }
 
 /// The object is stored here, read at the other version, and written back there unchanged.
-pub(super) fn a_write_of_nothing_changes_nothing(
-    trip: &Trip<'_>,
-    object: &Value,
-    _: u64,
-    _: &mut Coverage,
-) -> Result<bool, Breach> {
+pub(super) fn a_write_of_nothing_changes_nothing(Case { trip, object, .. }: Case<'_>) -> Result<bool, Breach> {
     let Some(object) = trip.settled(object) else { return Ok(false) };
     let Ok(seen) = trip.seen(&object) else { return Ok(false) };
     let back = trip.back();
@@ -71,7 +61,7 @@ fn accepts_a_difference(trip: &Trip<'_>) -> bool {
 
 /// An object that the API server stored in any version can be read at every other version, and the response can be
 /// decoded. Around a change of the storage version, a write cannot be distinguished from a read.
-pub(super) fn readers_never_pay(trip: &Trip<'_>, object: &Value, _: u64, _: &mut Coverage) -> Result<bool, Breach> {
+pub(super) fn readers_never_pay(Case { trip, object, .. }: Case<'_>) -> Result<bool, Breach> {
     let Some(object) = trip.settled(object) else { return Ok(false) };
     let there = trip.there(&object)?;
     let (before, now) = (annotations(&object), annotations(&there));

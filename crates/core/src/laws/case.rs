@@ -1,0 +1,14 @@
+//! A case of a law.
+
+use super::conversion_path::Trip;
+use super::coverage::Coverage;
+use super::value::Value;
+
+/// What a law judges.
+pub(super) struct Case<'c> {
+    pub(super) trip: &'c Trip<'c>,
+    pub(super) object: &'c Value,
+    /// For random choices.
+    pub(super) seed: u64,
+    pub(super) coverage: &'c mut Coverage,
+}
