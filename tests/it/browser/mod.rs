@@ -1,21 +1,31 @@
 //! A page in a headless browser.
 
+mod driver;
+
+use std::path::PathBuf;
 use std::process::Command;
 
 use tempfile::TempDir;
 
+pub(crate) use self::driver::Tab;
 use crate::left_out::left_out;
+
+/// The path of Chromium. Without it, reports the skipped test.
+fn chromium(url: &str) -> Option<PathBuf> {
+    let names = ["chromium", "chromium-browser", "google-chrome"];
+    let paths = std::env::var_os("PATH").unwrap_or_default();
+    let mut browsers = std::env::split_paths(&paths).flat_map(|path| names.map(|name| path.join(name)));
+    let found = browsers.find(|file| file.is_file());
+    if found.is_none() {
+        left_out(&format!("no Chromium: {} is not looked at", url.split('#').next().unwrap_or_default()));
+    }
+    found
+}
 
 /// Returns the DOM of a page in a headless Chromium, as HTML. Without Chromium, reports the skipped test and returns
 /// `None`.
 pub(crate) fn opened(url: &str) -> Option<String> {
-    let names = ["chromium", "chromium-browser", "google-chrome"];
-    let paths = std::env::var_os("PATH").unwrap_or_default();
-    let mut browsers = std::env::split_paths(&paths).flat_map(|path| names.map(|name| path.join(name)));
-    let Some(browser) = browsers.find(|file| file.is_file()) else {
-        left_out(&format!("no Chromium: {} is not looked at", url.split('#').next().unwrap_or_default()));
-        return None;
-    };
+    let browser = chromium(url)?;
     let profile = TempDir::new().unwrap();
     let opened = Command::new(browser)
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", "--virtual-time-budget=20000"])
