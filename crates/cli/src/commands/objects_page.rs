@@ -84,7 +84,7 @@ input,select{font:inherit}.search{display:flex;flex-wrap:wrap;gap:.5rem 1.25rem;
 table{border-collapse:collapse;width:100%}.totals{width:auto}\
 th,td{text-align:left;vertical-align:top;padding:.25rem .75rem .25rem 0;border-bottom:1px solid var(--line)}\
 tbody th{font-weight:500}.totals th{min-width:8rem}tbody th,td:last-child,td li{overflow-wrap:anywhere}td{overflow-wrap:break-word;min-width:4rem}\
-details ul{margin:.25rem 0;padding-left:1.1rem}.objects thead th{position:sticky;top:0;background:Canvas}\
+.objects tbody th{min-width:11rem}details ul{margin:.25rem 0;padding-left:1.1rem}.objects thead th{position:sticky;top:0;background:Canvas}\
 .number{text-align:right;font-variant-numeric:tabular-nums;overflow-wrap:normal;white-space:nowrap}svg{fill:var(--bar)}.stop svg{fill:var(--stop)}\
 tr.stop>th{border-left:4px solid var(--stop);padding-left:.5rem}\
 :focus-visible{outline:2px solid var(--bar)}\
@@ -99,8 +99,8 @@ fn blocks(width: &str) -> String {
         "@media screen and (max-width:{width}){{.objects thead{{display:none}}\
          .objects tr{{display:flex;flex-wrap:wrap;column-gap:1rem;border-bottom:1px solid var(--line);padding:.5rem 0}}\
          .objects tr[hidden],.objects td:empty{{display:none}}\
-         .objects :is(th,td){{border:0;padding:.1rem 0;min-width:0;text-align:left}}\
-         .objects :is(th,td:last-child){{flex:0 0 100%}}\
+         .objects :is(tbody th,td){{border:0;padding:.1rem 0;min-width:0;text-align:left}}\
+         .objects :is(th,tr:not([data-state=fine]) td:last-child){{flex:0 0 100%}}\
          .objects td::before{{content:attr(data-label) ': ';opacity:.75}}\
          .objects tr.stop{{border-left:4px solid var(--stop);padding-left:.5rem}}\
          .objects tr.stop>th{{border:0;padding-left:0}}}}"

@@ -26,7 +26,8 @@ pub(super) fn page(
     columns.extend(objects.has_label().then_some("Version"));
     columns.extend(rollout.parts());
     columns.extend(["State", "Why"]);
-    let rows = forecasts.iter().map(|one| row(&objects, rollout, one)).collect();
+    let (stopped, others): (Vec<_>, Vec<_>) = forecasts.iter().partition(|one| is_stopped(one));
+    let rows = stopped.into_iter().chain(others).map(|one| row(&objects, rollout, one)).collect();
     let cluster = Some(cluster);
     ObjectsPage { title, verdict, cluster, above, columns: &columns, numbers: &[], rows, objects: forecasts.len() }
         .html()
@@ -73,8 +74,12 @@ fn waves(rollout: &Rollout, forecasts: &[Forecast<'_>]) -> String {
     format!("<h2>Waves</h2>\n<table class=\"totals\"><tbody>\n{rows}</tbody></table>\n")
 }
 
+/// Returns whether something prevents the move of an object. Such objects come first.
+fn is_stopped(one: &Forecast<'_>) -> bool {
+    !matches!(one.object_state, ObjectState::Old | ObjectState::New | ObjectState::Deleted)
+}
+
 fn row(objects: &ObjectList<'_>, rollout: &Rollout, one: &Forecast<'_>) -> String {
-    let stops = !matches!(one.object_state, ObjectState::Old | ObjectState::New | ObjectState::Deleted);
     let cell = |text: &str| format!("<td>{}</td>", escaped(text));
     let role = rollout.knows_roles().then(|| cell(one.object.role().unwrap_or(NONE)));
     let label = objects.has_label().then(|| cell(one.object.version().unwrap_or_default()));
@@ -82,7 +87,7 @@ fn row(objects: &ObjectList<'_>, rollout: &Rollout, one: &Forecast<'_>) -> Strin
     let cells = role.into_iter().chain([cell(one.wave)]).chain(label).chain(parts);
     format!(
         "<tr{} data-state=\"{}\"><th scope=\"row\">{}</th>{}{}{}</tr>\n",
-        if stops { " class=\"stop\"" } else { "" },
+        if is_stopped(one) { " class=\"stop\"" } else { "" },
         one.object_state.word().replace(' ', "-"),
         escaped(&one.object.title()),
         cells.collect::<String>(),
