@@ -66,13 +66,14 @@ fn row(change: &FieldChange) -> String {
         "compute" => "another form",
         "drop" => "removed",
         "fill" => "has a value if it is not set",
+        "move" => "moved",
         "moveIntoMap" => "an entry of the map",
         "rename" => "renamed",
         "split" => "several fields",
         "type" => "another type",
         "values" => "other values",
         "wrap" => "a list",
-        _ => "moved",
+        other => &format!("another form, by the operation {}", code(other)),
     };
     let conditions: String = change.conditions.iter().map(|condition| format!(", if {condition}")).collect();
     format!("| {} | {} | {what}{conditions} |", cell(&change.older), cell(&change.newer))
