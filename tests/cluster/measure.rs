@@ -1,7 +1,7 @@
 //! Counts the webhook calls of each user action, and prints the table of docs/api-calls.md.
 //!
 //! ```sh
-//! POINTSMAN_MEASURE=1 cargo test -q --test cluster > docs/api-calls.md
+//! POINTSMAN_MEASURE=1 cargo test -q --test real_cluster > docs/api-calls.md
 //! ```
 
 use std::thread;
@@ -158,7 +158,7 @@ A test counts the conversions of a `Widget` (versions v1 and v2, v2 stored) on r
 <!-- not run: it takes minutes, and writes this page -->
 
 ```sh
-POINTSMAN_MEASURE=1 cargo test -q --test cluster > docs/api-calls.md
+POINTSMAN_MEASURE=1 cargo test -q --test real_cluster > docs/api-calls.md
 ```
 
 Every call carries one object. \"Expected\" is derived from the source of the API server, if you serve both versions and the cache of the

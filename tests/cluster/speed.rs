@@ -3,7 +3,7 @@
 //!
 //! ```sh
 //! benches/rivals/build.sh
-//! POINTSMAN_SPEED=10000 cargo test -q --release --test cluster
+//! POINTSMAN_SPEED=10000 cargo test -q --release --test real_cluster
 //! ```
 //!
 //! The number is the number of objects in the cold cache.

@@ -126,13 +126,17 @@ fn everybody_runs_the_same_tests() {
     }
 }
 
-/// The test targets of a package for cargo: a file below `tests`, or a folder with a `main.rs`.
+/// The test targets of a package for cargo: a file below `tests`, or a folder with a `main.rs`. Cargo.toml may give the
+/// folder another name.
 fn files_of_tests(package: &str) -> BTreeSet<String> {
     let Ok(entries) = fs::read_dir(path(&format!("{package}tests"))) else { return BTreeSet::new() };
+    let manifest = read(&format!("{package}Cargo.toml"));
     let names = entries.map(|entry| entry.unwrap()).filter_map(|entry| {
         let name = entry.file_name().into_string().unwrap();
+        let named = manifest.split_once(&format!("\"\npath = \"tests/{name}/main.rs\"")).map(|(before, _)| before);
+        let named = named.and_then(|before| before.rsplit_once("name = \"")).map(|(_, named)| named.to_owned());
         let is_folder = entry.path().join("main.rs").exists();
-        name.strip_suffix(".rs").map(str::to_owned).or_else(|| is_folder.then_some(name))
+        name.strip_suffix(".rs").map(str::to_owned).or_else(|| is_folder.then(|| named.unwrap_or(name)))
     });
     names.collect()
 }
