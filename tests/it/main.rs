@@ -22,3 +22,4 @@ mod real_kinds;
 mod serve;
 mod serve_rights;
 mod tidy;
+mod workbench;

@@ -17,16 +17,12 @@ mod steps;
 pub use definition::checks::{BadHttpAddress, HttpAddress, quoted_in_address};
 pub use definition::{check_definition, definition_schema};
 pub use evaluate::object_state::ObjectState;
-pub use lookup::http::ProbeResult;
-pub use lookup::http::{HttpProbe, ProbeKind};
-pub use lookup::request::OtherCluster;
-pub use lookup::request::{FactLookup, LookupRequest, LookupTarget};
-pub use lookup::results::MutationState;
-pub use lookup::results::{ConversionOutcome, LookupResults};
+pub use lookup::http::{HttpProbe, ProbeKind, ProbeResult};
+pub use lookup::request::{FactLookup, LookupRequest, LookupTarget, OtherCluster};
+pub use lookup::results::{ConversionOutcome, LookupResults, MutationState};
 pub use observe::conditions::Condition;
 pub use observe::facts::{PlanInput, RunnerCache};
-pub use observe::field_managers::ManagerRecord;
-pub use observe::field_managers::ROLLOUT_MANAGER;
+pub use observe::field_managers::{ManagerRecord, ROLLOUT_MANAGER};
 pub use observe::fleet_object::{FleetObject, OF_WAVE};
 pub use observe::moment::{ClockReading, LONGEST_CALL, rfc3339, wall};
 pub use observe::observed_field::{is_patched, patched_uid};
@@ -34,8 +30,7 @@ pub use observe::status::{
     BlockedObject, CrdSnapshot, HistoryEntry, InFlightObject, ObservedJob, OrphanedJob, PauseReason, RolloutCounts,
     RolloutFailure, RolloutPhase, RolloutStatus, WaveCounts,
 };
-pub use plan::forecast::{Forecast, forecast};
-pub use plan::forecast::{PriorityDecision, decide_priority};
+pub use plan::forecast::{Forecast, PriorityDecision, decide_priority, forecast};
 pub use plan::next_writes::{RolloutPlan, plan};
 pub use plan::planner::RolloutWrite;
 pub use plan::requests::{NoEffect, RolloutRequest, restarts_forward};
@@ -43,21 +38,17 @@ pub use plan::start::{
     http_probes, needs_crd, needs_other_rollouts, rollout_lookups, shut_now, start_refusals, stays_over,
 };
 pub use plan::workflow_plan::{initial_wait_lookups, preflight_lookups, step_lookups};
-pub use report::descriptions::{GateDescription, gate_descriptions};
-pub use report::descriptions::{StepDescription, step_descriptions};
+pub use report::descriptions::{GateDescription, StepDescription, gate_descriptions, step_descriptions};
 pub use report::documents;
 pub use report::mutations::{missing_mutations, seen_by_mutation};
 pub use report::rate_limiter::{ApiCallKind, RateChange, RateLimiter};
 pub use report::rights::{RolloutRights, rights, rights_elsewhere};
 pub use report::running_versions::{RunningVersions, UnreadVersion, VersionState, VersionStatus, rollout_target};
 pub use spec::compiler::{answered_rollout, read_rollout, rolled_kind};
-pub use spec::document::BadRollout;
-pub use spec::document::{ROLLOUT, ROLLOUT_CRD};
+pub use spec::document::{BadRollout, ROLLOUT, ROLLOUT_CRD};
 pub use spec::freeze::Frozen;
-pub use spec::rollout::OwnerReferences;
-pub use spec::rollout::{Direction, Rollout};
-pub use spec::versions::OrderedVersion;
-pub use spec::versions::VersionRange;
+pub use spec::rollout::{Direction, OwnerReferences, Rollout};
+pub use spec::versions::{OrderedVersion, VersionRange};
 pub use spec::waves::WaveSide;
 pub use spec::window::LocalTime;
 pub use steps::objects::converted_source::{annotation_removals, converted_sources, replacements_lookup};

@@ -1,7 +1,6 @@
 //! Sends HTTP probes of a rollout, concurrently.
 
-use pointsman_rollout::{HttpAddress, quoted_in_address};
-use pointsman_rollout::{HttpProbe, LookupResults, ProbeKind, ProbeResult};
+use pointsman_rollout::{HttpAddress, HttpProbe, LookupResults, ProbeKind, ProbeResult, quoted_in_address};
 use tokio::task::JoinSet;
 
 use crate::web::{BodyWanted, WebClient};

@@ -4,9 +4,9 @@ use std::time::{Duration, Instant};
 
 use pointsman_core::definition::{Kind, MutatedKind};
 use pointsman_core::registration::lacking;
-use pointsman_rollout::HttpAddress;
 use pointsman_rollout::{
-    LookupRequest, LookupResults, LookupTarget, Rollout, RolloutStatus, http_probes, needs_crd, rollout_lookups,
+    HttpAddress, LookupRequest, LookupResults, LookupTarget, Rollout, RolloutStatus, http_probes, needs_crd,
+    rollout_lookups,
 };
 use serde_json::Value;
 

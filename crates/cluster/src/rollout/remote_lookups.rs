@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use pointsman_rollout::quoted_in_address;
-use pointsman_rollout::{LookupRequest, LookupResults, LookupTarget, ObjectWrite, OtherCluster};
+use pointsman_rollout::{LookupRequest, LookupResults, LookupTarget, ObjectWrite, OtherCluster, quoted_in_address};
 use serde_json::Value;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;

@@ -1,9 +1,8 @@
 //! Checks before an object is deleted for a replacement.
 
-use pointsman_rollout::quoted_in_address;
 use pointsman_rollout::{
     ObjectCall, ObjectWrite, PreconditionObject, ROLLOUT_MANAGER, Replacement, ReplacementObject, not_left_behind,
-    rfc3339,
+    quoted_in_address, rfc3339,
 };
 use serde_json::{Value, json};
 

@@ -4,10 +4,9 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use pointsman_core::definition::{Kind, MutatedKind};
-use pointsman_rollout::HttpAddress;
 use pointsman_rollout::{
-    FleetObject, LookupRequest, PlanInput, Rollout, RolloutStatus, forecast, initial_wait_lookups, preflight_lookups,
-    step_lookups,
+    FleetObject, HttpAddress, LookupRequest, PlanInput, Rollout, RolloutStatus, forecast, initial_wait_lookups,
+    preflight_lookups, step_lookups,
 };
 use serde_json::Value;
 

@@ -2,14 +2,8 @@
 
 use super::object_state::ObjectState;
 use crate::observe::fleet_object::FleetObject;
-use crate::observe::status::BlockedObject;
-use crate::observe::status::ROLLED_BACK;
-use crate::observe::status::RolloutCounts;
-use crate::observe::status::RolloutPhase;
-use crate::observe::status::RolloutStatus;
-use crate::observe::status::WaveCounts;
-use crate::spec::rollout::Direction;
-use crate::spec::rollout::Rollout;
+use crate::observe::status::{BlockedObject, ROLLED_BACK, RolloutCounts, RolloutPhase, RolloutStatus, WaveCounts};
+use crate::spec::rollout::{Direction, Rollout};
 
 /// A fleet with evaluated states.
 pub(crate) struct FleetView<'f, 'a> {

@@ -1,7 +1,6 @@
 //! The summary of a rollout: phase, reason, message and counts.
 
-use super::fleet_view::FleetView;
-use super::fleet_view::state;
+use super::fleet_view::{FleetView, state};
 use super::object_state::ObjectState;
 use crate::observe::conditions::REQUESTED;
 use crate::observe::fleet_object::FleetObject;

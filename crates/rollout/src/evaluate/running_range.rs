@@ -7,8 +7,7 @@ use crate::observe::facts::PlanInput;
 use crate::observe::fleet_object::FleetObject;
 use crate::observe::status::{InFlightObject, RolloutStatus};
 use crate::spec::rollout::Rollout;
-use crate::spec::versions::OrderedVersion;
-use crate::spec::versions::VersionRange;
+use crate::spec::versions::{OrderedVersion, VersionRange};
 use pointsman_core::definition::admission::PartVersions;
 
 /// The known range of running versions.

@@ -1,8 +1,7 @@
 //! HTTP requests that the runner sends outside of the cluster's API.
 
 use super::request::LookupPurpose;
-use crate::definition::checks::HttpAddress;
-use crate::definition::checks::NamedCheck;
+use crate::definition::checks::{HttpAddress, NamedCheck};
 use crate::definition::rollout_versions::RolloutVersions;
 use pointsman_core::apimachinery::excerpt;
 use serde_json::Value;

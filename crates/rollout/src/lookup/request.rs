@@ -1,13 +1,10 @@
 //! Lookups that a runner performs in the cluster.
 
 use crate::definition::checks::ListCheck;
-use crate::definition::workflows::JobSource;
-use crate::definition::workflows::StepPlace;
+use crate::definition::workflows::{JobSource, StepPlace};
 use pointsman_core::apimachinery::ResourceName;
-use pointsman_core::definition::Gate;
-use pointsman_core::definition::admission::OtherSource;
-use pointsman_core::definition::admission::Prerequisites;
-use pointsman_core::definition::unmet_of;
+use pointsman_core::definition::admission::{OtherSource, Prerequisites};
+use pointsman_core::definition::{Gate, unmet_of};
 use serde_json::Value;
 use std::fmt;
 

@@ -1,17 +1,8 @@
 //! Results of lookups in the cluster.
 
-use super::http::HttpProbe;
-use super::http::ProbeKind;
-use super::http::ProbeResult;
-use super::http::read_number;
-use super::request::LookupFilter;
-use super::request::LookupPurpose;
-use super::request::LookupRequest;
-use super::request::LookupTarget;
-use super::request::title;
-use pointsman_core::definition::admission::NamedObject;
-use pointsman_core::definition::admission::OtherSource;
-use pointsman_core::definition::admission::PartVersions;
+use super::http::{HttpProbe, ProbeKind, ProbeResult, read_number};
+use super::request::{LookupFilter, LookupPurpose, LookupRequest, LookupTarget, title};
+use pointsman_core::definition::admission::{NamedObject, OtherSource, PartVersions};
 use serde_json::Value;
 use std::collections::BTreeMap;
 

@@ -2,13 +2,10 @@
 //! move.
 
 use super::moment::wall;
-use super::observed_field::MANAGED_FIELDS;
-use super::observed_field::test;
+use super::observed_field::{MANAGED_FIELDS, test};
 pub use pointsman_core::definition::ROLLOUT_MANAGER;
-use serde::Deserialize;
-use serde::Serialize;
-use serde_json::Value;
-use serde_json::json;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 /// The entries of `metadata.managedFields`, in order.
 #[derive(Clone, Debug, Eq, PartialEq)]

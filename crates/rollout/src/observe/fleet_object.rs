@@ -4,13 +4,10 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::field_managers::{FieldManagers, ManagerRecord};
-use super::field_managers::{git_manager, label_owner, wrote_since};
+use super::field_managers::{FieldManagers, ManagerRecord, git_manager, label_owner, wrote_since};
 use super::moment::wall;
 use super::progress::{ObjectProgress, WaveProgress};
-use super::rollout_annotation::AnnotationContent;
-use super::rollout_annotation::HoldAnnotations;
-use super::rollout_annotation::{ANNOTATION, RolloutAnnotation};
+use super::rollout_annotation::{ANNOTATION, AnnotationContent, HoldAnnotations, RolloutAnnotation};
 use crate::lookup::results::LookupResults;
 use crate::spec::rollout::Rollout;
 use pointsman_core::definition::admission::{PartVersions, whole_parts};

@@ -2,11 +2,8 @@
 
 use pointsman_core::definition::Path;
 use pointsman_core::json::pointer_token;
-use serde::Deserialize;
-use serde::Serialize;
-use serde_json::Map;
-use serde_json::Value;
-use serde_json::json;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
 
 /// An observed field.
 #[derive(Clone, Debug, Eq, PartialEq)]

@@ -2,24 +2,16 @@
 
 use super::field_managers::ManagerRecord;
 use super::moment;
-use super::moment::ClockReading;
-use super::moment::rfc3339;
+use super::moment::{ClockReading, rfc3339};
 use super::observed_field::KeptField;
 use crate::spec::kinds::SourceAndTargetKind;
 use crate::spec::rollout::Rollout;
 use pointsman_core::apimachinery::excerpt;
-use pointsman_core::definition::HELD;
-use pointsman_core::definition::HoldMark;
 pub(crate) use pointsman_core::definition::MOVED as ANNOTATION;
-use pointsman_core::definition::ROLLOUT_MANAGER;
-use pointsman_core::definition::WANTED;
-use pointsman_core::definition::read_note;
-use serde::Deserialize;
-use serde::Serialize;
-use serde_json::Map;
-use serde_json::Value;
-use sha2::Digest;
-use sha2::Sha256;
+use pointsman_core::definition::{HELD, HoldMark, ROLLOUT_MANAGER, WANTED, read_note};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 
 /// The rollout that moved an object, the time, and the earlier state.

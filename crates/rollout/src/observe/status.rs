@@ -10,8 +10,7 @@ use super::field_managers::ManagerRecord;
 use super::moment::{ClockReading, rfc3339, wall};
 use crate::spec::document::BadRollout;
 use crate::spec::rollout::{Direction, Rollout};
-use crate::spec::versions::OrderedVersion;
-use crate::spec::versions::VersionRange;
+use crate::spec::versions::{OrderedVersion, VersionRange};
 use crate::spec::waves::WaveSide;
 
 /// The state of a rollout, and its objects in flight.

@@ -2,23 +2,14 @@
 
 use super::planner::Planner;
 use super::start::unmet_checks;
-use super::workflow_plan::is_anywhere;
-use super::workflow_plan::job_under_way;
+use super::workflow_plan::{is_anywhere, job_under_way};
 use crate::evaluate::message::PendingGate;
 use crate::evaluate::object_state::ObjectState;
-use crate::observe::fleet_object::FleetObject;
-use crate::observe::fleet_object::Membership;
-use crate::observe::moment::rfc3339;
-use crate::observe::moment::wall;
-use crate::observe::status::APPROVAL;
-use crate::observe::status::InFlightObject;
-use crate::observe::status::JOB;
-use crate::observe::status::ROLLED_BACK;
-use crate::observe::status::RolloutPhase;
+use crate::observe::fleet_object::{FleetObject, Membership};
+use crate::observe::moment::{rfc3339, wall};
+use crate::observe::status::{APPROVAL, InFlightObject, JOB, ROLLED_BACK, RolloutPhase};
 use crate::spec::checks::CheckTime;
-use crate::spec::waves::Wave;
-use crate::spec::waves::WaveGate;
-use crate::spec::waves::WaveSide;
+use crate::spec::waves::{Wave, WaveGate, WaveSide};
 use crate::steps::objects::converted_source::sources_unknown;
 use crate::steps::writes::job_write::SeenJob;
 use crate::steps::writes::patch::ObjectPatch;

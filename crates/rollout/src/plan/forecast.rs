@@ -6,10 +6,8 @@ use crate::observe::facts::PlanInput;
 use crate::observe::fleet_object::FleetObject;
 use crate::observe::moment::ClockReading;
 use crate::observe::status::RolloutStatus;
-use crate::spec::rollout::Direction;
-use crate::spec::rollout::Rollout;
-use crate::steps::context::Completion;
-use crate::steps::context::StepContext;
+use crate::spec::rollout::{Direction, Rollout};
+use crate::steps::context::{Completion, StepContext};
 use crate::steps::writes::patch::ObjectPatch;
 
 /// An object with its wave and state.

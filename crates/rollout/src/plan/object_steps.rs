@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::planner::Planner;
-use super::planner::RolloutWrite;
+use super::planner::{Planner, RolloutWrite};
 use crate::lookup::request::LookupRequest;
 use crate::observe::status::InFlightObject;
 use crate::spec::rollout::{Direction, Rollout};
@@ -15,8 +14,7 @@ use crate::steps::objects::obstacles::PodSet;
 use crate::steps::outcome::PreflightFailure;
 use crate::steps::preflight::{pods_ahead, pods_lookups, preflight_lookups, refused_ahead};
 use crate::steps::step_state::{has_uncounted_changes, way};
-use crate::steps::waits::recheck_lookups;
-use crate::steps::waits::{condition_lookup, initial_lookups};
+use crate::steps::waits::{condition_lookup, initial_lookups, recheck_lookups};
 use crate::steps::writes::object_write::{ObjectCall, ObjectWrite};
 
 /// Lookups that an in-flight object needs.

@@ -7,26 +7,17 @@ use crate::evaluate::object_state::ObjectState;
 use crate::evaluate::rewrite::rewrite_gate;
 use crate::evaluate::state_evaluator::StateEvaluator;
 use crate::observe::facts::PlanInput;
-use crate::observe::fleet_object::FleetObject;
-use crate::observe::fleet_object::Membership;
-use crate::observe::moment::ClockReading;
-use crate::observe::moment::rfc3339;
-use crate::observe::status::ANNOTATION_REMOVED;
-use crate::observe::status::HistoryEntry;
-use crate::observe::status::InFlightObject;
-use crate::observe::status::PauseReason;
-use crate::observe::status::RolloutPhase;
-use crate::observe::status::RolloutStatus;
-use crate::spec::rollout::Direction;
-use crate::spec::rollout::NO_WAY_BACK;
-use crate::spec::rollout::Rollout;
+use crate::observe::fleet_object::{FleetObject, Membership};
+use crate::observe::moment::{ClockReading, rfc3339};
+use crate::observe::status::{
+    ANNOTATION_REMOVED, HistoryEntry, InFlightObject, PauseReason, RolloutPhase, RolloutStatus,
+};
+use crate::spec::rollout::{Direction, NO_WAY_BACK, Rollout};
 use crate::steps::context::StepContext;
 use crate::steps::writes::job_write::JobWrite;
 use crate::steps::writes::object_write::ObjectWrite;
 use crate::steps::writes::patch::ObjectPatch;
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// A plan in progress.
 pub(crate) struct Planner<'a> {

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::object_steps::{deleted_object_lookups, has_leftovers, is_held_ahead, leftover_write, step_lookups_of};
-use super::planner::Planner;
-use super::planner::RolloutWrite;
+use super::planner::{Planner, RolloutWrite};
 use crate::definition::workflows::{JobSource, StepDirection, WorkflowAct, WorkflowJob};
 use crate::evaluate::object_state::ObjectState;
 use crate::lookup::request::{LookupRequest, LookupTarget};
@@ -14,8 +13,7 @@ use crate::observe::status::{
     ANNOTATION_REMOVED, CHANGED, InFlightObject, ObservedJob, OrphanedJob, RolloutFailure, RolloutStatus, TIMED_OUT,
 };
 use crate::spec::rollout::{Direction, Rollout};
-use crate::steps::context::StepContext;
-use crate::steps::context::job_name;
+use crate::steps::context::{StepContext, job_name};
 use crate::steps::outcome::{StepChange, StepWrite};
 use crate::steps::step_state::open_gap;
 use crate::steps::waits::{initial_lookups, initial_wait};

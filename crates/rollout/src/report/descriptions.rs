@@ -1,14 +1,9 @@
 //! Descriptions of the gates and steps of a rollout, for the printed plan.
 
-use crate::definition::workflows::IfAny;
-use crate::definition::workflows::ObjectAction;
-use crate::definition::workflows::Workflow;
-use crate::definition::workflows::WorkflowAct;
-use crate::definition::workflows::WorkflowStep;
+use crate::definition::workflows::{IfAny, ObjectAction, Workflow, WorkflowAct, WorkflowStep};
 use crate::evaluate::object_state::shown;
 use crate::spec::rollout::Rollout;
-use crate::spec::waves::WaveGate;
-use crate::spec::waves::WaveSide;
+use crate::spec::waves::{WaveGate, WaveSide};
 use crate::steps::actions::step_action;
 use crate::steps::step_action::described_place;
 use std::time::Duration;

@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::definition::workflows::WorkflowStep;
 use crate::lookup::request::{LookupRequest, LookupTarget};
-use crate::spec::rollout::OwnerReferences;
-use crate::spec::rollout::Rollout;
+use crate::spec::rollout::{OwnerReferences, Rollout};
 use crate::steps::actions::step_action;
 use crate::steps::step_action::{self, RightsInput};
 use pointsman_core::apimachinery::ResourceName;

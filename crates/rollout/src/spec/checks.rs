@@ -1,24 +1,13 @@
 //! The checks of a rollout to a version, as far as they concern the cluster apart from the fleet.
 
-use crate::definition::checks::Checks;
-use crate::definition::checks::HttpAddress;
-use crate::definition::checks::HttpCheck;
-use crate::definition::checks::ListCheck;
-use crate::definition::checks::MetricCheck;
-use crate::definition::checks::NamedCheck;
-use crate::definition::checks::StartCheck;
+use crate::definition::checks::{Checks, HttpAddress, HttpCheck, ListCheck, MetricCheck, NamedCheck, StartCheck};
 use crate::definition::rollout_versions::RolloutVersions;
 use crate::lookup::http::HttpProbe;
-use crate::lookup::request::LookupPurpose;
-use crate::lookup::request::LookupRequest;
-use crate::lookup::results::FoundObjects;
-use crate::lookup::results::LookupResults;
+use crate::lookup::request::{LookupPurpose, LookupRequest};
+use crate::lookup::results::{FoundObjects, LookupResults};
 use pointsman_core::apimachinery::excerpt;
 use pointsman_core::definition::Kind;
-use pointsman_core::definition::admission::APPLIED;
-use pointsman_core::definition::admission::AVAILABLE;
-use pointsman_core::definition::admission::Needs;
-use pointsman_core::definition::admission::Prerequisites;
+use pointsman_core::definition::admission::{APPLIED, AVAILABLE, Needs, Prerequisites};
 use pointsman_core::definition::upgrade::VersionText;
 
 /// The checks of a rollout to a version.

@@ -1,47 +1,21 @@
 //! Validates a StagedRollout against the definition of its kind.
 
 use super::checks::RolloutChecks;
-use super::document::BadRollout;
-use super::document::FreezeSpec;
-use super::document::OrderSpec;
-use super::document::RolloutDocument;
-use super::document::RolloutSpec;
-use super::document::RunSpec;
-use super::document::WaveSpec;
-use super::document::WindowSpec;
-use super::document::near;
+use super::document::{
+    BadRollout, FreezeSpec, OrderSpec, RolloutDocument, RolloutSpec, RunSpec, WaveSpec, WindowSpec, near,
+};
 use super::freeze::Freeze;
 use super::kinds::SourceAndTargetKind;
-use super::rollout::Direction;
-use super::rollout::NO_WAY_BACK;
-use super::rollout::OnFailure;
-use super::rollout::Rollout;
-use super::waves::MaxInFlight;
-use super::waves::ObjectSelector;
-use super::waves::Wave;
-use super::waves::WaveGate;
-use super::waves::WaveSide;
-use super::waves::WaveStates;
+use super::rollout::{Direction, NO_WAY_BACK, OnFailure, Rollout};
+use super::waves::{MaxInFlight, ObjectSelector, Wave, WaveGate, WaveSide, WaveStates};
 use super::window::RolloutWindow;
 use crate::definition::RolloutDefinition;
 use crate::definition::health::Health;
 use crate::definition::rollout_versions::RolloutVersions;
-use crate::definition::workflows::OF_LABELS;
-use crate::definition::workflows::REWRITE;
-use crate::definition::workflows::Workflow;
-use crate::definition::workflows::WorkflowAct;
-use crate::definition::workflows::WorkflowStep;
-use pointsman_core::apimachinery::is_dns_label;
-use pointsman_core::apimachinery::is_dns_subdomain;
-use pointsman_core::apimachinery::is_label_value;
-use pointsman_core::apimachinery::parse_duration;
-use pointsman_core::definition::Kind;
-use pointsman_core::definition::Path;
-use pointsman_core::definition::Problem;
-use pointsman_core::definition::admission::ObservedPart;
-use pointsman_core::definition::admission::RoleSource;
-use pointsman_core::definition::line;
-use pointsman_core::definition::upgrade;
+use crate::definition::workflows::{OF_LABELS, REWRITE, Workflow, WorkflowAct, WorkflowStep};
+use pointsman_core::apimachinery::{is_dns_label, is_dns_subdomain, is_label_value, parse_duration};
+use pointsman_core::definition::admission::{ObservedPart, RoleSource};
+use pointsman_core::definition::{Kind, Path, Problem, line, upgrade};
 use serde_json::Value;
 use serde_saphyr::Spanned;
 use std::time::Duration;

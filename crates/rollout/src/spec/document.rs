@@ -1,14 +1,10 @@
 //! The document of a StagedRollout. The CRD documents the meaning of each member for users.
 
 use crate::definition::workflows::WorkflowJobSpec;
-use pointsman_core::definition;
-use pointsman_core::definition::Problem;
-use pointsman_core::definition::explain;
-use pointsman_core::definition::line;
-use pointsman_core::did_you_mean;
-use serde::Deserialize;
-use serde::Deserializer;
+use pointsman_core::definition::{Problem, explain, line};
+use pointsman_core::{definition, did_you_mean};
 use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use serde_saphyr::Spanned;
 

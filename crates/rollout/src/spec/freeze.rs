@@ -3,8 +3,7 @@
 //! This module parses and validates. The API server enforces by a policy
 //! (`crates/rollout/src/report/documents/rollout_freeze.rs`).
 
-use super::document::FreezeSpec;
-use super::document::near;
+use super::document::{FreezeSpec, near};
 use super::versions::OrderedVersion;
 use pointsman_core::apimachinery::{Requirement, ResourceName, Selector, is_dns_label};
 

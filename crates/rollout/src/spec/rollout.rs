@@ -1,29 +1,17 @@
 //! A StagedRollout that is validated against the definition of its kind.
 
 use super::checks::RolloutChecks;
-use super::freeze::Freeze;
-use super::freeze::Frozen;
+use super::freeze::{Freeze, Frozen};
 use super::kinds::SourceAndTargetKind;
-use super::waves::ObjectSelector;
-use super::waves::Wave;
-use super::waves::WaveSide;
+use super::waves::{ObjectSelector, Wave, WaveSide};
 use super::window::RolloutWindow;
 use crate::definition::health::Health;
 use crate::definition::rollout_versions::RolloutVersions;
-use crate::definition::workflows::JobSource;
-use crate::definition::workflows::ObjectAction;
-use crate::definition::workflows::Workflow;
-use crate::definition::workflows::WorkflowAct;
-use crate::definition::workflows::WorkflowJob;
-use crate::definition::workflows::WorkflowStep;
-use pointsman_core::definition::Path;
-use pointsman_core::definition::admission::ControllerLease;
-use pointsman_core::definition::admission::ObservedPart;
-use pointsman_core::definition::admission::OtherSource;
-use pointsman_core::definition::admission::PartVersions;
-use pointsman_core::definition::admission::RoleSource;
-use pointsman_core::definition::admission::UpgradePath;
-use pointsman_core::definition::upgrade;
+use crate::definition::workflows::{JobSource, ObjectAction, Workflow, WorkflowAct, WorkflowJob, WorkflowStep};
+use pointsman_core::definition::admission::{
+    ControllerLease, ObservedPart, OtherSource, PartVersions, RoleSource, UpgradePath,
+};
+use pointsman_core::definition::{Path, upgrade};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -1,8 +1,7 @@
 //! Running versions of a fleet, in order.
 
 use pointsman_core::definition::upgrade;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A running version.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]

@@ -1,11 +1,9 @@
 //! Waves: parts of a fleet that are moved in sequence, each with a limit of objects in flight, and gates before and
 //! after.
 
-use super::document::SelectorSpec;
-use super::document::near;
+use super::document::{SelectorSpec, near};
 use crate::definition::workflows::Workflow;
-use pointsman_core::apimachinery::Selector;
-use pointsman_core::apimachinery::parse_duration;
+use pointsman_core::apimachinery::{Selector, parse_duration};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::time::Duration;

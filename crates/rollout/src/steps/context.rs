@@ -2,32 +2,18 @@
 //! records it.
 
 use super::writes::patch::ObjectPatch;
-use crate::definition::workflows::ObjectAction;
-use crate::definition::workflows::StepDirection;
-use crate::definition::workflows::StepPlace;
-use crate::definition::workflows::WorkflowAct;
-use crate::definition::workflows::WorkflowJob;
-use crate::definition::workflows::WorkflowStep;
+use crate::definition::workflows::{ObjectAction, StepDirection, StepPlace, WorkflowAct, WorkflowJob, WorkflowStep};
 use crate::lookup::request::ResolvedLocation;
 use crate::observe::fleet_object::FleetObject;
-use crate::observe::moment::ClockReading;
-use crate::observe::moment::rfc3339;
-use crate::observe::observed_field::FieldPatch;
-use crate::observe::observed_field::ObservedField;
-use crate::observe::progress::ObjectProgress;
-use crate::observe::progress::WaveProgress;
-use crate::observe::rollout_annotation::ANNOTATION;
-use crate::observe::rollout_annotation::RecreatedFrom;
-use crate::observe::rollout_annotation::RolloutAnnotation;
-use crate::observe::rollout_annotation::SharedMetadata;
-use crate::observe::rollout_annotation::short_hash;
-use crate::observe::status::InFlightObject;
-use crate::observe::status::ObservedJob;
+use crate::observe::moment::{ClockReading, rfc3339};
+use crate::observe::observed_field::{FieldPatch, ObservedField};
+use crate::observe::progress::{ObjectProgress, WaveProgress};
+use crate::observe::rollout_annotation::{ANNOTATION, RecreatedFrom, RolloutAnnotation, SharedMetadata, short_hash};
+use crate::observe::status::{InFlightObject, ObservedJob};
 use crate::spec::rollout::Rollout;
 use pointsman_core::apimachinery::excerpt;
 use pointsman_core::definition::Path;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::time::Duration;
 

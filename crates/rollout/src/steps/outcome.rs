@@ -1,19 +1,13 @@
 //! The progress of a step, given its observed objects, and the next change of the object of the rollout.
 
 use super::context::StepContext;
-use super::objects::observed_object::ObservedObject;
-use super::objects::observed_object::observed;
+use super::objects::observed_object::{ObservedObject, observed};
 use super::writes::job_write::JobWrite;
-use super::writes::object_write::ObjectCall;
-use super::writes::object_write::ObjectWrite;
-use super::writes::object_write::PreconditionObject;
-use super::writes::object_write::Propagation;
-use super::writes::object_write::Replacement;
-use super::writes::object_write::ReplacementObject;
+use super::writes::object_write::{
+    ObjectCall, ObjectWrite, PreconditionObject, Propagation, Replacement, ReplacementObject,
+};
 use super::writes::patch::ObjectPatch;
-use crate::lookup::request::LookupRequest;
-use crate::lookup::request::PairedKind;
-use crate::lookup::request::ResolvedLocation;
+use crate::lookup::request::{LookupRequest, PairedKind, ResolvedLocation};
 use crate::lookup::results::LookupResults;
 use crate::spec::kinds::SourceAndTargetKind;
 use pointsman_core::apimachinery::ResourceName;

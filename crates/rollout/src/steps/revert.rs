@@ -3,9 +3,10 @@
 use serde_json::{Map, Value, json};
 
 use super::context::StepContext;
-use super::objects::observed_object::{BECAME, FIRST_GENERATION, GENERATION, RETURNED};
-use super::objects::observed_object::{ObservedObject, annotation, terminating_message, text};
-use super::objects::observed_object::{object_lookup, target_lookup};
+use super::objects::observed_object::{
+    BECAME, FIRST_GENERATION, GENERATION, ObservedObject, RETURNED, annotation, object_lookup, target_lookup,
+    terminating_message, text,
+};
 use super::outcome::{ObjectStepInput, StepOutcome};
 use super::revert_preflight::{behind, revert_preflight_lookups};
 use super::writes::object_write::ObjectCall;
@@ -13,8 +14,7 @@ use crate::definition::workflows::StepObject;
 use crate::lookup::request::LookupRequest;
 use crate::lookup::results::ConversionOutcome;
 use crate::observe::observed_field::{pointer, test};
-use crate::observe::rollout_annotation::SharedMetadata;
-use crate::observe::rollout_annotation::{ANNOTATION, RolloutAnnotation};
+use crate::observe::rollout_annotation::{ANNOTATION, RolloutAnnotation, SharedMetadata};
 use crate::observe::status::InFlightObject;
 use crate::spec::rollout::Rollout;
 use pointsman_core::definition::Path;

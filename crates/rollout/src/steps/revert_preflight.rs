@@ -1,8 +1,7 @@
 //! The preflight of a rollback of a recreated object: with an obstacle, its replacement keeps everything.
 
 use super::context::StepContext;
-use super::objects::observed_object::ObservedObject;
-use super::objects::observed_object::{deployment_lookup, recreations, selector_again};
+use super::objects::observed_object::{ObservedObject, deployment_lookup, recreations, selector_again};
 use super::objects::obstacles::{obstacle_lookups, obstacles_around};
 use super::objects::recreation_source::selector_of;
 use super::outcome::{ObjectStepInput, StepOutcome};

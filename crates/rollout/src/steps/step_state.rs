@@ -3,8 +3,7 @@
 use super::actions::convert::conflicting_replacement_outcome;
 use super::actions::progress;
 use super::context::StepContext;
-use super::outcome::{ObjectStepInput, StepOutcome};
-use super::outcome::{StepChange, StepWrite};
+use super::outcome::{ObjectStepInput, StepChange, StepOutcome, StepWrite};
 use super::writes::object_write::ObjectWrite;
 use crate::definition::workflows::{ObjectAction, StepDirection};
 use crate::lookup::results::LookupResults;

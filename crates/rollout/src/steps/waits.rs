@@ -1,18 +1,12 @@
 //! Waits of a workflow: at its start, where the object uses no budget, and again right before an irreversible step.
 
-use super::actions::touch;
-use super::actions::{progress, step_lookups};
+use super::actions::{progress, step_lookups, touch};
 use super::context::StepContext;
 use super::objects::observed_object::list;
-use super::outcome::ObjectStepInput;
-use super::outcome::StepOutcome;
-use crate::definition::workflows::ObjectAction;
-use crate::definition::workflows::StepDirection;
-use crate::definition::workflows::WorkflowAct;
-use crate::definition::workflows::WorkflowStep;
+use super::outcome::{ObjectStepInput, StepOutcome};
+use crate::definition::workflows::{ObjectAction, StepDirection, WorkflowAct, WorkflowStep};
 use crate::lookup::request::LookupRequest;
-use crate::lookup::results::LookupResults;
-use crate::lookup::results::MutationState;
+use crate::lookup::results::{LookupResults, MutationState};
 use crate::observe::status::InFlightObject;
 use std::ops::Range;
 

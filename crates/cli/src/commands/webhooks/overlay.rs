@@ -10,10 +10,9 @@ use pointsman_core::webhook::ControllerVersion;
 
 use super::addresses::fits;
 use super::documents::{once_each, print_plain};
-use crate::commands::input;
 use crate::commands::kind_names::find;
 use crate::commands::output::talk;
-use crate::commands::{format::Format, kinds_dir::KindsArgs, usage::Usage};
+use crate::commands::{format::Format, input, kinds_dir::KindsArgs, usage::Usage};
 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]

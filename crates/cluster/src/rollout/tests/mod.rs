@@ -10,9 +10,9 @@ use std::time::Instant;
 
 use kube::{Client, Config};
 use pointsman_core::definition::Kind;
-use pointsman_rollout::HttpAddress;
 use pointsman_rollout::{
-    LookupResults, PlanInput, Rollout, RolloutStatus, answered_rollout, http_probes, shut_now, start_refusals,
+    HttpAddress, LookupResults, PlanInput, Rollout, RolloutStatus, answered_rollout, http_probes, shut_now,
+    start_refusals,
 };
 use serde_json::json;
 

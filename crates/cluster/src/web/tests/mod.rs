@@ -8,8 +8,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
-use pointsman_rollout::HttpAddress;
-use pointsman_rollout::ProbeResult;
+use pointsman_rollout::{HttpAddress, ProbeResult};
 use rustls::pki_types::PrivateKeyDer;
 use rustls::{RootCertStore, ServerConfig, ServerConnection, StreamOwned};
 

@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use pointsman_core::definition::Path;
-use pointsman_core::definition::{Gate, unmet_of};
+use pointsman_core::definition::{Gate, Path, unmet_of};
 
 /// The conditions of an object after it was moved.
 #[derive(Clone, Debug)]

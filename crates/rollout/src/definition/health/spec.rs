@@ -8,10 +8,7 @@ use serde_saphyr::Spanned;
 
 use super::health_gates::Health;
 use pointsman_core::apimachinery::parse_duration;
-use pointsman_core::definition::ROLLOUT_MANAGER;
-use pointsman_core::definition::Schema;
-use pointsman_core::definition::{Gate, GateCompiler, GateSpec};
-use pointsman_core::definition::{Problems, line};
+use pointsman_core::definition::{Gate, GateCompiler, GateSpec, Problems, ROLLOUT_MANAGER, Schema, line};
 
 /// The conditions of a healthy object. After a move, they must hold before the next object moves. Required: `all`,
 /// `any` or `none`.

@@ -10,8 +10,7 @@ mod step_place;
 mod workflow;
 
 pub(crate) use forms::job::WorkflowJobSpec;
-pub(super) use forms::workflow::WorkflowStepSpec;
-pub(super) use forms::workflow::compile;
+pub(super) use forms::workflow::{WorkflowStepSpec, compile};
 pub(crate) use job::{JobSource, WorkflowJob, bad_manifest};
 pub(crate) use object_step::{ObjectAction, Recreation, WaitedFor};
 pub(crate) use selected_objects::{IfAny, ListWait, NamedDeletion, Touch};

@@ -7,8 +7,7 @@ use serde_json::Value;
 use super::job::WorkflowJob;
 use super::object_step::{ObjectAction, ObjectStep};
 use super::selected_objects::IfAny;
-use pointsman_core::definition::Path;
-use pointsman_core::definition::{Gate, unmet_of};
+use pointsman_core::definition::{Gate, Path, unmet_of};
 
 /// The built-in workflow for every kind with a version label: changes the label.
 pub(crate) const OF_LABELS: &str = "controller-version";

@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 
 use crate::spec::rollout::Rollout;
 use pointsman_core::definition::{Kind, Retirement};
-use pointsman_core::registration::NamespacedName;
-use pointsman_core::registration::literal;
-use pointsman_core::registration::{Component, metadata, not_being_deleted, with_api_defaults};
+use pointsman_core::registration::{
+    Component, NamespacedName, literal, metadata, not_being_deleted, with_api_defaults,
+};
 
 /// The policies for a rollout with a kind conversion, each with its binding. Empty for other rollouts. The service
 /// account of the runner is exempt, if given.

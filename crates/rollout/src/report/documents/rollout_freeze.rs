@@ -15,10 +15,9 @@ use crate::spec::rollout::Rollout;
 use crate::spec::versions::OrderedVersion;
 use pointsman_core::apimachinery::{Requirement, ResourceName, Wants};
 use pointsman_core::definition::API_VERSION;
-use pointsman_core::registration::NamespacedName;
-use pointsman_core::registration::differences;
-use pointsman_core::registration::literal;
-use pointsman_core::registration::{Component, metadata, not_being_deleted, with_api_defaults};
+use pointsman_core::registration::{
+    Component, NamespacedName, differences, literal, metadata, not_being_deleted, with_api_defaults,
+};
 
 /// A `ValidatingAdmissionPolicy` and its binding.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,8 +3,7 @@
 use serde_json::{Value, json};
 
 use super::super::rights::{RolloutRights, rights, rights_elsewhere};
-use crate::spec::rollout::OwnerReferences;
-use crate::spec::rollout::Rollout;
+use crate::spec::rollout::{OwnerReferences, Rollout};
 use pointsman_core::definition::Kind;
 use pointsman_core::registration::{Component, metadata};
 

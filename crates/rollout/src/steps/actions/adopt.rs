@@ -4,13 +4,11 @@ use serde_json::Value;
 
 use super::convert::not_ours;
 use crate::definition::workflows::StepDirection;
-use crate::lookup::request::LookupRequest;
-use crate::lookup::request::PairedKind;
+use crate::lookup::request::{LookupRequest, PairedKind};
 use crate::steps::context::StepContext;
-use crate::steps::objects::observed_object::BECAME;
-use crate::steps::objects::observed_object::target_lookup;
-use crate::steps::objects::observed_object::{ObservedObject, annotation, is_terminating, list, text};
-use crate::steps::objects::observed_object::{hand_over, place};
+use crate::steps::objects::observed_object::{
+    BECAME, ObservedObject, annotation, hand_over, is_terminating, list, place, target_lookup, text,
+};
 use crate::steps::outcome::{ObjectStepInput, StepOutcome};
 use crate::steps::revert::linked;
 use crate::steps::step_action::{Right, RightsInput, StepAction, finalizers};

@@ -1,9 +1,6 @@
 //! A step that creates the replacement of an object.
 
-use crate::definition::workflows::ObjectAction;
-use crate::definition::workflows::StepDirection;
-use crate::definition::workflows::StepObject;
-use crate::definition::workflows::WorkflowStep;
+use crate::definition::workflows::{ObjectAction, StepDirection, StepObject, WorkflowStep};
 use crate::lookup::request::LookupRequest;
 use crate::lookup::results::{ConversionOutcome, LookupResults};
 use crate::observe::rollout_annotation::SharedMetadata;
@@ -11,28 +8,17 @@ use crate::spec::kinds::SourceAndTargetKind;
 use crate::steps::context::StepContext;
 use crate::steps::objects::copied_metadata::carried;
 use crate::steps::objects::dependents::belongs;
-use crate::steps::objects::observed_object::BECAME;
-use crate::steps::objects::observed_object::GENERATION;
-use crate::steps::objects::observed_object::MADE_BY;
-use crate::steps::objects::observed_object::ObservedObject;
-use crate::steps::objects::observed_object::RETURNED;
-use crate::steps::objects::observed_object::SHARED;
-use crate::steps::objects::observed_object::annotation;
-use crate::steps::objects::observed_object::object_lookup;
-use crate::steps::objects::observed_object::observed;
-use crate::steps::objects::observed_object::target_lookup;
-use crate::steps::objects::observed_object::terminating_message;
-use crate::steps::objects::observed_object::text;
+use crate::steps::objects::observed_object::{
+    BECAME, GENERATION, MADE_BY, ObservedObject, RETURNED, SHARED, annotation, object_lookup, observed, target_lookup,
+    terminating_message, text,
+};
 use crate::steps::objects::obstacles::PodSet;
 use crate::steps::outcome::{ObjectStepInput, PreflightFailure, StepOutcome};
-use crate::steps::revert_preflight::behind;
-use crate::steps::revert_preflight::revert_preflight_lookups;
+use crate::steps::revert_preflight::{behind, revert_preflight_lookups};
 use crate::steps::step_action::{Right, RightsInput, StepAction, resource};
 use crate::steps::writes::object_write::ObjectCall;
 use pointsman_core::apimachinery::ResourceName;
-use serde_json::Map;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 /// Creates the replacement.
 pub(in crate::steps) struct Convert;

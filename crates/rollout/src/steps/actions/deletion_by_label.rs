@@ -6,8 +6,9 @@ use super::wait::not_rolled_out;
 use crate::definition::workflows::{Recreation, StepDirection};
 use crate::lookup::request::LookupRequest;
 use crate::steps::context::StepContext;
-use crate::steps::objects::observed_object::{ObservedObject, controller, is_terminating, list, text};
-use crate::steps::objects::observed_object::{deployment_lookup, recreations, selector};
+use crate::steps::objects::observed_object::{
+    ObservedObject, controller, deployment_lookup, is_terminating, list, recreations, selector, text,
+};
 use crate::steps::objects::recreation_source::selector_of;
 use crate::steps::outcome::{ObjectStepInput, StepOutcome};
 use crate::steps::step_action::{Right, RightsInput, StepAction};

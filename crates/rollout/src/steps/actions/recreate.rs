@@ -16,9 +16,9 @@ use crate::lookup::results::LookupResults;
 use crate::observe::observed_field::{pointer, test};
 use crate::steps::context::StepContext;
 use crate::steps::objects::leftovers::revisions;
-use crate::steps::objects::observed_object::RESTORED;
-use crate::steps::objects::observed_object::{ObservedObject, annotation, list, text};
-use crate::steps::objects::observed_object::{deployment_lookup, selector, selector_again};
+use crate::steps::objects::observed_object::{
+    ObservedObject, RESTORED, annotation, deployment_lookup, list, selector, selector_again, text,
+};
 use crate::steps::objects::obstacles::{PodSet, is_anothers, obstacle, obstacle_lookups, stands_against};
 use crate::steps::objects::recreation_source::{
     SavedDeployment, restored, revision_name, saved, saved_again, selector_of,

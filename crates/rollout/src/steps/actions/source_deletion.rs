@@ -8,8 +8,9 @@ use crate::lookup::results::LookupResults;
 use crate::steps::context::StepContext;
 use crate::steps::objects::copied_metadata::carried;
 use crate::steps::objects::dependents::belongs;
-use crate::steps::objects::observed_object::{BECAME, GENERATION, ObservedObject, annotation, text};
-use crate::steps::objects::observed_object::{object_lookup, target_lookup};
+use crate::steps::objects::observed_object::{
+    BECAME, GENERATION, ObservedObject, annotation, object_lookup, target_lookup, text,
+};
 use crate::steps::objects::obstacles::PodSet;
 use crate::steps::outcome::{ObjectStepInput, PreflightFailure, StepOutcome};
 use crate::steps::revert;

@@ -6,18 +6,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::lookup::results::LookupResults;
 use serde_json::{Value, json};
 
-use super::observed_object::ON_WHAT_WAS_MADE;
-use super::observed_object::{BECAME, MADE_BY};
-use super::observed_object::{annotation, list};
-use crate::lookup::request::PairedKind;
-use crate::lookup::request::{LookupRequest, title};
+use super::observed_object::{BECAME, MADE_BY, ON_WHAT_WAS_MADE, annotation, list};
+use crate::lookup::request::{LookupRequest, PairedKind, title};
 use crate::observe::fleet_object::FleetObject;
 use crate::observe::observed_field::{pointer, test};
 use crate::observe::rollout_annotation::RolloutAnnotation;
 use crate::observe::status::RolloutStatus;
 use crate::spec::rollout::{Direction, Rollout};
-use crate::steps::writes::object_write::ObjectCall;
-use crate::steps::writes::object_write::ObjectWrite;
+use crate::steps::writes::object_write::{ObjectCall, ObjectWrite};
 
 /// Lookup of the metadata of all replacements. `None` if the rollout does not undo beyond the deletion.
 pub(crate) fn source_lookup(rollout: &Rollout, status: &RolloutStatus) -> Option<LookupRequest> {

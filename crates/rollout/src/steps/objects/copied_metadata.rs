@@ -5,8 +5,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use super::observed_object::SHARED;
-use super::observed_object::{annotation, text};
+use super::observed_object::{SHARED, annotation, text};
 use crate::definition::workflows::StepDirection;
 use crate::observe::field_managers::{latest, writers};
 use crate::observe::observed_field::{pointer, test};

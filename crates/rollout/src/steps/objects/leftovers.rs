@@ -1,7 +1,8 @@
 //! The saved state of a deleted object, which its replacement makes obsolete.
 
-use super::observed_object::{BECAME, WORKFLOW_LABEL};
-use super::observed_object::{ObservedObject, annotation, is_terminating, list, observed, recreations, text};
+use super::observed_object::{
+    BECAME, ObservedObject, WORKFLOW_LABEL, annotation, is_terminating, list, observed, recreations, text,
+};
 use crate::lookup::request::LookupRequest;
 use crate::lookup::results::LookupResults;
 use crate::observe::status::InFlightObject;

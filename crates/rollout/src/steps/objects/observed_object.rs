@@ -1,20 +1,13 @@
 //! Other objects that steps read and write: lookups, observed state, owner references and annotations.
 
-use crate::definition::workflows::ObjectAction;
-use crate::definition::workflows::Recreation;
-use crate::definition::workflows::StepObject;
-use crate::definition::workflows::WorkflowStep;
-use crate::lookup::request::LookupRequest;
-use crate::lookup::request::PairedKind;
+use crate::definition::workflows::{ObjectAction, Recreation, StepObject, WorkflowStep};
+use crate::lookup::request::{LookupRequest, PairedKind};
 use crate::lookup::results::LookupResults;
-use crate::observe::field_managers::latest;
-use crate::observe::field_managers::writers;
+use crate::observe::field_managers::{latest, writers};
 use crate::observe::moment::wall;
 use crate::steps::context::StepContext;
 use pointsman_core::definition::MOVED;
-use serde_json::Map;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
 /// The observed state of one object.

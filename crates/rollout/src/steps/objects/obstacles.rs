@@ -1,15 +1,8 @@
 //! Obstacles to the recreation of a Deployment: checked before the first step of its object, and again right before the
 //! deletion.
 
-use super::observed_object::ObservedObject;
-use super::observed_object::deployment_lookup;
-use super::observed_object::list;
-use super::observed_object::observed;
-use super::observed_object::place;
-use super::observed_object::selector;
-use super::observed_object::text;
-use super::recreation_source::new;
-use super::recreation_source::selector_of;
+use super::observed_object::{ObservedObject, deployment_lookup, list, observed, place, selector, text};
+use super::recreation_source::{new, selector_of};
 use crate::definition::workflows::Recreation;
 use crate::lookup::request::LookupRequest;
 use crate::lookup::results::LookupResults;

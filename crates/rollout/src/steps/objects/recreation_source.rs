@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use super::observed_object::text;
-use super::observed_object::{RECREATED, RESTORED, WORKFLOW_LABEL};
+use super::observed_object::{RECREATED, RESTORED, WORKFLOW_LABEL, text};
 
 /// The saved state of a Deployment.
 pub(in crate::steps) struct SavedDeployment<'a> {

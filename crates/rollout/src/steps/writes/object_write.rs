@@ -5,8 +5,7 @@ use serde_json::{Value, json};
 use crate::lookup::request::OtherCluster;
 use crate::observe::observed_field::{pointer, test};
 use crate::observe::rollout_annotation::keeps_not;
-use crate::steps::objects::observed_object::{KNOWN_BY, STAYS};
-use crate::steps::objects::observed_object::{annotation, is_terminating, text};
+use crate::steps::objects::observed_object::{KNOWN_BY, STAYS, annotation, is_terminating, text};
 
 /// One call of the API server.
 #[derive(Clone, Debug, Eq, PartialEq)]

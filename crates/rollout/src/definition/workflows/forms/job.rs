@@ -9,8 +9,7 @@ use serde_json::Value;
 use super::time_limit::time_limit;
 use crate::definition::workflows::job::{JobSource, WorkflowJob, bad_manifest};
 use pointsman_core::apimachinery::{is_dns_label, is_dns_subdomain};
-use pointsman_core::definition::Schema;
-use pointsman_core::definition::{Gate, GateCompiler, GateSpec};
+use pointsman_core::definition::{Gate, GateCompiler, GateSpec, Schema};
 
 /// A Job: either `template` or `manifest`. The Job runs once. After a failure, a resumed rollout runs the Job again.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]

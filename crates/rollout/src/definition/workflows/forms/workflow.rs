@@ -17,10 +17,7 @@ use crate::definition::workflows::step_object::StepObject;
 use crate::definition::workflows::step_place::StepOnSpec;
 use crate::definition::workflows::workflow::{OF_LABELS, REWRITE, Workflow, WorkflowAct, WorkflowStep};
 use pointsman_core::apimachinery::{is_dns_label, is_qualified_name};
-use pointsman_core::definition::Path;
-use pointsman_core::definition::Schema;
-use pointsman_core::definition::{Gate, GateCompiler, GateSpec};
-use pointsman_core::definition::{Problems, line};
+use pointsman_core::definition::{Gate, GateCompiler, GateSpec, Path, Problems, Schema, line};
 
 /// A step: one of `when`, `set`, `unset`, `wait`, `job`, `convert`, `recreate`, `adopt`, `delete` and `readmit`.
 #[derive(Debug, Deserialize, JsonSchema)]
