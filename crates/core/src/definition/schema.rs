@@ -10,7 +10,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::path::Path;
-use crate::apimachinery::{did_you_mean, meant_within};
+use crate::apimachinery::{did_you_mean, go_regex, meant_within};
 use crate::json::{Canonical, Json, go_number, normal};
 
 /// A node of a schema.
@@ -236,11 +236,10 @@ impl Schema {
         self.find(path).map_err(|missing| format!("no {:?} there{}", missing.name, missing.did_you_mean()))
     }
 
-    /// Returns whether a field can have a value, so that clients of this version can read it. The API server checks
-    /// patterns.
+    /// Returns whether a field can have a value of a definition, patterns included.
     #[must_use]
     pub fn can_be(&self, value: &Value) -> bool {
-        self.admits(&Json::owned(value.to_string()))
+        self.takes(&Json::owned(value.to_string()))
     }
 
     /// The schema at a path, or the first name without a schema.
@@ -342,7 +341,7 @@ impl Schema {
 
     /// The pattern, if it can be checked here.
     fn pattern(&self) -> Option<Regex> {
-        self.bounds.get("pattern").and_then(Value::as_str).and_then(|pattern| Regex::new(pattern).ok())
+        self.bounds.get("pattern").and_then(Value::as_str).and_then(go_regex)
     }
 
     /// Describes a constraint on a value of a definition that only the API server checks, if there is one.

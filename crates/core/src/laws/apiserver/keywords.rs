@@ -1,8 +1,8 @@
 //! Patterns, and combinations of schemas. Source: `kube-openapi pkg/validation/validate` (`schema_props.go`, `string`).
 
-use regex::Regex;
 use serde_json::Value as Schema;
 
+use crate::apimachinery::go_regex;
 use crate::laws::value::Value;
 
 /// The error of a value that breaks a keyword. `fits` is whether the value fits a part of a combination, `matches`
@@ -32,10 +32,10 @@ pub(super) fn broken(
     Some(format!("does not fit {keyword} of the schema"))
 }
 
-/// Compiles a pattern: the result returns whether a text contains a match. A pattern in a syntax that only Go reads
-/// matches each text. Unlike in Go, `\d`, `\w`, `\s` and `\b` know all scripts.
+/// Compiles a pattern in Go's syntax: the result returns whether a text contains a match. A pattern that takes more
+/// than 64 MiB matches each text.
 #[must_use]
 pub fn matcher(pattern: &str) -> Box<dyn Fn(&str) -> bool> {
-    let regex = Regex::new(pattern).ok();
+    let regex = go_regex(pattern);
     Box::new(move |text| regex.as_ref().is_none_or(|regex| regex.is_match(text)))
 }
