@@ -294,14 +294,19 @@ fn keywords(ctx: &TestContext<'_>) {
         let object = ctx.with_spec(version, &name, serde_json::json!({&name: value}));
         ctx.call(Method::POST, &format!("{}?dryRun=All", ctx.all(version)), Some((JSON, object.to_string())))
     };
+    let mut wrong = Vec::new();
     for (at, case) in cases.iter().enumerate() {
-        for (key, code) in [("accepted", 201), ("refused", 422)] {
-            for value in case[key].as_array().unwrap() {
+        // Wrong fields of an embedded object are not decoded: 400.
+        for (key, codes) in [("accepted", &[201][..]), ("refused", &[422, 400])] {
+            for value in case[key].as_array().into_iter().flatten() {
                 let answer = send(at, value);
-                assert_eq!(answer.code, code, "{value} by {}: {}", case["schema"], answer.text);
+                if !codes.contains(&answer.code) {
+                    wrong.push(format!("{key}: {value} by {}: {}", case["schema"], answer.text));
+                }
             }
         }
     }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 /// An object as the API server sends it: Go's JSON escapes HTML characters, and kept values stay as received.

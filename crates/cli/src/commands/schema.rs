@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use pointsman_core::definition::Kind;
 use pointsman_core::laws::apiserver::{UnknownField, bad_metadata, matcher, read, refused, unknown_fields};
-use pointsman_core::laws::{Value, schema_of};
+use pointsman_core::laws::{Value, has_status_subresource, schema_of};
 
 use super::input::InputObject;
 
@@ -47,16 +47,26 @@ pub(crate) fn unknown(kind: &Kind, object: &InputObject) -> Vec<String> {
         .collect()
 }
 
-/// The first error of a write by the CRD of the definition or by metadata. `before` is the old object in the same
-/// version: unchanged values of an update are not validated by the schema, as in API servers since 1.30.
-pub(crate) fn violation(kind: &Kind, object: &InputObject, before: Option<&str>) -> Option<Violation> {
+/// The first error of an object by the CRD of the definition or by metadata.
+pub(crate) fn violation(kind: &Kind, object: &InputObject) -> Option<Violation> {
+    judged(kind, object, None, false)
+}
+
+/// The first error of a write by the CRD of the definition or by metadata. With a status subresource, the status of the
+/// write is ignored. `before` is the old object in the same version: unchanged values of an update are not validated
+/// by the schema, as in API servers since 1.30.
+pub(crate) fn violation_of_write(kind: &Kind, object: &InputObject, before: Option<&str>) -> Option<Violation> {
+    judged(kind, object, before, has_status_subresource(kind, object.version()))
+}
+
+fn judged(kind: &Kind, object: &InputObject, before: Option<&str>, keeps_status: bool) -> Option<Violation> {
     // An unknown version is reported by the conversion or the judgement.
     let schema = schema_of(kind, object.version())?;
     let filled = |text: &str| {
         let value = Value::read(text).map_err(|error| error.to_string())?;
         read(schema, &value).map_err(|error| error.to_string())
     };
-    let value = match filled(&object.text) {
+    let mut value = match filled(&object.text) {
         Ok(value) => value,
         Err(message) => return Some(Violation { field: String::new(), message, by: BY_SCHEMA }),
     };
@@ -64,6 +74,12 @@ pub(crate) fn violation(kind: &Kind, object: &InputObject, before: Option<&str>)
         return Some(Violation { field: bad.field, message: bad.message, by: "" });
     }
     let before = before.and_then(|before| filled(before).ok());
+    if keeps_status {
+        value.take("status");
+        if let Some(status) = before.as_ref().and_then(|before| before.get("status")) {
+            value.set("status", status.clone());
+        }
+    }
     refused(schema, &value, before.as_ref(), "", &matches).map(|invalid| Violation {
         field: invalid.path.trim_start_matches('/').replace('/', "."),
         message: invalid.message,

@@ -9,7 +9,7 @@ use pointsman_core::webhook::{Enforcement, Judgement, Webhook};
 use super::kinds_dir::kind_of;
 use super::output::{self, complain, talk, warn};
 use super::requests::OfflineArgs;
-use super::schema::{Violation, unknown, violation};
+use super::schema::{Violation, unknown, violation_of_write};
 use super::{
     format::TextFormat,
     input::{EMPTY_LIST, InputObject},
@@ -114,7 +114,7 @@ fn judge(webhook: &Webhook, object: &InputObject, old: Option<&InputObject>, as_
         false => webhook.convert(&old.text, object.version()).ok().map(|converted| converted.text),
     });
     let unknown = unknown(kind, object);
-    if let Some(violation) = violation(kind, object, before.as_deref()) {
+    if let Some(violation) = violation_of_write(kind, object, before.as_deref()) {
         let mut judgement = Judgement::default();
         judgement.warnings = unknown;
         return Ok(Judged { judgement, denial: Some(violation.denial()), violation: Some(violation) });

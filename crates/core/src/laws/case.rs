@@ -4,7 +4,7 @@ use super::conversion_path::Trip;
 use super::coverage::Coverage;
 use super::value::Value;
 
-/// What a law judges.
+/// The input of a law.
 pub(super) struct Case<'c> {
     pub(super) trip: &'c Trip<'c>,
     pub(super) object: &'c Value,

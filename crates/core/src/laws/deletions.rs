@@ -7,7 +7,7 @@ use super::apiserver::{answered, fill};
 use super::case::Case;
 use super::conversion_path::{Breach, Trip, identical, without_ours, without_values};
 use super::edits::changed;
-use super::objects::{NAMESPACE, is_contents};
+use super::objects::{NAMESPACE, has_status_subresource, is_contents};
 use super::paths::{source_place, was_elsewhere};
 use super::random::Random;
 use super::value::{Segment, Value, shown, way};
@@ -160,8 +160,7 @@ pub(super) fn a_broken_guard_stays_broken(Case { trip, object, seed, .. }: Case<
     let mut random = Random::new(seed ^ 0x6A2D);
     // `/mutate` does not receive writes of a status subresource, and such a write cannot change annotations. A
     // controller writes the rollout status without access to them.
-    let kind = trip.to.kind;
-    let status_apart = kind.version(trip.to.version).is_some_and(|version| kind.version_at(version).status_apart);
+    let status_apart = has_status_subresource(trip.to.kind, trip.to.version);
     let is_of_status =
         |path: &str| status_apart && matches!(way(path).first(), Some(Segment::Name(top)) if top == "status");
     let is_apart = |change: &Change| {

@@ -48,7 +48,7 @@ pub use coverage::UncoveredOperation;
 pub use edits::edited;
 pub use generate::{Dictionary, FillRatio, anything, valid};
 pub use hidden_values::HiddenValue;
-pub use objects::{Make, ObjectSource, schema_of};
+pub use objects::{Make, ObjectSource, has_status_subresource, schema_of};
 pub use preview::{DIFFERENCES, Preview, RoundTripDiff, preview};
 pub use random::Random;
 pub use shrink::shrink;

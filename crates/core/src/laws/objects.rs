@@ -39,6 +39,12 @@ pub fn schema_of<'k>(kind: &'k Kind, version: &str) -> Option<&'k Schema> {
     version_schema(kind.crd(), version)
 }
 
+/// Returns whether the version has the status subresource: then a write of the object leaves its status alone.
+#[must_use]
+pub fn has_status_subresource(kind: &Kind, version: &str) -> bool {
+    kind.version(version).is_some_and(|version| kind.version_at(version).status_apart)
+}
+
 /// The kinds of generated objects.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Make {

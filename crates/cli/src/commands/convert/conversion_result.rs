@@ -86,7 +86,7 @@ pub(super) fn convert(
 /// Warns if the input or the result violates the schema of its version, because `validate` rejects such an object.
 fn warn_of_schemas(webhook: &Webhook, object: &InputObject, result: &JsonTree) {
     let breach =
-        |object: &InputObject| violation(kind_of(webhook, object).ok()?, object, None).filter(Violation::is_by_schema);
+        |object: &InputObject| violation(kind_of(webhook, object).ok()?, object).filter(Violation::is_by_schema);
     if let Some(breach) = breach(object) {
         let label = object.label();
         warn(&format!("{label}: the input is not valid at {}: {} {}", object.version(), breach.field, breach.message));

@@ -85,7 +85,7 @@ impl Questions<'_> {
     fn unfilled(&self, other: &OtherVersion, object: &InputObject) -> Option<Note> {
         let of_file = other.of_file.as_ref().filter(|_| other.preview.invalid.is_none())?;
         let result = InputObject::read(object.place.clone(), &JsonTree::from_json(of_file).ok()?).ok()?;
-        let breach = violation(kind_of(self.webhook, &result).ok()?, &result, None).filter(Violation::is_by_schema)?;
+        let breach = violation(kind_of(self.webhook, &result).ok()?, &result).filter(Violation::is_by_schema)?;
         let (field, message, version) = (breach.field, breach.message, object.version());
         let detail = format!("{field} {message} (as a file, without the defaults of {version})");
         Some(Note { to: Some(other.to.clone()), what: Severity::Invalid, detail })
@@ -174,7 +174,7 @@ impl Severity {
 
 /// The findings about an object in its own version.
 fn here(kind: &Kind, object: &InputObject) -> Vec<Note> {
-    let bad = violation(kind, object, None);
+    let bad = violation(kind, object);
     let bad = bad.map(|bad| (Severity::Invalid, format!("{} {}", bad.field, bad.message).trim_start().to_owned()));
     let marked = object.is_incomplete().then(|| {
         let incomplete_text =

@@ -9,10 +9,10 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use serde_json::Value as Schema;
-use uuid::Uuid;
 
 use super::keywords;
 use super::numbers::{decode, literal};
+use crate::apimachinery::is_dns_label;
 use crate::laws::schema::{bound, clashes, flag, preserves, property, required};
 use crate::laws::value::Value;
 
@@ -57,7 +57,7 @@ pub fn invalid(schema: &Schema, value: &Value, at: &str) -> Option<Invalid> {
 /// pkg/apiserver/validation/ratcheting.go`, since 1.30).
 #[must_use]
 pub fn newly_invalid(schema: &Schema, value: &Value, old: Option<&Value>, at: &str) -> Option<Invalid> {
-    violation(schema, value, old, at, &invalid_itself)
+    ratcheted(schema, value, old, at, &invalid_itself)
 }
 
 /// Like [`newly_invalid`], with patterns and combinations of schemas: for objects of users, and for their conversions.
@@ -70,9 +70,82 @@ pub fn refused(
     at: &str,
     matches: &Matches<'_>,
 ) -> Option<Invalid> {
-    violation(schema, value, old, at, &|schema, value| {
+    let own = ratcheted(schema, value, old, at, &|schema, value| {
         invalid_itself(schema, value).or_else(|| broken_keyword(schema, value, matches))
+    });
+    own.or_else(|| bad_embedded_within(schema, value, at))
+}
+
+/// Like [`violation`], without duplicates if the old object has some (`registry/customresource/strategy.go`).
+fn ratcheted(
+    schema: &Schema,
+    value: &Value,
+    old: Option<&Value>,
+    at: &str,
+    itself: &InvalidItself<'_>,
+) -> Option<Invalid> {
+    let may_repeat = old.is_some_and(|old| has_duplicates(schema, old));
+    violation(schema, value, old, at, &|schema, value| {
+        itself(schema, value).filter(|(constraint, _)| !may_repeat || *constraint != Constraint::Duplicate)
     })
+}
+
+/// Returns whether a set, or a list with keys, has duplicates, at any depth.
+fn has_duplicates(schema: &Schema, value: &Value) -> bool {
+    match value {
+        Value::Object(members) => members
+            .iter()
+            .any(|(name, value)| property(schema, name).is_some_and(|schema| has_duplicates(schema, value))),
+        Value::List(elements) => {
+            let items = schema.get("items");
+            has_clash(schema, elements)
+                || elements.iter().any(|one| items.is_some_and(|items| has_duplicates(items, one)))
+        }
+        _ => false,
+    }
+}
+
+fn has_clash(schema: &Schema, elements: &[Value]) -> bool {
+    let mut before = elements.iter().enumerate();
+    before.any(|(i, one)| clashes(schema, elements.get(..i).unwrap_or_default(), one))
+}
+
+/// The first embedded object that is no complete object. Unchanged ones are validated too (`strategy.go`).
+fn bad_embedded_within(schema: &Schema, value: &Value, at: &str) -> Option<Invalid> {
+    if let Some((constraint, message)) = bad_embedded(schema, value) {
+        return Some(Invalid { path: at.to_owned(), constraint, message: message.into_owned() });
+    }
+    match value {
+        Value::Object(members) => members
+            .iter()
+            .find_map(|(name, value)| bad_embedded_within(property(schema, name)?, value, &format!("{at}/{name}"))),
+        Value::List(elements) => {
+            let items = schema.get("items")?;
+            let mut elements = elements.iter().enumerate();
+            elements.find_map(|(i, element)| bad_embedded_within(items, element, &format!("{at}/{i}")))
+        }
+        _ => None,
+    }
+}
+
+/// Why a value is no complete object, where the schema requires one (`pkg/apiserver/schema/objectmeta/validation.go`).
+/// Its labels and names are not validated.
+fn bad_embedded(schema: &Schema, value: &Value) -> Option<(Constraint, Cow<'static, str>)> {
+    if !flag(schema, "x-kubernetes-embedded-resource") || !value.is_object() {
+        return None;
+    }
+    let is_valid = |name: &str, text: &str| match name {
+        "apiVersion" => !text.is_empty() && text.matches('/').count() <= 1,
+        _ => is_dns_label(&text.to_lowercase()) && text.starts_with(|first: char| first.is_ascii_alphabetic()),
+    };
+    let bad = ["apiVersion", "kind"].into_iter().find_map(|name| match value.get(name) {
+        None => Some((Constraint::Required, format!("is an object without {name}"))),
+        Some(Value::Text(text)) if is_valid(name, text) => None,
+        Some(_) => Some((Constraint::Format, format!("is an object with an invalid {name}"))),
+    });
+    let is_bad_metadata = value.get("metadata").is_some_and(|metadata| !metadata.is_object());
+    let metadata = || is_bad_metadata.then(|| (Constraint::Type, "is an object with invalid metadata".to_owned()));
+    bad.or_else(metadata).map(|(constraint, message)| (constraint, message.into()))
 }
 
 fn broken_keyword(schema: &Schema, value: &Value, matches: &Matches<'_>) -> Option<(Constraint, Cow<'static, str>)> {
@@ -81,7 +154,7 @@ fn broken_keyword(schema: &Schema, value: &Value, matches: &Matches<'_>) -> Opti
         return None;
     }
     let of_part = |schema: &Schema, value: &Value| match value {
-        Value::Null => None,
+        Value::Null => schema.get("enum").map(|_| (Constraint::Enum, "is not an allowed value".into())),
         value => invalid_itself(schema, value).or_else(|| broken_keyword(schema, value, matches)),
     };
     let fits = |part: &Schema| violation(part, value, None, "", &of_part).is_none();
@@ -169,7 +242,7 @@ fn own_violation(schema: &Schema, value: &Value) -> Option<(Constraint, &'static
     if !(is_null && flag(schema, "nullable") || has_type(schema, value)) {
         return Some((Constraint::Type, "has a wrong type"));
     }
-    let options = schema.get("enum").and_then(Schema::as_array);
+    let options = schema.get("enum").and_then(Schema::as_array).filter(|options| !options.is_empty());
     // Null is no option, even if listed (`basicCommonValidator`).
     if options.is_some_and(|options| is_null || !options.iter().any(|option| literal(option) == spelled(value))) {
         return Some((Constraint::Enum, "is not an allowed value"));
@@ -177,8 +250,8 @@ fn own_violation(schema: &Schema, value: &Value) -> Option<(Constraint, &'static
     let broken = match value {
         Value::Number(number) => number_bound(schema, number),
         Value::Text(text) => text_bound(schema, text),
-        Value::List(elements) => count(schema, elements.len(), "minItems", "maxItems"),
-        Value::Object(members) => count(schema, members.len(), "minProperties", "maxProperties"),
+        Value::List(elements) => count(schema, elements.len(), ITEMS),
+        Value::Object(members) => count(schema, members.len(), FIELDS),
         _ => None,
     };
     if broken.is_some() {
@@ -187,9 +260,7 @@ fn own_violation(schema: &Schema, value: &Value) -> Option<(Constraint, &'static
     match value {
         Value::Object(_) => missing(schema, value).map(|_| (Constraint::Required, "lacks a field")),
         Value::List(elements) => {
-            let mut before = elements.iter().enumerate();
-            let twice = before.any(|(i, one)| clashes(schema, elements.get(..i).unwrap_or_default(), one));
-            twice.then_some((Constraint::Duplicate, "names an element twice"))
+            has_clash(schema, elements).then_some((Constraint::Duplicate, "names an element twice"))
         }
         _ => None,
     }
@@ -243,43 +314,49 @@ fn has_type(schema: &Schema, value: &Value) -> bool {
         (Some(_), _) => false,
         (None, Value::Number(number)) => !int_or_string || is_whole(number),
         (None, Value::Text(_)) => true,
-        (None, Value::Null) => false,
         (None, _) => !int_or_string,
     }
 }
 
-/// Compares an int64 with bounds truncated to int64: 0 is not below a minimum of 0.5. If the type is integer and a
-/// bound is not, no value is valid (`kube-openapi pkg/validation/validate/validator.go`, `numberValidator`).
+/// Compares an int64 with bounds truncated to int64: 0 is not below a minimum of 0.5. If a bound does not fit the type
+/// and its format, no value is valid (`kube-openapi pkg/validation/validate/validator.go`, `numberValidator`, and
+/// `values.go`, `IsValueValidAgainstRange`).
 fn number_bound(schema: &Schema, number: &str) -> Option<(Constraint, &'static str)> {
     let float: f64 = number.parse().ok()?;
-    let is_integer = schema.get("type").and_then(Schema::as_str) == Some("integer");
-    let fits = match schema.get("format").and_then(Schema::as_str) {
-        _ if is_integer && float.fract() != 0.0 => false,
-        Some("int32") => f64::from(i32::MIN) <= float && float <= f64::from(i32::MAX),
-        Some("float" | "float32") => (float as f32).is_finite(),
+    let keyword = |key: &str| schema.get(key).and_then(Schema::as_str).unwrap_or_default();
+    let fits = |float: f64| match (keyword("type"), keyword("format")) {
+        ("integer", "int32") => float.fract() == 0.0 && (f64::from(i32::MIN)..=f64::from(i32::MAX)).contains(&float),
+        // As a float64, the largest int64 is 2^63, which is outside. The smallest one is refused too.
+        ("integer", _) => float.fract() == 0.0 && float.abs() < INT64_END,
+        ("number", "float") => (float as f32).is_finite(),
         _ => true,
     };
+    // A value is read as int64 where it is one.
+    let is_in_format = fits(float) || as_int64(number).is_some() && keyword("format") != "int32";
     let whole = as_int64(number);
+    // On amd64, Go converts a float outside int64 to the smallest int64.
+    let truncated = |limit: f64| if limit.abs() < INT64_END { limit as i64 } else { i64::MIN };
     let order = |limit: f64| match whole {
-        Some(whole) => Some(whole.cmp(&(limit as i64))),
+        Some(whole) => Some(whole.cmp(&truncated(limit))),
         None => float.partial_cmp(&limit),
     };
+    let limits = ["minimum", "maximum", "multipleOf"].map(|name| bound(schema, name));
+    let is_limit_outside = limits.into_iter().flatten().any(|limit| !fits(limit));
     let beyond = |name: &str, exclusive: &str, side: Ordering| {
         bound(schema, name).is_some_and(|limit| {
             let order = order(limit);
-            order == Some(side)
-                || flag(schema, exclusive) && order == Some(Ordering::Equal)
-                || is_integer && limit.fract() != 0.0
+            order == Some(side) || flag(schema, exclusive) && order == Some(Ordering::Equal)
         })
     };
     let multiple = |of: f64| match whole {
-        Some(whole) => whole.checked_rem(of as i64) == Some(0),
+        Some(whole) => whole.checked_rem(truncated(of)) == Some(0),
         None if of < 1.0 => is_nearly_whole(1.0 / of * float),
         None => is_nearly_whole(float / of),
     };
-    let uneven = bound(schema, "multipleOf").is_some_and(|of| !multiple(of) || is_integer && of.fract() != 0.0);
+    let uneven = bound(schema, "multipleOf").is_some_and(|of| of < 0.0 || !multiple(of));
     let broken = [
-        (!fits, "does not fit its format"),
+        (!is_in_format, "does not fit its format"),
+        (is_limit_outside, "has a bound that does not fit the type, so that no value is valid"),
         (beyond("minimum", "exclusiveMinimum", Ordering::Less), "is too small"),
         (beyond("maximum", "exclusiveMaximum", Ordering::Greater), "is too large"),
         (uneven, "is no multiple of the required number"),
@@ -287,20 +364,46 @@ fn number_bound(schema: &Schema, number: &str) -> Option<(Constraint, &'static s
     broken.into_iter().find(|(is_broken, _)| *is_broken).map(|(_, what)| (Constraint::Bound, what))
 }
 
+/// 2^63, the first number beyond int64.
+const INT64_END: f64 = 9_223_372_036_854_775_808.0;
+
 fn text_bound(schema: &Schema, text: &str) -> Option<(Constraint, &'static str)> {
-    let uuid = Uuid::try_parse(text).is_ok() && !text.contains(['{', 'u']);
-    if schema.get("format").and_then(Schema::as_str) == Some("uuid") && !uuid {
+    if schema.get("format").and_then(Schema::as_str) == Some("uuid") && !is_uuid(text) {
         return Some((Constraint::Format, "is no UUID"));
     }
-    count(schema, text.chars().count(), "minLength", "maxLength")
+    count(schema, text.chars().count(), LENGTH)
 }
 
-fn count(schema: &Schema, size: usize, least: &str, most: &str) -> Option<(Constraint, &'static str)> {
-    let size = size as f64;
-    if bound(schema, least).is_some_and(|least| size < least) {
-        return Some((Constraint::Bound, "is too short"));
+/// Returns whether a text is a UUID. Each hyphen is optional (`kube-openapi pkg/validation/strfmt/default.go`).
+fn is_uuid(text: &str) -> bool {
+    let mut rest = Some(text);
+    for digits in [8, 4, 4, 4, 12] {
+        let parts = rest
+            .and_then(|rest| rest.strip_prefix('-').filter(|_| digits != 8).unwrap_or(rest).split_at_checked(digits));
+        rest = parts.filter(|(part, _)| part.chars().all(|digit| digit.is_ascii_hexdigit())).map(|(_, rest)| rest);
     }
-    bound(schema, most).is_some_and(|most| size > most).then_some((Constraint::Bound, "is too long"))
+    rest == Some("")
+}
+
+/// The keywords of a count, and the error beyond each.
+type Count = [(&'static str, &'static str); 2];
+
+const LENGTH: Count = [("minLength", "is too short"), ("maxLength", "is too long")];
+const ITEMS: Count = [("minItems", "has too few items"), ("maxItems", "has too many items")];
+const FIELDS: Count = [("minProperties", "has too few fields"), ("maxProperties", "has too many fields")];
+
+fn count(
+    schema: &Schema,
+    size: usize,
+    [(least, too_few), (most, too_many)]: Count,
+) -> Option<(Constraint, &'static str)> {
+    let size = size as f64;
+    let is_below = bound(schema, least).is_some_and(|least| size < least);
+    let is_above = bound(schema, most).is_some_and(|most| size > most);
+    [(is_below, too_few), (is_above, too_many)]
+        .into_iter()
+        .find(|(is, _)| *is)
+        .map(|(_, what)| (Constraint::Bound, what))
 }
 
 #[cfg(test)]
@@ -323,6 +426,9 @@ mod tests {
             (r#"{"b":7,"u":{"x":1}}"#, r#"{"b":7,"u":{"x":1}}"#, Some(Constraint::Required)),
             (r#"{"a":1,"l":[{"k":"x","n":""}]}"#, r#"{"a":1,"l":[{"k":"y"},{"k":"x","n":""}]}"#, None),
             (r#"{"a":1,"l":[{"k":"x","n":""}]}"#, r#"{"a":1,"l":[{"k":"y","n":""}]}"#, Some(Constraint::Type)),
+            // An old duplicate allows another one.
+            (r#"{"a":1,"l":[{"k":"x"},{"k":"x"}]}"#, r#"{"a":1,"l":[{"k":"x"},{"k":"x"},{"k":"x"}]}"#, None),
+            (r#"{"a":1,"l":[{"k":"x"}]}"#, r#"{"a":1,"l":[{"k":"x"},{"k":"x"}]}"#, Some(Constraint::Duplicate)),
         ] {
             let (old, new) = (Value::read(old).unwrap(), Value::read(new).unwrap());
             let found = newly_invalid(&schema, &new, Some(&old), "");
@@ -392,7 +498,7 @@ mod tests {
             ("{type: string}", "null", Some(Constraint::Type)),
             ("{type: string, nullable: true}", "null", None),
             ("{x-kubernetes-preserve-unknown-fields: true}", "[1,{}]", None),
-            ("{x-kubernetes-preserve-unknown-fields: true}", "null", Some(Constraint::Type)),
+            ("{x-kubernetes-preserve-unknown-fields: true}", "null", None),
             ("{type: string, enum: [a, b]}", r#""c""#, Some(Constraint::Enum)),
             ("{type: string, minLength: 1}", r#""""#, Some(Constraint::Bound)),
             ("{type: string, maxLength: 1}", r#""é""#, None),
@@ -435,13 +541,13 @@ mod tests {
         let cases: Schema = serde_saphyr::from_str(include_str!("../../../../../tests/data/keywords.yaml")).unwrap();
         for case in cases.as_array().unwrap() {
             for (key, is_refused) in [("accepted", false), ("refused", true)] {
-                for value in case[key].as_array().unwrap() {
+                for value in case[key].as_array().into_iter().flatten() {
                     let invalid = refused(&case["schema"], &literal(value), None, "", &matches);
                     assert_eq!(invalid.is_some(), is_refused, "{value} by {}: {invalid:?}", case["schema"]);
                 }
             }
         }
-        let pattern: Schema = serde_saphyr::from_str(r"{type: string, pattern: '^\Qa\E$'}").unwrap();
-        assert_eq!(refused(&pattern, &literal(&"b".into()), None, "", &matches), None, "a pattern that only Go reads");
+        let pattern: Schema = serde_saphyr::from_str(r"{type: string, pattern: '^(a$'}").unwrap();
+        assert_eq!(refused(&pattern, &literal(&"b".into()), None, "", &matches), None, "no pattern for Go either");
     }
 }
