@@ -325,3 +325,35 @@ fn revisions_are_compared() {
     let (code, text) = compare(&["pod.yaml", "widgets.crd.yaml"]);
     assert!(code == 1 && text.contains("pod.yaml: no document has `kind: CustomResourceDefinition`"), "{text}");
 }
+
+/// A file without a status does not say in which versions objects are stored.
+#[test]
+fn stored_versions_decide_removal() {
+    let dir = TempDir::new().unwrap();
+    let version = |name: &str, is_used: bool| {
+        let schema = serde_json::json!({"openAPIV3Schema": {"type": "object"}});
+        serde_json::json!({"name": name, "served": is_used, "storage": is_used, "schema": schema})
+    };
+    let crd = |versions: Vec<Value>, stored: Value| {
+        let names = serde_json::json!({"plural": "boats", "singular": "boat", "kind": "Boat"});
+        let spec =
+            serde_json::json!({"group": "example.com", "names": names, "scope": "Namespaced", "versions": versions});
+        let status = serde_json::json!({"storedVersions": stored});
+        serde_json::json!({
+            "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+            "metadata": {"name": "boats.example.com"}, "spec": spec, "status": status,
+        })
+    };
+    let new = dir.path().join("new.json");
+    fs::write(&new, crd(vec![version("v2", true)], Value::Null).to_string()).unwrap();
+    for (stored, verdict) in [
+        (Value::Null, "OK: no breaking changes, 1 risky"),
+        (serde_json::json!(["v2"]), "OK: 1 safe change"),
+        (serde_json::json!(["v1", "v2"]), "NOT SAFE: 1 breaking change"),
+    ] {
+        let old = dir.path().join("old.json");
+        fs::write(&old, crd(vec![version("v1", false), version("v2", true)], stored).to_string()).unwrap();
+        let said = pointsman(&["kinds", "compare", old.to_str().unwrap(), new.to_str().unwrap()]);
+        assert!(said.stdout.starts_with(verdict), "{}", said.stdout);
+    }
+}

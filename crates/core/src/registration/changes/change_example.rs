@@ -32,7 +32,7 @@ pub(in crate::registration) fn object_with(places: &[Place], value: Value) -> Va
 
 /// A short value that a schema accepts. `None` if it has keywords that a value cannot be derived from.
 pub(in crate::registration) fn sample(schema: &Value) -> Option<Value> {
-    if let Some(value) = schema.pointer("/enum/0").or_else(|| schema.get("default")) {
+    if let Some(value) = schema.pointer("/enum/0").or_else(|| schema.get("default")).filter(|value| !value.is_null()) {
         return Some(value.clone());
     }
     if is_unclear(schema) {
@@ -56,12 +56,18 @@ pub(in crate::registration) fn sample(schema: &Value) -> Option<Value> {
             let fields =
                 required.filter_map(|name| Some((name.as_str()?, schema.get("properties")?.get(name.as_str()?)?)));
             // The API server adds the others.
-            let members = fields.filter(|(_, field)| field.get("default").is_none());
+            let members = fields.filter(|(_, field)| !has_default(field));
             let members = members.map(|(name, field)| Some((name.to_owned(), sample(field)?)));
             members.collect::<Option<Map<String, Value>>>().map(Value::Object)
         }
         _ => None,
     }
+}
+
+/// Returns whether the API server completes an object with a value of the field. Null is no such value
+/// (`pkg/apiserver/schema/defaulting/algorithm.go`).
+pub(in crate::registration) fn has_default(schema: &Value) -> bool {
+    schema.get("default").is_some_and(|default| !default.is_null())
 }
 
 /// A value that the old schema accepts, and that a stricter bound of the new schema refuses.
@@ -129,6 +135,8 @@ mod tests {
         let items = |least: i64| json!({"type": "array", "minItems": least, "items": {"type": "string"}});
         let (text, empty) = (json!({"type": "string"}), json!({"type": "object", "properties": {}}));
         let object = |field: Value| json!({"type": "object", "required": ["b"], "properties": {"b": field}});
+        let two =
+            |field: &Value| json!({"type": "object", "required": ["b", "c"], "properties": {"b": field, "c": text}});
         let optional = json!({"type": "object", "properties": {"b": text}});
         let with_default = json!({"type": "string", "default": "x"});
         for (old, new, has_example) in [
@@ -141,42 +149,53 @@ mod tests {
             (text.clone(), of("pattern", json!("^b")), false),
             (number("maximum", 9), number("maximum", 3), true),
             (number("minimum", 1), number("minimum", 3), true),
-            (json!({"type": "integer"}), number("maximum", i64::MAX), false),
-            (json!({"type": "integer"}), number("minimum", i64::MIN), false),
+            (json!({"type": "integer"}), number("maximum", i64::MAX), true),
+            (json!({"type": "integer"}), number("minimum", i64::MIN), true),
             (object(json!({"type": "number", "maximum": 0.5})), empty.clone(), false),
             (items(0), items(1), true),
             (json!({"type": "string", "nullable": true}), text.clone(), true),
             (object(text.clone()), empty.clone(), true),
             (object(of("maxLength", json!(3))), empty, true),
             (optional, object(text.clone()), true),
-            (object(with_default), object(text), true),
+            (object(with_default), object(text.clone()), true),
+            (json!({"type": "string", "nullable": true, "enum": ["a"]}), of("enum", json!(["a"])), false),
+            (two(&text), two(&of("maxLength", json!(3))), false),
+            (number("maximum", 10), number("maximum", i64::MAX), true),
+            (number("maximum", 10), json!({"type": "integer", "maximum": 10.5}), true),
+            (number("maximum", 10), json!({"type": "integer", "format": "int32", "maximum": 3_000_000_000_i64}), true),
+            (json!({"type": "number", "maximum": 10}), json!({"type": "number", "maximum": 1e19}), true),
         ] {
-            for wrap in [
-                |field: &Value| json!({"type": "object", "properties": {"a": field}}),
-                |field: &Value| json!({"type": "object", "properties": {"a": {"type": "array", "items": field}}}),
-                |field: &Value| json!({"type": "object", "additionalProperties": field}),
-            ] {
-                let schema = |field: &Value| {
-                    json!({"type": "object", "properties": {
-                        "apiVersion": {"type": "string"}, "kind": {"type": "string"}, "spec": wrap(field)}})
+            judge_change(&old, &new, has_example);
+        }
+    }
+
+    /// Judges the examples of a change of a field, in an object, a list and a map.
+    fn judge_change(old: &Value, new: &Value, has_example: bool) {
+        for wrap in [
+            |field: &Value| json!({"type": "object", "properties": {"a": field}}),
+            |field: &Value| json!({"type": "object", "properties": {"a": {"type": "array", "items": field}}}),
+            |field: &Value| json!({"type": "object", "additionalProperties": field}),
+        ] {
+            let schema = |field: &Value| {
+                json!({"type": "object", "properties": {
+                    "apiVersion": {"type": "string"}, "kind": {"type": "string"}, "spec": wrap(field)}})
+            };
+            let crd = |field: &Value| {
+                let version = json!({"name": "v1", "schema": {"openAPIV3Schema": schema(field)}});
+                json!({"spec": {"versions": [version]}})
+            };
+            let changes = crd_file_changes(&[&crd(old)], &[&crd(new)]);
+            let examples: Vec<&Value> = changes.iter().filter_map(|change| change.example.as_ref()).collect();
+            assert_eq!(!examples.is_empty(), has_example, "{old} {new}");
+            for example in examples {
+                let write = |field: &Value| {
+                    let sent = Model::literal(example);
+                    written(&schema(field), &sent, None).ok().filter(|stored| *stored == sent)
                 };
-                let crd = |field: &Value| {
-                    let version = json!({"name": "v1", "schema": {"openAPIV3Schema": schema(field)}});
-                    json!({"spec": {"versions": [version]}})
-                };
-                let changes = crd_file_changes(&[&crd(&old)], &[&crd(&new)]);
-                let examples: Vec<&Value> = changes.iter().filter_map(|change| change.example.as_ref()).collect();
-                assert_eq!(!examples.is_empty(), has_example, "{old} {new}");
-                for example in examples {
-                    let write = |field: &Value| {
-                        let sent = Model::literal(example);
-                        written(&schema(field), &sent, None).ok().filter(|stored| *stored == sent)
-                    };
-                    // A default of the old schema completes the object.
-                    let is_accepted = written(&schema(&old), &Model::literal(example), None).is_ok();
-                    assert!(is_accepted, "the old schema accepts {example}: {old}");
-                    assert_eq!(write(&new), None, "the new schema refuses {example}, or prunes it: {new}");
-                }
+                // A default of the old schema completes the object.
+                let is_accepted = written(&schema(old), &Model::literal(example), None).is_ok();
+                assert!(is_accepted, "the old schema accepts {example}: {old}");
+                assert_eq!(write(new), None, "the new schema refuses {example}, or prunes it: {new}");
             }
         }
     }

@@ -50,14 +50,17 @@ fn crd_changes(old: &Value, new: &Value) -> Vec<CrdChange> {
     for (name, version) in &before {
         match after.iter().find(|(other, _)| other == name) {
             Some((_, newer)) => changed_version(name, version, newer, &mut changes),
-            None if !flag(version, "served") && !flag(version, "storage") && !was_stored(old, name) => {
-                changes.push(change(
-                    name,
-                    "",
-                    Impact::Safe,
-                    "the version is removed; it was neither served nor stored",
-                    "",
-                ));
+            None if !flag(version, "served") && !flag(version, "storage") && was_stored(old, name) != Some(true) => {
+                changes.push(match was_stored(old, name) {
+                    Some(_) => {
+                        let what = "the version is removed; it was neither served nor stored";
+                        change(name, "", Impact::Safe, what, "")
+                    }
+                    None => {
+                        let what = "the version is removed; the file does not say whether objects are stored in it";
+                        change(name, "", Impact::Risky, what, "run `pointsman status`, which shows the stored versions")
+                    }
+                });
             }
             None => changes.push(change(
                 name,
@@ -220,10 +223,10 @@ fn webhook(crd: &Value, other: &Value) -> Option<Value> {
     Some(webhook)
 }
 
-/// Whether objects may be stored in a version that is not the storage version.
-fn was_stored(crd: &Value, name: &str) -> bool {
-    let stored = crd.pointer("/status/storedVersions").and_then(Value::as_array);
-    stored.is_some_and(|stored| stored.iter().any(|version| version == name))
+/// Returns whether objects may be stored in a version. `None` if the CRD is a file without a status.
+fn was_stored(crd: &Value, name: &str) -> Option<bool> {
+    let stored = crd.pointer("/status/storedVersions").and_then(Value::as_array)?;
+    Some(stored.iter().any(|version| version == name))
 }
 
 fn worst_first(mut changes: Vec<CrdChange>) -> Vec<CrdChange> {

@@ -6,9 +6,9 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
-use super::change_example::{OTHERS, Place, beyond, object_with, path, sample};
+use super::change_example::{OTHERS, Place, beyond, has_default, object_with, path, sample};
 use super::crd_impact::{CrdChange, Impact, NEW_VERSION, READERS, change};
 use crate::apimachinery::excerpt;
 
@@ -162,7 +162,13 @@ impl RevisedSchema<'_> {
         }
         match (flag(old, "nullable"), flag(new, "nullable")) {
             (true, false) => {
-                self.breaks("null is no longer allowed: a null is dropped", NEW_VERSION, Some(Value::Null));
+                let effect = match self.place.last() {
+                    Some(Place::Item) => "writes of it are refused",
+                    _ => "a null is dropped",
+                };
+                // Null is no option of an enum.
+                let example = old.get("enum").is_none().then_some(Value::Null);
+                self.breaks(format!("null is no longer allowed: {effect}"), NEW_VERSION, example);
             }
             (false, true) => self.note(Impact::Risky, "null is allowed", READERS),
             _ => {}
@@ -177,6 +183,12 @@ impl RevisedSchema<'_> {
                 let number = |schema: &Value| schema.get(key).and_then(Value::as_f64).filter(is_bound);
                 let is_tighter = match (number(old), number(new)) {
                     (Some(before), Some(after)) if before == after => continue,
+                    (_, Some(after)) if !fits_type(key, new, after) => {
+                        let bound = shown(new.get(key));
+                        let what = format!("{key} {bound} does not fit the type: writes of integers are refused");
+                        self.breaks(what, "use a whole number that fits the type and the format", sample(old));
+                        continue;
+                    }
                     (Some(before), Some(after)) => (after < before) == is_upper,
                     (None, Some(_)) => true,
                     (Some(_), None) => false,
@@ -201,7 +213,7 @@ impl RevisedSchema<'_> {
                 (Some(before), Some(after)) if is_looser(key, &before, &after) && is_looser(key, &after, &before) => {}
                 (Some(before), Some(after)) if is_looser(key, &before, &after) => self.loosened(key),
                 // The usual form of the type.
-                (None, Some(_)) if key == &"anyOf" && kind(new) == "int-or-string" => {}
+                (None, Some(after)) if key == &"anyOf" && kind(new) == "int-or-string" && is_both_types(&after) => {}
                 (_, Some(_)) => {
                     let what =
                         format!("{key} changed: writes of values that it refuses fail, apart from unchanged ones");
@@ -255,6 +267,7 @@ impl RevisedSchema<'_> {
             |schema: &Value| schema.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
         let (before, after) = (properties(old), properties(new));
         for (name, schema) in &before {
+            let first = self.changes.len();
             self.within(Place::Member(name.clone()), |field| match (after.get(name), OtherKeys::of(new)) {
                 (Some(newer), _) | (None, OtherKeys::Checked(newer)) => field.compare(schema, newer),
                 (None, OtherKeys::Kept) => field.note(Impact::Risky, "the field has no schema anymore", READERS),
@@ -264,6 +277,10 @@ impl RevisedSchema<'_> {
                     sample(schema),
                 ),
             });
+            // The field alone is no complete example.
+            if requires_others(old, name, self.place.is_empty()) {
+                self.changes.iter_mut().skip(first).for_each(|change| change.example = None);
+            }
         }
         let was_pruned = matches!(OtherKeys::of(old), OtherKeys::Pruned);
         for (name, schema) in after.iter().filter(|(name, _)| !before.contains_key(*name)) {
@@ -285,9 +302,7 @@ impl RevisedSchema<'_> {
             let names = schema.get("required").and_then(Value::as_array).into_iter().flatten();
             names.filter_map(|name| Some(name.as_str()?.to_owned())).collect()
         };
-        let has_default = |fields: &Map<String, Value>, name: &str| {
-            fields.get(name).is_some_and(|schema| schema.get("default").is_some())
-        };
+        let has_default = |fields: &Map<String, Value>, name: &str| fields.get(name).is_some_and(has_default);
         let (was, is) = (required(old), required(new));
         let example = sample(old);
         let mut note = |name: &str, impact: Impact, what: &str, advice: &str| {
@@ -352,6 +367,37 @@ fn is_looser(key: &str, old: &Value, new: &Value) -> bool {
         ("format", Value::String(before), Value::String(after)) => before == "int32" && after == "int64",
         _ => false,
     }
+}
+
+/// Returns whether a bound fits the type and the format of a schema. Otherwise API servers refuse each integer. They
+/// read bounds as float64, so that the largest int64 becomes 2^63, which does not fit (`kube-openapi
+/// pkg/validation/validate/values.go`, `IsValueValidAgainstRange`).
+fn fits_type(key: &str, schema: &Value, bound: f64) -> bool {
+    let is_int32 = schema.get("format").is_some_and(|format| format == "int32");
+    let end = if is_int32 { f64::from(i32::MAX) + 1.0 } else { INT64_END };
+    match kind(schema) {
+        "integer" => !["minimum", "maximum"].contains(&key) || bound.abs() < end && bound.fract() == 0.0,
+        _ => key != "maximum" || bound.abs() < INT64_END,
+    }
+}
+
+/// 2^63, the first number beyond int64.
+const INT64_END: f64 = 9_223_372_036_854_775_808.0;
+
+/// Returns whether `anyOf` only repeats the types of `x-kubernetes-int-or-string`.
+fn is_both_types(any_of: &Value) -> bool {
+    let is = |one: &str, other: &str| *any_of == json!([{"type": one}, {"type": other}]);
+    is("integer", "string") || is("string", "integer")
+}
+
+/// Returns whether the schema requires another field that has no default.
+fn requires_others(schema: &Value, name: &str, is_root: bool) -> bool {
+    let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
+    let field = |other: &str| schema.get("properties").and_then(|fields| fields.get(other));
+    let is_given = |other: &str| is_root && ["apiVersion", "kind", "metadata"].contains(&other);
+    required
+        .filter_map(Value::as_str)
+        .any(|other| other != name && !is_given(other) && !field(other).is_some_and(has_default))
 }
 
 /// The keywords of bounds.
