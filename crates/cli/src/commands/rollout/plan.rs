@@ -82,7 +82,10 @@ pub(super) fn plan(args: &PlanRolloutArgs) -> anyhow::Result<ExitCode> {
     };
     let objects = ObjectList::new(rollout, &status, &forecasts);
     let obstacles: Vec<&str> = refusals.iter().chain(&never).map(String::as_str).chain(shut.as_deref()).collect();
-    let verdict = verdict(moves, stays, &obstacles);
+    let verdict = match forecasts.is_empty() && obstacles.is_empty() {
+        true => Verdict::new(Outcome::Good, "the cluster has no object for this rollout: nothing would move"),
+        false => verdict(moves, stays, &obstacles),
+    };
     match args.output {
         None => output::text(&format!("{verdict}\n{}{}", objects.table(ObjectColumns::Few), words()))?,
         Some(RolloutPlanFormat::Html) => output::data(&html::page(rollout, &forecasts, &verdict, &address, &words()))?,
