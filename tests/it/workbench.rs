@@ -1,6 +1,9 @@
 //! The workbench in a browser: the keyboard alone, errors, dropped files, widths and colours.
 
+use std::fs;
 use std::path::Path;
+use std::thread;
+use std::time::Duration;
 
 use serde_json::json;
 use tempfile::TempDir;
@@ -16,11 +19,11 @@ const WIDGET: &str = "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name:
 fn opened(dir: &TempDir) -> Option<(Dev, Tab)> {
     let dev = Dev::start(dir.path(), &["--kinds", KINDS]);
     let mut tab = Tab::open(&format!("{}#kind=Widget.example.com", dev.page()))?;
-    tab.wait_for("document.getElementById('verdict').textContent.startsWith('OK: ')");
+    verdict_is(&mut tab, OK);
     Some((dev, tab))
 }
 
-/// Tab reaches an element that meets a condition of `it`, and leaves each editor on the way.
+/// Presses Tab up to an element that meets a condition of `it`. Editors on the way let it pass.
 fn tab_to(tab: &mut Tab, condition: &str) {
     for _ in 0..40 {
         tab.press("Tab", false);
@@ -31,13 +34,21 @@ fn tab_to(tab: &mut Tab, condition: &str) {
     panic!("no element by Tab: {condition}");
 }
 
-fn verdict_starts_with(tab: &mut Tab, start: &str) {
-    tab.wait_for(&format!("document.getElementById('verdict').textContent.startsWith({})", json!(start)));
+fn verdict_is(tab: &mut Tab, verdict: &str) {
+    tab.wait_for(&format!("document.getElementById('verdict').textContent === {}", json!(verdict)));
 }
 
-fn result_has(tab: &mut Tab, text: &str) {
-    tab.wait_for(&format!("document.querySelector('#result .cm-content').innerText.includes({})", json!(text)));
+fn text_of(editor: &str) -> String {
+    format!("document.querySelector('#{editor} .cm-content').innerText")
 }
+
+fn editor_has(tab: &mut Tab, editor: &str, text: &str) {
+    tab.wait_for(&format!("{}.includes({})", text_of(editor), json!(text)));
+}
+
+const OK: &str = "OK: v1 to v2 and back without loss; /validate allows it";
+const WRONG_DEFINITION: &str = "BLOCKED: the definition has errors";
+const WRONG_OBJECT: &str = "BLOCKED: the object has errors";
 
 const OBJECT: &str = "(it.ariaLabel ?? '').startsWith('Object')";
 const DEFINITION: &str = "(it.ariaLabel ?? '').startsWith('Definition')";
@@ -47,11 +58,11 @@ fn keyboard_alone_converts_there_and_back() {
     let dir = TempDir::new().unwrap();
     let Some((_dev, mut tab)) = opened(&dir) else { return };
     tab_to(&mut tab, OBJECT);
-    tab.type_instead(WIDGET);
-    result_has(&mut tab, "port: 80");
+    tab.replace_text(WIDGET);
+    editor_has(&mut tab, "result", "port: 80");
     tab_to(&mut tab, "it.textContent === 'Convert back'");
     tab.press("Enter", false);
-    result_has(&mut tab, "hostPort: a:080");
+    editor_has(&mut tab, "result", "hostPort: a:080");
     // The search of the editor: a browser finds only the lines in sight.
     tab_to(&mut tab, DEFINITION);
     tab.press("f", true);
@@ -59,44 +70,58 @@ fn keyboard_alone_converts_there_and_back() {
 }
 
 #[test]
-fn errors_are_marked_and_lead_to_their_line() {
+fn error_leads_to_its_line() {
     let dir = TempDir::new().unwrap();
     let Some((_dev, mut tab)) = opened(&dir) else { return };
     tab_to(&mut tab, DEFINITION);
-    tab.type_instead("apiVersion: pointsman.dev/v1\nkind: KindDefinition\ncrd: widgets.crd.yaml\nsteps:\n- from: v1\n");
-    verdict_starts_with(&mut tab, "BLOCKED: the definition has errors");
+    tab.replace_text("apiVersion: pointsman.dev/v1\nkind: KindDefinition\ncrd: widgets.crd.yaml\nsteps:\n- from: v1\n");
+    verdict_is(&mut tab, WRONG_DEFINITION);
     tab.wait_for("document.body.classList.contains('stale')");
     assert_eq!(tab.value("document.querySelectorAll('#definition .cm-lint-marker-error').length > 0"), json!(true));
     tab_to(&mut tab, "it.closest('#problems') !== null");
+    let line = tab.value("Number(document.activeElement.textContent.match(/^line ([0-9]+): /)[1])");
     tab.press("Enter", false);
+    let lines = "[...document.querySelectorAll('#definition .cm-line')]";
+    let active = format!("{lines}.findIndex(it => it.classList.contains('cm-activeLine')) + 1");
+    assert_eq!(tab.value(&active), line);
     assert_eq!(tab.value(&format!("(it => {DEFINITION})(document.activeElement)")), json!(true));
-    tab_to(&mut tab, OBJECT);
-    tab.type_instead("apiVersion: [");
-    tab_to(&mut tab, "it.textContent === 'Reset'");
-    tab.press("Enter", false);
-    verdict_starts_with(&mut tab, "BLOCKED: the object has errors");
-    tab_to(&mut tab, OBJECT);
-    tab.type_instead(WIDGET);
-    verdict_starts_with(&mut tab, "OK: ");
-    // The schema refuses the object.
-    tab.type_instead(&WIDGET.replace("'a:080'", "7"));
-    tab.wait_for("!document.getElementById('verdict').textContent.startsWith('OK: v1 to v2 and back without loss; /validate allows')");
 }
 
 #[test]
-fn dropped_crd_gets_a_draft() {
+fn verdict_follows_the_object() {
     let dir = TempDir::new().unwrap();
     let Some((_dev, mut tab)) = opened(&dir) else { return };
-    let crd = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/kinds/kueue-localqueue/crd.yaml");
-    tab.drop_file(Path::new(crd));
-    tab.wait_for("document.getElementById('kind').value === 'LocalQueue.kueue.x-k8s.io'");
-    verdict_starts_with(&mut tab, "OK: ");
+    tab_to(&mut tab, OBJECT);
+    for (text, verdict) in [
+        ("apiVersion: [", WRONG_OBJECT),
+        (WIDGET, OK),
+        (&WIDGET.replace("'a:080'", "7"), "NOT SAFE: findings in the round trip of a"),
+    ] {
+        tab.replace_text(text);
+        verdict_is(&mut tab, verdict);
+    }
+}
+
+#[test]
+fn dropped_file_is_loaded() {
+    let dir = TempDir::new().unwrap();
+    let Some((_dev, mut tab)) = opened(&dir) else { return };
     // The editor below the pointer does not take the file as text.
-    let editors = "document.querySelectorAll('.cm-content')";
-    let has_crd = format!("[...{editors}].some(it => it.innerText.includes('CustomResourceDefinition'))");
-    assert_eq!(tab.value(&has_crd), json!(false));
-    tab.drop_file(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")));
-    tab.wait_for("document.getElementById('errors').textContent.includes('neither a CustomResourceDefinition nor')");
+    let definition = fs::read_to_string(format!("{KINDS}/widgets.yaml")).unwrap();
+    let dropped = dir.path().join("dropped.yaml");
+    fs::write(&dropped, format!("# dropped\n{definition}")).unwrap();
+    let before = tab.value(&text_of("object"));
+    tab.drop_file(&dropped, "#object .cm-content");
+    editor_has(&mut tab, "definition", "# dropped");
+    tab.drop_file(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")), "#object .cm-content");
+    verdict_is(&mut tab, "BLOCKED: the file is not used");
+    thread::sleep(Duration::from_millis(500));
+    assert_eq!(tab.value(&text_of("object")), before);
+    // A CRD gets a draft.
+    let crd = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/kinds/kueue-localqueue/crd.yaml");
+    tab.drop_file(Path::new(crd), "#definition .cm-content");
+    tab.wait_for("document.getElementById('kind').value === 'LocalQueue.kueue.x-k8s.io'");
+    tab.wait_for("document.getElementById('verdict').textContent.startsWith('OK: ')");
 }
 
 /// By axe-core, at three widths and in both colours, with results and with errors. Nothing is wider than the window.
@@ -105,13 +130,14 @@ fn every_width_and_colour_is_accessible() {
     let dir = TempDir::new().unwrap();
     let Some((_dev, mut tab)) = opened(&dir) else { return };
     let mut found = Vec::new();
-    for text in [WIDGET, "apiVersion: ["] {
+    for (text, verdict) in [(WIDGET, OK), ("apiVersion: [", WRONG_OBJECT)] {
         tab_to(&mut tab, OBJECT);
-        tab.type_instead(text);
-        verdict_starts_with(&mut tab, if text == WIDGET { "OK: " } else { "BLOCKED: " });
+        tab.replace_text(text);
+        editor_has(&mut tab, "result", "host: a");
+        verdict_is(&mut tab, verdict);
         for width in [390, 800, 1440] {
             for colours in ["light", "dark"] {
-                tab.look(width, colours);
+                tab.emulate(width, colours);
                 let findings = tab.accessibility_findings();
                 if findings != json!([]) {
                     found.push(format!("{width} {colours}: {findings}"));

@@ -3,22 +3,23 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// For a page to reach a state. A machine with other work is slow.
+/// The maximum wait for a response, and for a state of the page. A machine with other work is slow.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// One tab. Dropping it ends the browser.
 pub(crate) struct Tab {
     chromium: Child,
     requests: File,
-    responses: BufReader<File>,
+    responses: Receiver<Value>,
     session: String,
     last_id: u64,
     _profile: TempDir,
@@ -42,9 +43,9 @@ impl Tab {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        // The shell opens both in this order, and each side waits for the other.
-        let requests = OpenOptions::new().write(true).open(requests).unwrap();
-        let responses = BufReader::new(File::open(responses).unwrap());
+        // With both rights, opening a pipe does not wait for the other side.
+        let requests = OpenOptions::new().read(true).write(true).open(requests).unwrap();
+        let responses = read_messages(responses);
         let mut tab = Self { chromium, requests, responses, session: String::new(), last_id: 0, _profile: profile };
         let target = tab.call("Target.createTarget", &json!({"url": "about:blank"}))["targetId"].clone();
         let attached = tab.call("Target.attachToTarget", &json!({"targetId": target, "flatten": true}));
@@ -63,10 +64,7 @@ impl Tab {
         }
         self.requests.write_all(format!("{command}\0").as_bytes()).unwrap();
         loop {
-            let mut message = Vec::new();
-            self.responses.read_until(0, &mut message).unwrap();
-            assert_eq!(message.pop(), Some(0), "the browser has ended: {method}");
-            let message: Value = serde_json::from_slice(&message).unwrap();
+            let message = self.responses.recv_timeout(PATIENCE).unwrap_or_else(|error| panic!("{method}: {error}"));
             if message["id"] == json!(self.last_id) {
                 assert_eq!(message["error"], Value::Null, "{method}");
                 return message["result"].clone();
@@ -114,22 +112,24 @@ impl Tab {
         }
     }
 
-    /// Replaces the text of the focused editor, as a keyboard does.
-    pub(crate) fn type_instead(&mut self, text: &str) {
+    /// Selects the text of the focused editor, and inserts another one.
+    pub(crate) fn replace_text(&mut self, text: &str) {
         self.press("a", true);
         self.call("Input.insertText", &json!({"text": text}));
     }
 
-    /// Drops a file from the desktop into the middle of the page.
-    pub(crate) fn drop_file(&mut self, file: &Path) {
+    /// Drops a file from the desktop onto the element of a CSS selector.
+    pub(crate) fn drop_file(&mut self, file: &Path, selector: &str) {
+        let element = format!("document.querySelector({}).getBoundingClientRect()", json!(selector));
+        let [x, y] = ["x", "y"].map(|side| self.value(&format!("{element}.{side}")).as_f64().unwrap() + 20.0);
         let data = json!({"items": [], "files": [file], "dragOperationsMask": 1});
         for kind in ["dragEnter", "dragOver", "drop"] {
-            self.call("Input.dispatchDragEvent", &json!({"type": kind, "x": 300, "y": 300, "data": data}));
+            self.call("Input.dispatchDragEvent", &json!({"type": kind, "x": x, "y": y, "data": data}));
         }
     }
 
     /// Sets the width of the window in CSS pixels, and the colours that the user prefers: `light` or `dark`.
-    pub(crate) fn look(&mut self, width: u32, colours: &str) {
+    pub(crate) fn emulate(&mut self, width: u32, colours: &str) {
         let size = json!({"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": false});
         self.call("Emulation.setDeviceMetricsOverride", &size);
         let preference = json!({"features": [{"name": "prefers-color-scheme", "value": colours}]});
@@ -146,6 +146,23 @@ impl Tab {
         }
         self.value("axe.run().then(found => found.violations.map(one => [one.id, one.nodes.map(node => node.html)]))")
     }
+}
+
+/// Reads messages from a pipe, each with a zero at its end, until the browser ends.
+fn read_messages(pipe: PathBuf) -> Receiver<Value> {
+    let (sender, receiver) = channel();
+    thread::spawn(move || {
+        let mut pipe = BufReader::new(File::open(pipe).unwrap());
+        let mut message = Vec::new();
+        while pipe.read_until(0, &mut message).is_ok() && message.pop() == Some(0) {
+            let parsed = serde_json::from_slice(&message).unwrap();
+            if sender.send(parsed).is_err() {
+                return;
+            }
+            message.clear();
+        }
+    });
+    receiver
 }
 
 impl Drop for Tab {
