@@ -3,7 +3,6 @@
 //! Go knows only ASCII in `\d`, `\w`, `\s` and `\b`, has no sets within brackets, and takes a `{` that begins no
 //! repetition as text.
 
-use std::fmt::Write as _;
 use std::iter::Peekable;
 use std::str::Chars;
 
@@ -44,22 +43,21 @@ impl Reader<'_> {
         if literal.is_alphanumeric() {
             return self.text.push(literal);
         }
-        // Writing to a string cannot fail.
-        let _ = write!(self.text, "\\x{{{:X}}}", u32::from(literal));
+        self.code(u32::from(literal));
+    }
+
+    /// A character by its number.
+    fn code(&mut self, code: u32) {
+        self.text.push_str(&format!("\\x{{{code:X}}}"));
     }
 
     /// The rest of an escape sequence, within brackets or not. Returns whether it is one character.
     fn escape(&mut self, is_within: bool) -> Option<bool> {
         let next = self.rest.next()?;
-        let class = |members: &str| if is_within { members.to_owned() } else { format!("[{members}]") };
         match next {
-            'd' => self.text.push_str(&class(DIGITS)),
-            'w' => self.text.push_str(&class(WORD)),
-            's' => self.text.push_str(&class(SPACE)),
-            'D' | 'W' | 'S' => {
-                let members = [('D', DIGITS), ('W', WORD), ('S', SPACE)].into_iter().find(|(name, _)| *name == next)?.1;
-                self.text.push_str(&format!("[^{members}]"));
-            }
+            'd' | 'w' | 's' if is_within => self.text.push_str(ascii_class(next)),
+            'd' | 'w' | 's' => self.text.push_str(&format!("[{}]", ascii_class(next))),
+            'D' | 'W' | 'S' => self.text.push_str(&format!("[^{}]", ascii_class(next))),
             'b' if !is_within => self.text.push_str("(?-u:\\b)"),
             'B' if !is_within => self.text.push_str("(?-u:\\B)"),
             'A' | 'z' if !is_within => self.text.extend(['\\', next]),
@@ -102,7 +100,7 @@ impl Reader<'_> {
             Some(_) => self.rest.by_ref().take_while(|next| *next != '}').collect(),
             None => self.rest.by_ref().take(2).collect(),
         };
-        self.text.push_str(&format!("\\x{{{:X}}}", u32::from_str_radix(&digits, 16).ok()?));
+        self.code(u32::from_str_radix(&digits, 16).ok()?);
         Some(())
     }
 
@@ -115,25 +113,31 @@ impl Reader<'_> {
         if digits.len() == 1 && first != '0' {
             return None;
         }
-        self.text.push_str(&format!("\\x{{{:X}}}", u32::from_str_radix(&digits, 8).ok()?));
+        self.code(u32::from_str_radix(&digits, 8).ok()?);
         Some(())
     }
 
     /// `{2}`, `{2,}` or `{2,5}`, after the brace. Other text is no repetition.
     fn repetition(&mut self) {
-        let ahead: String = self.rest.clone().take_while(|next| *next != '}').collect();
+        let ahead = self.ahead();
         let is_number = |text: &str| {
             let is_led_by_zero = text.len() > 1 && text.starts_with('0');
             !text.is_empty() && !is_led_by_zero && text.chars().all(|digit| digit.is_ascii_digit())
         };
-        let is_repetition = match ahead.split_once(',') {
+        let is_repetition = ahead.split_once('}').is_some_and(|(counts, _)| match counts.split_once(',') {
             Some((least, most)) => is_number(least) && (most.is_empty() || is_number(most)),
-            None => is_number(&ahead),
-        };
-        match is_repetition && self.rest.clone().any(|next| next == '}') {
+            None => is_number(counts),
+        });
+        match is_repetition {
             true => self.text.push('{'),
             false => self.literal('{'),
         }
+    }
+
+    /// The next characters: enough for the longest repetition and the longest name of a class. A longer part of the
+    /// pattern would be read again for each brace and bracket.
+    fn ahead(&self) -> String {
+        self.rest.clone().take(16).collect()
     }
 
     /// A class, after its first bracket.
@@ -176,7 +180,7 @@ impl Reader<'_> {
 
     /// A class such as `[:alpha:]`, after its first bracket. Without an end, the bracket is text: one character.
     fn named_class(&mut self) -> Option<bool> {
-        let ahead: String = self.rest.clone().collect();
+        let ahead = self.ahead();
         // A name is not empty.
         let Some(end) = ahead.get(1..).and_then(|name| name.find(":]")).map(|end| end + 1) else {
             self.literal('[');
@@ -189,6 +193,11 @@ impl Reader<'_> {
     }
 }
 
-const DIGITS: &str = "0-9";
-const WORD: &str = "0-9A-Za-z_";
-const SPACE: &str = "\\t\\n\\f\\r ";
+/// The members of `\d`, `\w` and `\s`, also for the capital letters.
+fn ascii_class(letter: char) -> &'static str {
+    match letter.to_ascii_lowercase() {
+        'd' => "0-9",
+        'w' => "0-9A-Za-z_",
+        _ => "\\t\\n\\f\\r ",
+    }
+}

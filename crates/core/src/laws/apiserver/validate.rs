@@ -12,7 +12,7 @@ use serde_json::Value as Schema;
 
 use super::keywords;
 use super::numbers::{decode, literal};
-use crate::apimachinery::is_dns_label;
+use crate::apimachinery::{INT64_END, is_dns_label, is_integer_bound};
 use crate::laws::schema::{bound, clashes, flag, preserves, property, required};
 use crate::laws::value::Value;
 
@@ -57,7 +57,7 @@ pub fn invalid(schema: &Schema, value: &Value, at: &str) -> Option<Invalid> {
 /// pkg/apiserver/validation/ratcheting.go`, since 1.30).
 #[must_use]
 pub fn newly_invalid(schema: &Schema, value: &Value, old: Option<&Value>, at: &str) -> Option<Invalid> {
-    ratcheted(schema, value, old, at, &invalid_itself)
+    violation(schema, value, old, at, &ratcheted(schema, old, &invalid_itself))
 }
 
 /// Like [`newly_invalid`], with patterns and combinations of schemas: for objects of users, and for their conversions.
@@ -70,24 +70,23 @@ pub fn refused(
     at: &str,
     matches: &Matches<'_>,
 ) -> Option<Invalid> {
-    let own = ratcheted(schema, value, old, at, &|schema, value| {
+    let itself = |schema: &Schema, value: &Value| {
         invalid_itself(schema, value).or_else(|| broken_keyword(schema, value, matches))
-    });
+    };
+    let own = violation(schema, value, old, at, &ratcheted(schema, old, &itself));
     own.or_else(|| bad_embedded_within(schema, value, at))
 }
 
-/// Like [`violation`], without duplicates if the old object has some (`registry/customresource/strategy.go`).
-fn ratcheted(
+/// Without duplicates, if the old object has some (`registry/customresource/strategy.go`).
+fn ratcheted<'i>(
     schema: &Schema,
-    value: &Value,
     old: Option<&Value>,
-    at: &str,
-    itself: &InvalidItself<'_>,
-) -> Option<Invalid> {
+    itself: &'i InvalidItself<'i>,
+) -> impl Fn(&Schema, &Value) -> Option<Violated> + 'i {
     let may_repeat = old.is_some_and(|old| has_duplicates(schema, old));
-    violation(schema, value, old, at, &|schema, value| {
+    move |schema, value| {
         itself(schema, value).filter(|(constraint, _)| !may_repeat || *constraint != Constraint::Duplicate)
-    })
+    }
 }
 
 /// Returns whether a set, or a list with keys, has duplicates, at any depth.
@@ -130,7 +129,7 @@ fn bad_embedded_within(schema: &Schema, value: &Value, at: &str) -> Option<Inval
 
 /// Why a value is no complete object, where the schema requires one (`pkg/apiserver/schema/objectmeta/validation.go`).
 /// Its labels and names are not validated.
-fn bad_embedded(schema: &Schema, value: &Value) -> Option<(Constraint, Cow<'static, str>)> {
+fn bad_embedded(schema: &Schema, value: &Value) -> Option<Violated> {
     if !flag(schema, "x-kubernetes-embedded-resource") || !value.is_object() {
         return None;
     }
@@ -148,7 +147,7 @@ fn bad_embedded(schema: &Schema, value: &Value) -> Option<(Constraint, Cow<'stat
     bad.or_else(metadata).map(|(constraint, message)| (constraint, message.into()))
 }
 
-fn broken_keyword(schema: &Schema, value: &Value, matches: &Matches<'_>) -> Option<(Constraint, Cow<'static, str>)> {
+fn broken_keyword(schema: &Schema, value: &Value, matches: &Matches<'_>) -> Option<Violated> {
     // `SchemaValidator` judges only the type and the options of null, and a part of a combination has no type.
     if *value == Value::Null {
         return None;
@@ -164,8 +163,11 @@ fn broken_keyword(schema: &Schema, value: &Value, matches: &Matches<'_>) -> Opti
 /// Returns whether a pattern matches a text. The pattern is first.
 pub type Matches<'m> = dyn Fn(&str, &str) -> bool + 'm;
 
-/// The violated constraint of a value without its contents, and the error.
-type InvalidItself<'i> = dyn Fn(&Schema, &Value) -> Option<(Constraint, Cow<'static, str>)> + 'i;
+/// A violated constraint, and the error.
+type Violated = (Constraint, Cow<'static, str>);
+
+/// Judges a value without its contents.
+type InvalidItself<'i> = dyn Fn(&Schema, &Value) -> Option<Violated> + 'i;
 
 fn violation(
     schema: &Schema,
@@ -233,7 +235,7 @@ fn missing<'s>(schema: &'s Schema, value: &Value) -> Option<&'s str> {
 }
 
 /// Validates the value itself without its contents. Returns the constraint and the error.
-pub(in crate::laws) fn invalid_itself(schema: &Schema, value: &Value) -> Option<(Constraint, Cow<'static, str>)> {
+pub(in crate::laws) fn invalid_itself(schema: &Schema, value: &Value) -> Option<Violated> {
     own_violation(schema, value).map(|(constraint, message)| (constraint, message.into()))
 }
 
@@ -325,9 +327,7 @@ fn number_bound(schema: &Schema, number: &str) -> Option<(Constraint, &'static s
     let float: f64 = number.parse().ok()?;
     let keyword = |key: &str| schema.get(key).and_then(Schema::as_str).unwrap_or_default();
     let fits = |float: f64| match (keyword("type"), keyword("format")) {
-        ("integer", "int32") => float.fract() == 0.0 && (f64::from(i32::MIN)..=f64::from(i32::MAX)).contains(&float),
-        // As a float64, the largest int64 is 2^63, which is outside. The smallest one is refused too.
-        ("integer", _) => float.fract() == 0.0 && float.abs() < INT64_END,
+        ("integer", format) => is_integer_bound(format, float),
         ("number", "float") => (float as f32).is_finite(),
         _ => true,
     };
@@ -363,9 +363,6 @@ fn number_bound(schema: &Schema, number: &str) -> Option<(Constraint, &'static s
     ];
     broken.into_iter().find(|(is_broken, _)| *is_broken).map(|(_, what)| (Constraint::Bound, what))
 }
-
-/// 2^63, the first number beyond int64.
-const INT64_END: f64 = 9_223_372_036_854_775_808.0;
 
 fn text_bound(schema: &Schema, text: &str) -> Option<(Constraint, &'static str)> {
     if schema.get("format").and_then(Schema::as_str) == Some("uuid") && !is_uuid(text) {
