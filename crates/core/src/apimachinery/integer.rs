@@ -1,8 +1,8 @@
 //! Bounds of integers.
 
-/// Returns whether API servers can use a bound of an integer of a format. They read bounds as float64: the largest int64
-/// becomes 2^63, which is outside, and they refuse the smallest one too. With another bound, they refuse each value
-/// (`kube-openapi pkg/validation/validate/values.go`, `IsValueValidAgainstRange`).
+/// Returns whether API servers can use a bound of an integer of a format. They read bounds as float64: the largest
+/// int64 becomes 2^63, which is outside, and they refuse the smallest one too. With another bound, they refuse each
+/// value (`kube-openapi pkg/validation/validate/values.go`, `IsValueValidAgainstRange`).
 pub(crate) fn is_integer_bound(format: &str, bound: f64) -> bool {
     let is_inside = match format {
         "int32" => (f64::from(i32::MIN)..=f64::from(i32::MAX)).contains(&bound),

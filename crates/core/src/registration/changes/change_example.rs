@@ -21,7 +21,7 @@ pub(in crate::registration) fn path(places: &[Place]) -> String {
     })
 }
 
-/// An object with this value of a field, and nothing else.
+/// An object with this value of a field. [`completed`] adds the required ones.
 pub(in crate::registration) fn object_with(places: &[Place], value: Value) -> Value {
     places.iter().rev().fold(value, |value, place| match place {
         Place::Member(name) => json!({name: value}),
@@ -52,16 +52,39 @@ pub(in crate::registration) fn sample(schema: &Value) -> Option<Value> {
         "array" if number("minItems").unwrap_or_default() < 1 => Some(json!([])),
         "array" if number("minItems") == Some(1) => Some(json!([sample(schema.get("items")?)?])),
         "object" if number("minProperties").is_none() => {
-            let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
-            let fields =
-                required.filter_map(|name| Some((name.as_str()?, schema.get("properties")?.get(name.as_str()?)?)));
-            // The API server adds the others.
-            let members = fields.filter(|(_, field)| !has_default(field));
-            let members = members.map(|(name, field)| Some((name.to_owned(), sample(field)?)));
+            let members = missing_fields(schema).map(|(name, field)| Some((name.to_owned(), sample(field)?)));
             members.collect::<Option<Map<String, Value>>>().map(Value::Object)
         }
         _ => None,
     }
+}
+
+/// Adds the other required fields to the object at a place of an example. `None` if a value cannot be derived.
+pub(in crate::registration) fn completed(mut example: Value, places: &[Place], schema: &Value) -> Option<Value> {
+    let mut holder = &mut example;
+    for place in places {
+        holder = match place {
+            Place::Member(name) => holder.get_mut(name)?,
+            Place::Item => holder.get_mut(0)?,
+            Place::Entry => holder.get_mut("key")?,
+        };
+    }
+    let holder = holder.as_object_mut()?;
+    // Examples leave out the fields that each object has.
+    let is_given = |name: &str| places.is_empty() && ["apiVersion", "kind", "metadata"].contains(&name);
+    for (name, field) in missing_fields(schema).filter(|(name, _)| !is_given(name)) {
+        if !holder.contains_key(name) {
+            holder.insert(name.to_owned(), sample(field)?);
+        }
+    }
+    Some(example)
+}
+
+/// The required fields that the API server does not add, with their schemas.
+fn missing_fields(schema: &Value) -> impl Iterator<Item = (&str, &Value)> {
+    let required = schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+    let fields = required.filter_map(|name| Some((name, schema.get("properties")?.get(name)?)));
+    fields.filter(|(_, field)| !has_default(field))
 }
 
 /// Returns whether the API server completes an object with a value of the field. Null is no such value
@@ -159,7 +182,7 @@ mod tests {
             (optional, object(text.clone()), true),
             (object(with_default), object(text.clone()), true),
             (json!({"type": "string", "nullable": true, "enum": ["a"]}), of("enum", json!(["a"])), false),
-            (two(&text), two(&of("maxLength", json!(3))), false),
+            (two(&text), two(&of("maxLength", json!(3))), true),
             (number("maximum", 10), number("maximum", i64::MAX), true),
             (number("maximum", 10), json!({"type": "integer", "maximum": 10.5}), true),
             (number("maximum", 10), json!({"type": "integer", "format": "int32", "maximum": 3_000_000_000_i64}), true),

@@ -57,7 +57,7 @@ fn crd_changes(old: &Value, new: &Value) -> Vec<CrdChange> {
                         change(name, "", Impact::Safe, what, "")
                     }
                     None => {
-                        let what = "the version is removed; the file does not say whether objects are stored in it";
+                        let what = "the version is removed; the file does not show whether objects are stored in it";
                         change(name, "", Impact::Risky, what, "run `pointsman status`, which shows the stored versions")
                     }
                 });

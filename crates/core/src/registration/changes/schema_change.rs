@@ -8,9 +8,9 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use super::change_example::{OTHERS, Place, beyond, has_default, object_with, path, sample};
+use super::change_example::{OTHERS, Place, beyond, completed, has_default, object_with, path, sample};
 use super::crd_impact::{CrdChange, Impact, NEW_VERSION, READERS, change};
-use crate::apimachinery::excerpt;
+use crate::apimachinery::{INT64_END, excerpt, is_integer_bound};
 
 /// The comparison of two revisions of the schema of one version.
 pub(in crate::registration) struct RevisedSchema<'c> {
@@ -277,9 +277,9 @@ impl RevisedSchema<'_> {
                     sample(schema),
                 ),
             });
-            // The field alone is no complete example.
-            if requires_others(old, name, self.place.is_empty()) {
-                self.changes.iter_mut().skip(first).for_each(|change| change.example = None);
+            // The field alone may be no complete object.
+            for change in self.changes.iter_mut().skip(first) {
+                change.example = change.example.take().and_then(|example| completed(example, &self.place, old));
             }
         }
         let was_pruned = matches!(OtherKeys::of(old), OtherKeys::Pruned);
@@ -369,35 +369,19 @@ fn is_looser(key: &str, old: &Value, new: &Value) -> bool {
     }
 }
 
-/// Returns whether a bound fits the type and the format of a schema. Otherwise API servers refuse each integer. They
-/// read bounds as float64, so that the largest int64 becomes 2^63, which does not fit (`kube-openapi
-/// pkg/validation/validate/values.go`, `IsValueValidAgainstRange`).
+/// Returns whether a bound fits the type and the format of a schema. Otherwise API servers refuse each integer.
 fn fits_type(key: &str, schema: &Value, bound: f64) -> bool {
-    let is_int32 = schema.get("format").is_some_and(|format| format == "int32");
-    let end = if is_int32 { f64::from(i32::MAX) + 1.0 } else { INT64_END };
+    let format = schema.get("format").and_then(Value::as_str).unwrap_or_default();
     match kind(schema) {
-        "integer" => !["minimum", "maximum"].contains(&key) || bound.abs() < end && bound.fract() == 0.0,
+        "integer" => !["minimum", "maximum"].contains(&key) || is_integer_bound(format, bound),
         _ => key != "maximum" || bound.abs() < INT64_END,
     }
 }
-
-/// 2^63, the first number beyond int64.
-const INT64_END: f64 = 9_223_372_036_854_775_808.0;
 
 /// Returns whether `anyOf` only repeats the types of `x-kubernetes-int-or-string`.
 fn is_both_types(any_of: &Value) -> bool {
     let is = |one: &str, other: &str| *any_of == json!([{"type": one}, {"type": other}]);
     is("integer", "string") || is("string", "integer")
-}
-
-/// Returns whether the schema requires another field that has no default.
-fn requires_others(schema: &Value, name: &str, is_root: bool) -> bool {
-    let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
-    let field = |other: &str| schema.get("properties").and_then(|fields| fields.get(other));
-    let is_given = |other: &str| is_root && ["apiVersion", "kind", "metadata"].contains(&other);
-    required
-        .filter_map(Value::as_str)
-        .any(|other| other != name && !is_given(other) && !field(other).is_some_and(has_default))
 }
 
 /// The keywords of bounds.
