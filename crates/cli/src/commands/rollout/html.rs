@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use pointsman_rollout::{Forecast, ObjectState, Rollout, RolloutStatus, gate_descriptions};
+use pointsman_rollout::{Forecast, Rollout, RolloutStatus, gate_descriptions};
 
-use super::object_table::{NONE, ObjectList, why};
+use super::object_table::{NONE, ObjectList, is_stopped, why};
 use crate::commands::objects_page::{ObjectsPage, bar, escaped};
 use crate::commands::verdict::Verdict;
 
@@ -26,6 +26,7 @@ pub(super) fn page(
     columns.extend(objects.has_label().then_some("Version"));
     columns.extend(rollout.parts());
     columns.extend(["State", "Why"]);
+    // Objects that do not move come first.
     let (stopped, others): (Vec<_>, Vec<_>) = forecasts.iter().partition(|one| is_stopped(one));
     let rows = stopped.into_iter().chain(others).map(|one| row(&objects, rollout, one)).collect();
     let cluster = Some(cluster);
@@ -72,11 +73,6 @@ fn waves(rollout: &Rollout, forecasts: &[Forecast<'_>]) -> String {
     });
     let rows: String = rows.collect();
     format!("<h2>Waves</h2>\n<table class=\"totals\"><tbody>\n{rows}</tbody></table>\n")
-}
-
-/// Returns whether something prevents the move of an object. Such objects come first.
-fn is_stopped(one: &Forecast<'_>) -> bool {
-    !matches!(one.object_state, ObjectState::Old | ObjectState::New | ObjectState::Deleted)
 }
 
 fn row(objects: &ObjectList<'_>, rollout: &Rollout, one: &Forecast<'_>) -> String {

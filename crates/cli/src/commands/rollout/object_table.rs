@@ -113,6 +113,11 @@ impl<'a> ObjectList<'a> {
     }
 }
 
+/// Returns whether something prevents the move of an object.
+pub(super) fn is_stopped(one: &Forecast<'_>) -> bool {
+    !matches!(one.object_state, ObjectState::Old | ObjectState::New | ObjectState::Deleted)
+}
+
 /// The reason for the state of an object, or its health problem.
 pub(super) fn why(one: &Forecast<'_>) -> String {
     match (one.object_state.why(), one.object.unhealthy()) {

@@ -13,7 +13,7 @@ use pointsman_rollout::{
 use serde_json::{Value, json};
 
 use super::html;
-use super::object_table::{ObjectColumns, ObjectList};
+use super::object_table::{ObjectColumns, ObjectList, is_stopped};
 use super::prometheus_args::PrometheusArgs;
 use super::rollout_kind::{FileRollout, advise};
 use crate::commands::cluster_args::ClusterArgs;
@@ -72,20 +72,14 @@ pub(super) fn plan(args: &PlanRolloutArgs) -> anyhow::Result<ExitCode> {
     let shut = shut_now(rollout, &status, &survey.facts);
     let forecasts = forecast(rollout, &status, &survey.fleet, survey.facts.clone(), RolloutClock::start().now());
     let moves = forecasts.iter().filter(|one| one.object_state == ObjectState::Old).count();
-    let stays = forecasts
-        .iter()
-        .filter(|one| !matches!(one.object_state, ObjectState::Old | ObjectState::New | ObjectState::Deleted))
-        .count();
+    let stays = forecasts.iter().filter(|one| is_stopped(one)).count();
     let words = || {
         let never: String = never.iter().map(|why| format!("the rollout would not start: {why}\n")).collect();
         summary(rollout, &survey, &forecasts, moves, &refusals, shut.as_deref()) + &never
     };
     let objects = ObjectList::new(rollout, &status, &forecasts);
     let obstacles: Vec<&str> = refusals.iter().chain(&never).map(String::as_str).chain(shut.as_deref()).collect();
-    let verdict = match forecasts.is_empty() && obstacles.is_empty() {
-        true => Verdict::new(Outcome::Good, "the cluster has no object for this rollout: nothing would move"),
-        false => verdict(moves, stays, &obstacles),
-    };
+    let verdict = verdict(forecasts.len(), moves, stays, &obstacles);
     match args.output {
         None => output::text(&format!("{verdict}\n{}{}", objects.table(ObjectColumns::Few), words()))?,
         Some(RolloutPlanFormat::Html) => output::data(&html::page(rollout, &forecasts, &verdict, &address, &words()))?,
@@ -108,9 +102,10 @@ pub(super) fn plan(args: &PlanRolloutArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// Whether the rollout would start, and would move all of its objects.
-fn verdict(moves: usize, stays: usize, obstacles: &[&str]) -> Verdict {
+fn verdict(objects: usize, moves: usize, stays: usize, obstacles: &[&str]) -> Verdict {
     let moved = counted(moves, "object");
     match obstacles {
+        [] if objects == 0 => Verdict::new(Outcome::Good, "no object matches the rollout: check its selector"),
         [] if stays == 0 => Verdict::new(Outcome::Good, format!("the rollout would move {moved}")),
         [] => Verdict::new(Outcome::Blocked, format!("the rollout would move {moved}, and {stays} would not move")),
         [first, ..] => Verdict::new(Outcome::Blocked, format!("the rollout would move no object: {first}")),
