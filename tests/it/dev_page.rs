@@ -170,7 +170,7 @@ fn browser_shows_results_while_typing() {
     let Some(shown) = opened(&format!("{page}#to=v2&text={typed}")) else { return };
     for part in [
         "<code>spec.hostPort: \"&lt;b&gt;a:080\"</code>",
-        "<code>{\"value\":\"&lt;b&gt;a:080\",\"became\":[[\"&lt;b&gt;a\"],[80]]}</code></td>",
+        "<td role=\"cell\" data-name=\"Entry\"><code>{\"value\":\"&lt;b&gt;a:080\",\"became\":[[\"&lt;b&gt;a\"],[80]]}</code></td>",
         "v2 and back to v1: no change.",
         "<option value=\"v2\">v2</option>",
         "Materialize.materialize.cloud</option>",

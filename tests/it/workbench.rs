@@ -124,7 +124,7 @@ fn dropped_file_is_loaded() {
     tab.wait_for("document.getElementById('verdict').textContent.startsWith('OK: ')");
 }
 
-/// By axe-core, at three widths and in both colours, with results and with errors. Nothing is wider than the window.
+/// axe-core checks results and errors at three widths and in both colours. No part is wider than the window.
 #[test]
 fn every_width_and_colour_is_accessible() {
     let dir = TempDir::new().unwrap();

@@ -326,7 +326,7 @@ fn revisions_are_compared() {
     assert!(code == 1 && text.contains("pod.yaml: no document has `kind: CustomResourceDefinition`"), "{text}");
 }
 
-/// A file without a status does not say in which versions objects are stored.
+/// A file without a status does not show the versions of stored objects.
 #[test]
 fn stored_versions_decide_removal() {
     let dir = TempDir::new().unwrap();
@@ -353,7 +353,7 @@ fn stored_versions_decide_removal() {
     ] {
         let old = dir.path().join("old.json");
         fs::write(&old, crd(vec![version("v1", false), version("v2", true)], stored).to_string()).unwrap();
-        let said = pointsman(&["kinds", "compare", old.to_str().unwrap(), new.to_str().unwrap()]);
-        assert!(said.stdout.starts_with(verdict), "{}", said.stdout);
+        let answer = pointsman(&["kinds", "compare", old.to_str().unwrap(), new.to_str().unwrap()]);
+        assert!(answer.stdout.starts_with(verdict), "{}", answer.stdout);
     }
 }
