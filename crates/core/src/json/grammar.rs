@@ -1,7 +1,7 @@
 //! The grammar of JSON (RFC 8259), checked in one pass without allocation.
 //!
-//! Each function takes the start of a token and returns the position after its end. `None` is invalid JSON, or a value
-//! nested deeper than [`DEEPEST`]. `serde_json` then reports the error.
+//! Each function takes the start of a token and returns what follows its end. `None` is invalid JSON, or a value nested
+//! deeper than [`DEEPEST`]. `serde_json` then reports the error.
 
 /// The position after the white space at `at`.
 pub(super) fn white(bytes: &[u8], at: usize) -> usize {
@@ -14,44 +14,75 @@ pub(super) fn white(bytes: &[u8], at: usize) -> usize {
 
 /// The position after the value at `at`.
 pub(super) fn value(bytes: &[u8], at: usize) -> Option<usize> {
-    let (mut at, mut open) = (at, OpenBrackets::default());
+    let rest = after_value(bytes.get(at..)?)?;
+    Some(bytes.len() - rest.len())
+}
+
+/// The text after the value at its start. The functions below take and return texts instead of positions: each step
+/// then needs one comparison, of the length.
+fn after_value(text: &[u8]) -> Option<&[u8]> {
+    let (mut rest, mut open) = (text, OpenBrackets::default());
+    let mut awaits_name = false;
     loop {
-        let next = *bytes.get(at)?;
-        at = match next {
-            b'"' => string(bytes, at)?.0,
-            b'{' | b'[' => {
-                let inside = white(bytes, at + 1);
-                let closing = next + 2; // `}` and `]` in ASCII.
-                if *bytes.get(inside)? == closing {
-                    inside + 1
-                } else {
-                    open.enter(next == b'{')?;
-                    at = if next == b'{' { name(bytes, inside)?.value } else { inside };
+        let (&first, behind) = rest.split_first()?;
+        rest = match first {
+            // One place for names and other strings, so that the compiler copies the scan of strings here.
+            b'"' => {
+                let (end, _) = after_string(behind)?;
+                if awaits_name {
+                    rest = after_colon(end)?;
+                    awaits_name = false;
                     continue;
                 }
+                end
             }
-            _ => scalar(bytes, at)?,
+            _ if awaits_name => return None,
+            b'{' | b'[' => {
+                let inside = after_white(behind);
+                let closing = first + 2; // `}` and `]` in ASCII.
+                let (&next, behind) = inside.split_first()?;
+                if next != closing {
+                    awaits_name = first == b'{';
+                    open.enter(awaits_name)?;
+                    rest = inside;
+                    continue;
+                }
+                behind
+            }
+            _ => after_scalar(rest)?,
         };
         // A value has ended, and its parents may end too.
         loop {
-            let Some(in_object) = open.innermost() else { return Some(at) };
-            match (*bytes.get(at)?, in_object) {
+            let Some(in_object) = open.innermost() else { return Some(rest) };
+            let (&byte, behind) = rest.split_first()?;
+            match (byte, in_object) {
                 (b',', _) => {
-                    at = white(bytes, at + 1);
-                    if in_object {
-                        at = name(bytes, at)?.value;
-                    }
+                    rest = after_white(behind);
+                    awaits_name = in_object;
                     break;
                 }
                 (b'}', true) | (b']', false) => {
                     open.leave();
-                    at += 1;
+                    rest = behind;
                 }
-                (b' ' | b'\t' | b'\n' | b'\r', _) => at += 1,
+                (b' ' | b'\t' | b'\n' | b'\r', _) => rest = behind,
                 _ => return None,
             }
         }
     }
+}
+
+fn after_white(text: &[u8]) -> &[u8] {
+    let mut rest = text;
+    while let [b' ' | b'\t' | b'\n' | b'\r', behind @ ..] = rest {
+        rest = behind;
+    }
+    rest
+}
+
+/// The text after the colon behind a name.
+fn after_colon(text: &[u8]) -> Option<&[u8]> {
+    Some(after_white(after_white(text).strip_prefix(b":")?))
 }
 
 /// The name of a member.
@@ -66,99 +97,109 @@ pub(super) struct Name {
 
 /// The name of the member at `at`.
 pub(super) fn name(bytes: &[u8], at: usize) -> Option<Name> {
-    if *bytes.get(at)? != b'"' {
-        return None;
-    }
-    let (end, is_escaped) = string(bytes, at)?;
-    let colon = white(bytes, end);
-    (*bytes.get(colon)? == b':').then(|| Name { end, value: white(bytes, colon + 1), is_escaped })
+    let (rest, is_escaped) = after_string(bytes.get(at..)?.strip_prefix(b"\"")?)?;
+    let value = after_colon(rest)?;
+    Some(Name { end: bytes.len() - rest.len(), value: bytes.len() - value.len(), is_escaped })
 }
 
-/// The position after a scalar other than a string.
-fn scalar(bytes: &[u8], at: usize) -> Option<usize> {
-    let literal = |text: &[u8]| bytes.get(at..)?.starts_with(text).then(|| at + text.len());
-    match bytes.get(at)? {
-        b'f' => literal(b"false"),
-        b'n' => literal(b"null"),
-        b't' => literal(b"true"),
-        _ => number(bytes, at),
+/// The text after a scalar other than a string.
+fn after_scalar(text: &[u8]) -> Option<&[u8]> {
+    match text.first()? {
+        b'f' => text.strip_prefix(b"false"),
+        b'n' => text.strip_prefix(b"null"),
+        b't' => text.strip_prefix(b"true"),
+        _ => after_number(text),
     }
 }
 
-/// The position after the closing quote of the string at `at`, and whether it contains escapes.
-fn string(bytes: &[u8], at: usize) -> Option<(usize, bool)> {
-    let end = plain(bytes, at + 1);
-    match bytes.get(end)? {
-        b'"' => Some((end + 1, false)),
-        _ => Some((escaped(bytes, end)?, true)),
+/// The text after the closing quote of a string, and whether the string contains escapes. The text starts after the
+/// opening quote.
+#[inline]
+fn after_string(text: &[u8]) -> Option<(&[u8], bool)> {
+    let rest = after_plain(text);
+    match rest.split_first()? {
+        (b'"', behind) => Some((behind, false)),
+        _ => Some((after_escaped(rest)?, true)),
     }
 }
 
-/// The position after the closing quote of a string that continues at `at`. Separate from [`string`], because escapes
+/// The text after the closing quote of a string that continues here. Separate from [`after_string`], because escapes
 /// are rare, and every call would have to save the additional registers.
 #[cold]
-fn escaped(bytes: &[u8], at: usize) -> Option<usize> {
-    let mut at = at;
+fn after_escaped(text: &[u8]) -> Option<&[u8]> {
+    let mut rest = text;
     loop {
-        match (bytes.get(at)?, bytes.get(at + 1)) {
-            (b'"', _) => return Some(at + 1),
-            (b'\\', Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't')) => at += 2,
-            (b'\\', Some(b'u')) => {
-                let digits = bytes.get(at + 2..at + 6)?;
-                if !digits.iter().all(u8::is_ascii_hexdigit) {
-                    return None;
-                }
-                at += 6;
+        rest = match rest {
+            [b'"', behind @ ..] => return Some(behind),
+            [b'\\', b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't', behind @ ..] => behind,
+            [b'\\', b'u', behind @ ..] => {
+                let (digits, behind) = behind.split_first_chunk::<4>()?;
+                digits.iter().all(u8::is_ascii_hexdigit).then_some(behind)?
             }
             _ => return None,
-        }
-        at = plain(bytes, at);
+        };
+        rest = after_plain(rest);
     }
 }
 
-/// The position after the plain characters at `at`: up to a quote, a backslash, a control character or the end.
-/// Processes eight bytes at a time: most strings are short, but most of a text is strings.
-pub(super) fn plain(bytes: &[u8], at: usize) -> usize {
-    const ONES: u64 = u64::from_ne_bytes([1; 8]);
-    const HIGH: u64 = ONES << 7;
-    let mut at = at;
-    while let Some(eight) = bytes.get(at..).and_then(<[u8]>::first_chunk) {
-        let word = u64::from_le_bytes(*eight);
-        // With its second bit flipped, a quote is 0x20, adjacent to the control characters. The character with that
-        // value before is no longer in the range.
-        let controls_and_quotes = (word ^ (ONES * 2)).wrapping_sub(ONES * 0x21);
-        let backslashes = (word ^ (ONES * u64::from(b'\\'))).wrapping_sub(ONES);
-        // The lowest set bit marks the first byte below a limit. Higher bytes may be marked wrongly.
-        let found = (controls_and_quotes | backslashes) & !word & HIGH;
+/// The text after its plain characters: from a quote, a backslash, a control character or the end. Processes eight
+/// bytes at a time: most strings are short, but most of a text is strings.
+#[inline]
+pub(super) fn after_plain(text: &[u8]) -> &[u8] {
+    let mut rest = text;
+    while let Some((eight, behind)) = rest.split_first_chunk() {
+        let found = special(u64::from_le_bytes(*eight));
         if found != 0 {
-            return at + found.trailing_zeros() as usize / 8;
+            return rest.get(found.trailing_zeros() as usize / 8..).unwrap_or_default();
         }
-        at += 8;
+        rest = behind;
     }
-    while bytes.get(at).is_some_and(|byte| !matches!(byte, b'"' | b'\\' | 0..=0x1f)) {
-        at += 1;
-    }
-    at
+    after_last_plain(rest)
 }
 
-fn number(bytes: &[u8], at: usize) -> Option<usize> {
-    let digits = |from: usize| {
-        let mut at = from;
-        while bytes.get(at).is_some_and(u8::is_ascii_digit) {
-            at += 1;
+/// The same for less than eight bytes: as two overlapping words if possible.
+#[inline(never)]
+fn after_last_plain(text: &[u8]) -> &[u8] {
+    if let (Some(first), Some(last)) = (text.first_chunk(), text.last_chunk()) {
+        let [first, last] = [first, last].map(|four| u64::from(u32::from_le_bytes(*four)));
+        if special(first | last << 32) == 0 {
+            return &[];
         }
-        (at > from).then_some(at)
-    };
-    let at = if bytes.get(at) == Some(&b'-') { at + 1 } else { at };
-    let mut at = if bytes.get(at) == Some(&b'0') { at + 1 } else { digits(at)? };
-    if bytes.get(at) == Some(&b'.') {
-        at = digits(at + 1)?;
     }
-    if matches!(bytes.get(at), Some(b'e' | b'E')) {
-        let sign = matches!(bytes.get(at + 1), Some(b'+' | b'-'));
-        at = digits(at + 1 + usize::from(sign))?;
+    let plain = text.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1f)).unwrap_or(text.len());
+    text.get(plain..).unwrap_or_default()
+}
+
+/// Marks the quotes, backslashes and control characters among eight bytes, by their highest bits. Only the lowest mark
+/// is exact: higher bytes may be marked wrongly.
+fn special(word: u64) -> u64 {
+    const ONES: u64 = u64::from_ne_bytes([1; 8]);
+    // With its second bit flipped, a quote is 0x20, adjacent to the control characters. The character with that value
+    // before is no longer in the range.
+    let controls_and_quotes = (word ^ (ONES * 2)).wrapping_sub(ONES * 0x21);
+    let backslashes = (word ^ (ONES * u64::from(b'\\'))).wrapping_sub(ONES);
+    (controls_and_quotes | backslashes) & !word & (ONES << 7)
+}
+
+fn after_number(text: &[u8]) -> Option<&[u8]> {
+    let rest = text.strip_prefix(b"-").unwrap_or(text);
+    let mut rest = if let [b'0', behind @ ..] = rest { behind } else { after_digits(rest)? };
+    if let [b'.', behind @ ..] = rest {
+        rest = after_digits(behind)?;
     }
-    Some(at)
+    if let [b'e' | b'E', behind @ ..] = rest {
+        rest = after_digits(if let [b'+' | b'-', behind @ ..] = behind { behind } else { behind })?;
+    }
+    Some(rest)
+}
+
+/// The text after at least one digit.
+fn after_digits(text: &[u8]) -> Option<&[u8]> {
+    let mut rest = text;
+    while let [b'0'..=b'9', behind @ ..] = rest {
+        rest = behind;
+    }
+    (rest.len() < text.len()).then_some(rest)
 }
 
 /// The open objects and lists, one bit each: 1 is an object.

@@ -27,44 +27,50 @@ pub(super) enum EmptyMembers {
 /// Returns whether a value has no other spelling, given that no string is a UUID: compact, members sorted, without
 /// escapes. May return false for such a value.
 pub(super) fn is_canonical(text: &str, empty: EmptyMembers) -> bool {
-    read(text, empty).is_some()
+    let text = text.as_bytes();
+    let rest = match text.first() {
+        Some(b'{' | b'[') => after_nested(text, empty),
+        Some(_) => after_scalar(text, empty),
+        None => None,
+    };
+    rest.is_some_and(<[u8]>::is_empty)
 }
 
-/// Scans a text while it is canonical.
-fn read(text: &str, empty: EmptyMembers) -> Option<()> {
-    let (mut at, mut nesting) = (0, Nesting { depth: 0, objects: 0, last: [""; DEEP] });
-    let bytes = text.as_bytes();
+/// The text after a canonical object or list.
+fn after_nested(text: &[u8], empty: EmptyMembers) -> Option<&[u8]> {
+    let (mut rest, mut nesting) = (text, Nesting { depth: 0, objects: 0, last: [b""; DEEP] });
     loop {
-        let first = *bytes.get(at)?;
+        let &first = rest.first()?;
         let is_dropped = nesting.in_object() && empty == EmptyMembers::AreDropped;
-        match first {
-            b'{' | b'[' if bytes.get(at + 1) == Some(&(first + 2)) => {
+        rest = match (first, rest) {
+            (b'{', [_, b'}', behind @ ..]) | (b'[', [_, b']', behind @ ..]) => {
                 (!is_dropped).then_some(())?;
-                at += 2;
+                behind
             }
-            b'{' | b'[' => {
+            (b'{' | b'[', [_, inside @ ..]) => {
                 nesting.enter(first == b'{')?;
-                at = nesting.value(text, at + 1)?;
+                rest = nesting.value(inside)?;
                 continue;
             }
-            b'"' => at = string(bytes, at)?,
-            b'n' if is_dropped => return None,
-            _ => at = scalar(bytes, at, empty)?,
-        }
+            (b'n', _) if is_dropped => return None,
+            _ => after_scalar(rest, empty)?,
+        };
         // A value has ended, and its parents may end too.
-        loop {
-            match bytes.get(at) {
-                None => return (nesting.depth == 0).then_some(()),
-                Some(b',') => {
-                    at = nesting.value(text, at + 1)?;
+        while nesting.depth > 0 {
+            match rest {
+                [b',', behind @ ..] => {
+                    rest = nesting.value(behind)?;
                     break;
                 }
-                Some(b'}' | b']') => {
-                    nesting.leave()?;
-                    at += 1;
+                [b'}' | b']', behind @ ..] => {
+                    nesting.leave();
+                    rest = behind;
                 }
-                Some(_) => return None,
+                _ => return None,
             }
+        }
+        if nesting.depth == 0 {
+            return Some(rest);
         }
     }
 }
@@ -75,7 +81,7 @@ struct Nesting<'t> {
     /// One bit each: 1 is an object.
     objects: u32,
     /// The last name in each object.
-    last: [&'t str; DEEP],
+    last: [&'t [u8]; DEEP],
 }
 
 impl<'t> Nesting<'t> {
@@ -86,45 +92,39 @@ impl<'t> Nesting<'t> {
     fn enter(&mut self, object: bool) -> Option<()> {
         self.depth += 1;
         self.objects = self.objects << 1 | u32::from(object);
-        *self.last.get_mut(self.depth)? = "";
+        *self.last.get_mut(self.depth)? = b"";
         Some(())
     }
 
-    fn leave(&mut self) -> Option<()> {
-        self.depth = self.depth.checked_sub(1)?;
+    fn leave(&mut self) {
+        self.depth = self.depth.saturating_sub(1);
         self.objects >>= 1;
-        Some(())
     }
 
-    /// The start of the next value: in an object after its name, which must be greater than the last one.
-    fn value(&mut self, text: &'t str, at: usize) -> Option<usize> {
+    /// The text from the next value: in an object after its name, which must be greater than the last one.
+    fn value(&mut self, text: &'t [u8]) -> Option<&'t [u8]> {
         if !self.in_object() {
-            return Some(at);
+            return Some(text);
         }
-        (text.as_bytes().get(at) == Some(&b'"')).then_some(())?;
-        let end = grammar::plain(text.as_bytes(), at + 1);
-        let name = text.get(at + 1..end)?;
+        let quoted = text.strip_prefix(b"\"")?;
+        let rest = grammar::after_plain(quoted);
+        let name = quoted.get(..quoted.len() - rest.len())?;
         let last = self.last.get_mut(self.depth)?;
-        let follows = *last < name && text.as_bytes().get(end..end + 2) == Some(b"\":");
+        (*last < name).then_some(())?;
         *last = name;
-        follows.then_some(end + 2)
+        rest.strip_prefix(b"\":")
     }
 }
 
-/// The position after a string without escapes.
-fn string(bytes: &[u8], at: usize) -> Option<usize> {
-    let end = grammar::plain(bytes, at + 1);
-    (bytes.get(end) == Some(&b'"')).then_some(end + 1)
-}
-
-/// The position after a number, `true`, `false` or `null`.
-fn scalar(bytes: &[u8], at: usize, empty: EmptyMembers) -> Option<usize> {
-    let rest = bytes.get(at..)?;
+/// The text after a string without escapes, a number, `true`, `false` or `null`.
+fn after_scalar(text: &[u8], empty: EmptyMembers) -> Option<&[u8]> {
+    if let [b'"', quoted @ ..] = text {
+        return grammar::after_plain(quoted).strip_prefix(b"\"");
+    }
     let is_end = |byte: &u8| matches!(byte, b',' | b'}' | b']' | b' ' | b'\t' | b'\n' | b'\r');
-    let length = rest.iter().position(is_end).unwrap_or(rest.len());
-    let is_number = matches!(rest.first(), Some(b'-' | b'0'..=b'9'));
-    let is_one = empty == EmptyMembers::AreDropped || !is_number || is_plain_number(rest.get(..length)?);
-    is_one.then_some(at + length)
+    let (scalar, rest) = text.split_at_checked(text.iter().position(is_end).unwrap_or(text.len()))?;
+    let is_number = matches!(scalar.first(), Some(b'-' | b'0'..=b'9'));
+    (empty == EmptyMembers::AreDropped || !is_number || is_plain_number(scalar)).then_some(rest)
 }
 
 /// Returns whether a number is an integer with a unique spelling: with few digits, and not `-0`.

@@ -201,14 +201,17 @@ pub(super) fn escapes(value: &str) -> usize {
 
 /// Like [`escape`] without quotes, piece by piece.
 pub(super) fn escape_inside(value: &str, add: &mut (impl FnMut(&str) + ?Sized)) {
-    let bytes = value.as_bytes();
-    let mut plain = 0;
+    let mut rest = value;
     loop {
-        let at = grammar::plain(bytes, plain);
-        add(value.get(plain..at).unwrap_or_default());
-        let Some(byte) = bytes.get(at) else {
+        let special = grammar::after_plain(rest.as_bytes());
+        let Some(byte) = special.first() else {
+            add(rest);
             break;
         };
+        let Some((plain, behind)) = rest.split_at_checked(rest.len() - special.len()) else {
+            break;
+        };
+        add(plain);
         match byte {
             b'"' => add("\\\""),
             b'\\' => add("\\\\"),
@@ -219,6 +222,6 @@ pub(super) fn escape_inside(value: &str, add: &mut (impl FnMut(&str) + ?Sized)) 
             b'\t' => add("\\t"),
             _ => add(&format!("\\u{byte:04x}")),
         }
-        plain = at + 1;
+        rest = behind.get(1..).unwrap_or_default();
     }
 }

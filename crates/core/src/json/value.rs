@@ -388,16 +388,15 @@ impl<'a> Json<'a> {
         match self {
             Json::Text(text) => add(text),
             Json::Object(members) => {
-                add("{");
-                for (index, (name, value)) in members.0.iter().enumerate() {
-                    if index > 0 {
-                        add(",");
-                    }
-                    Self::each_piece_of_string(name, add);
-                    add(":");
+                let mut before = "{\"";
+                for (name, value) in &members.0 {
+                    add(before);
+                    scan::escape_inside(name, add);
+                    add("\":");
                     value.each_piece(add);
+                    before = ",\"";
                 }
-                add("}");
+                add(if members.is_empty() { "{}" } else { "}" });
             }
             Json::Array(elements) => {
                 add("[");
