@@ -1,7 +1,8 @@
 //! A unique spelling for each value, to compare or hash values. Not recursive, so depth needs no stack.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, btree_map};
+use std::iter::Peekable;
 
 use uuid::Uuid;
 
@@ -28,9 +29,41 @@ impl Canonical {
         (!is_nothing(&out)).then_some(out)
     }
 
-    /// Appends the canonical form of a member's value. Returns whether it counts. If not, the output stays unchanged.
-    pub(crate) fn write_member(&self, name: &str, text: &str, out: &mut String) -> bool {
-        let place = self.member(name);
+    /// Starts to write the members of an object, in the order of their names.
+    pub(crate) fn sorted_members(&self) -> SortedMembers<'_> {
+        SortedMembers { places: self.members.iter().peekable(), each: self.each.as_deref() }
+    }
+
+    /// Removes places without special handling, so that they need no lookup.
+    pub(crate) fn simplify(&mut self) {
+        if let Some(each) = &mut self.each {
+            each.simplify();
+        }
+        self.each = self.each.take().filter(|each| **each != Self::default());
+        self.members.values_mut().for_each(Self::simplify);
+        if self.each.is_none() {
+            self.members.retain(|_, member| *member != Self::default());
+        }
+    }
+
+    fn member(&self, name: &str) -> Option<&Self> {
+        self.members.get(name).or(self.each.as_deref())
+    }
+}
+
+/// Writes the members of an object in their canonical form.
+pub(crate) struct SortedMembers<'c> {
+    /// The places of the members that are not written yet, by name.
+    places: Peekable<btree_map::Iter<'c, String, Canonical>>,
+    each: Option<&'c Canonical>,
+}
+
+impl SortedMembers<'_> {
+    /// Appends the value of the next member. Returns whether the value counts. If not, the output stays
+    /// unchanged.
+    pub(crate) fn write(&mut self, name: &str, text: &str, out: &mut String) -> bool {
+        while self.places.next_if(|(other, _)| other.as_str() < name).is_some() {}
+        let place = self.places.peek().filter(|(other, _)| *other == name).map(|(_, place)| *place).or(self.each);
         if place.is_some_and(|place| place.skip) || is_nothing(text) {
             return false;
         }
@@ -50,22 +83,6 @@ impl Canonical {
             out.push_str(&written);
         }
         counts
-    }
-
-    /// Removes places without special handling, so that they need no lookup.
-    pub(crate) fn simplify(&mut self) {
-        if let Some(each) = &mut self.each {
-            each.simplify();
-        }
-        self.each = self.each.take().filter(|each| **each != Self::default());
-        self.members.values_mut().for_each(Self::simplify);
-        if self.each.is_none() {
-            self.members.retain(|_, member| *member != Self::default());
-        }
-    }
-
-    fn member(&self, name: &str) -> Option<&Self> {
-        self.members.get(name).or(self.each.as_deref())
     }
 }
 

@@ -93,6 +93,7 @@ fn canonical(rollout: &HashedFields, root: &Json<'_>) -> String {
     let mut out =
         String::with_capacity(FEW + members.iter().map(|(name, value)| name.len() + value.size() + 4).sum::<usize>());
     let mut defaults = rollout.defaults.iter().peekable();
+    let mut writer = rollout.canonical.sorted_members();
     for (name, value) in &members {
         while let Some((default, value)) = defaults.next_if(|(default, _)| **default < **name) {
             begin(default, &mut out);
@@ -100,7 +101,7 @@ fn canonical(rollout: &HashedFields, root: &Json<'_>) -> String {
         }
         let before = out.len();
         begin(name, &mut out);
-        match rollout.canonical.write_member(name, &value.text(), &mut out) {
+        match writer.write(name, &value.text(), &mut out) {
             true => drop(defaults.next_if(|(default, _)| **default == **name)),
             false => out.truncate(before),
         }
