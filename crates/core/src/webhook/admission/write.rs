@@ -31,7 +31,7 @@ impl<'j> Write<'j> {
     }
 }
 
-/// An object as sent. Its members are split once, for all checks.
+/// An object as sent. Its members, labels and annotations are split once, for all checks.
 pub(crate) struct SentObject<'j> {
     json: Json<'j>,
     own_size: usize,
@@ -45,6 +45,14 @@ impl<'j> SentObject<'j> {
         // An object with duplicate members stays unparsed. [`Self::object`] reports the error.
         let _ = json.open();
         let notes = json.get_path(&["metadata", "managedFields"]).map_or(0, |notes| notes.size());
+        // Checks look up many labels and annotations.
+        if let Json::Object(members) = &mut json
+            && let Some(Json::Object(metadata)) = members.get_mut("metadata")
+        {
+            for map in ["labels", "annotations"] {
+                let _ = metadata.get_mut(map).map(Json::open);
+            }
+        }
         Self { json, own_size: size.saturating_sub(notes), texts: StringArena::default(), caller: None }
     }
 
