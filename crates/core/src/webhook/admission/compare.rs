@@ -18,10 +18,7 @@ pub(super) fn is_empty(value: &Json<'_>) -> bool {
 /// Returns whether two UUIDs are equal in any spelling. Removes hyphens, like the rule of the CRD.
 pub(super) fn same_uuid(one: &Json<'_>, two: &Json<'_>) -> bool {
     let plain = |value: &Json<'_>| value.as_str().map(|text| text.to_ascii_lowercase().replace('-', ""));
-    match (plain(one), plain(two)) {
-        (Some(one), Some(two)) => one == two,
-        _ => one.same(two),
-    }
+    one.same(two) || matches!((plain(one), plain(two)), (Some(one), Some(two)) if one == two)
 }
 
 /// Returns whether two values are equal, or two spellings of one UUID.

@@ -139,7 +139,7 @@ impl<'k> Judging<'k> {
     }
 
     fn add_warning(&mut self, warning: &str) {
-        let warning: String = excerpt(warning).chars().take(WARNING).collect();
+        let warning = shortened(warning);
         if !self.judgement.warnings.contains(&warning) {
             self.judgement.warnings.push(warning);
         }
@@ -181,6 +181,17 @@ impl<'k> Judging<'k> {
     }
 }
 
-/// The maximum length of a warning: the API server cuts warnings at 256 characters once all together exceed 4096
-/// (`apiserver pkg/endpoints/filters/warning.go`).
-pub(super) const WARNING: usize = 240;
+/// A warning of the maximum length.
+pub(super) fn shortened(warning: &str) -> String {
+    let mut short = excerpt(warning);
+    if short.len() > WARNING
+        && let Some((end, _)) = short.char_indices().nth(WARNING)
+    {
+        short.truncate(end);
+    }
+    short
+}
+
+/// The maximum length of a warning, in characters: the API server cuts warnings at 256 characters once all together
+/// exceed 4096 (`apiserver pkg/endpoints/filters/warning.go`).
+const WARNING: usize = 240;

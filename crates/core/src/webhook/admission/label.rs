@@ -28,11 +28,11 @@ impl<'s> Label<'s> {
 
     /// A label with this value.
     pub(super) fn read(text: &str, settings: &'s Settings) -> Self {
-        match (&settings.controller, text.parse::<ControllerVersion>()) {
-            (None, _) => Self::ThisVersion,
-            (Some(this), _) if this.as_str() == text => Self::ThisVersion,
-            (Some(this), Ok(_)) => Self::Other { this, version: text.to_owned() },
-            (Some(_), Err(_)) => Self::Malformed,
+        match &settings.controller {
+            None => Self::ThisVersion,
+            Some(this) if this.as_str() == text => Self::ThisVersion,
+            Some(this) if text.parse::<ControllerVersion>().is_ok() => Self::Other { this, version: text.to_owned() },
+            Some(_) => Self::Malformed,
         }
     }
 }

@@ -7,8 +7,7 @@
 use std::borrow::Cow;
 
 use super::write::{SentObject, Write};
-use super::{judgement::WARNING, label::Label, settings::Settings};
-use crate::apimachinery::excerpt;
+use super::{judgement::shortened, label::Label, settings::Settings};
 use crate::definition::{HELD, HeldMetadata, HeldWrite, KEPT, Kind, MOVED, WANTED, held_write, lost_mark};
 use crate::json::{Json, pointer_token};
 use crate::webhook::convert::{Object, Pruned, is_brought, pruned, status_as_before};
@@ -79,8 +78,8 @@ pub(crate) fn stamp(kind: &Kind, settings: &Settings, write: &Write<'_>) -> (Vec
         warnings.extend(put_back.iter().filter(is_back).map(|key| kept_put_back(key)));
         stamps.extend(annotations);
     }
-    let warnings = warnings.iter().map(|warning| excerpt(warning).chars().take(WARNING).collect());
-    (operations(write.new.json(), stamps), warnings.collect())
+    let warnings = warnings.iter().map(|warning| shortened(warning)).collect();
+    (operations(write.new.json(), stamps), warnings)
 }
 
 /// The changes to the write by a rollout that holds the object.

@@ -23,12 +23,10 @@ fn open<'t, 'a>(
     if json.is_null() {
         return Ok(None);
     }
-    let found = json.a_type_name();
-    match json.open() {
-        Ok(Some(members)) => Ok(Some(members)),
-        Ok(None) => Err(ConvertError::NotAnObject { path: place(prefix, path, depth), found }),
-        Err(duplicate) => Err(ConvertError::named_twice(&place(prefix, path, depth), duplicate)),
+    if !json.is_object() {
+        return Err(ConvertError::NotAnObject { path: place(prefix, path, depth), found: json.a_type_name() });
     }
+    json.open().map_err(|duplicate| ConvertError::named_twice(&place(prefix, path, depth), duplicate))
 }
 
 /// The object that contains the field at `path`. `None` if a parent is absent or null.
