@@ -39,7 +39,7 @@ RUN --mount=type=cache,target=/usr/local/cargo/registry --mount=type=cache,id=ta
     && if [ "$cpu" = aarch64 ]; then export JEMALLOC_SYS_WITH_LG_PAGE=16; fi \
     && export "CC_${cpu}_unknown_linux_gnu=$compiler" \
     && export "CARGO_TARGET_$(echo "$triple" | tr a-z- A-Z_)_LINKER=$compiler" \
-    && RUSTFLAGS="-C target-feature=+crt-static $(.ci/release --flags)" CFLAGS="$(.ci/release --cflags)" \
+    && RUSTFLAGS="$(.ci/release --flags)" CFLAGS="$(.ci/release --cflags)" \
       cargo build --profile dist --locked --bin pointsman --target "$triple" \
     && cp "target/$triple/dist/pointsman" /pointsman.static \
     && .ci/sbom "$triple" >/pointsman.cdx.json
