@@ -166,6 +166,19 @@ fn grammar_matches_serde_json() {
     assert!(good > 1000 && bad > 1000, "{good} {bad}");
 }
 
+/// Strings are written as `serde_json` writes them: each character at each position of short and longer texts.
+#[test]
+fn each_character_is_written_anywhere() {
+    for character in ('\0'..='\u{ff}').chain(['\u{2028}', '😀']) {
+        for (before, after) in (0..18).flat_map(|before| (0..18).map(move |after| (before, after))) {
+            let text = format!("{}{character}{}", "a".repeat(before), "b".repeat(after));
+            let written = Json::string(&text).to_text();
+            assert_eq!(written, serde_json::to_string(&text).unwrap());
+            assert_eq!(Json::parse(&written).unwrap().as_str().unwrap(), text);
+        }
+    }
+}
+
 #[test]
 fn deep_values_are_still_read() {
     for depth in [1, 128, 129, 130, 100_000] {
