@@ -5,12 +5,12 @@ use std::io;
 use std::sync::Arc;
 
 use serde_json::Value;
-use serde_saphyr::Spanned;
 
 use super::compare::{AcceptedAbsences, Allowance};
-use super::problems::{Problems, line};
+use super::problems::Problems;
 use super::version::{Version, Versions};
-use super::{path::Path, schema::Schema, schema_check::wrong, step::StepSpec, yaml};
+use super::yaml::{self, Node, Spanned, YamlError};
+use super::{path::Path, schema::Schema, schema_check::wrong, step::StepSpec};
 
 /// A `CustomResourceDefinition` with the names that the definition needs.
 pub(super) struct Crd {
@@ -30,7 +30,7 @@ impl Crd {
         read: &mut dyn FnMut(&str) -> io::Result<String>,
         problems: &mut Problems,
     ) -> Option<Self> {
-        let (at_line, file) = (line(file), &file.value);
+        let (at_line, file) = (file.line, &file.value);
         let mut problem = |message: String| problems.add(at_line, format!("crd: {message}"));
         let text = match read(file) {
             Ok(text) => text,
@@ -39,11 +39,11 @@ impl Crd {
                 return None;
             }
         };
-        let mut documents: Vec<Value> = match yaml::read_all::<Value>(&text) {
+        let all = yaml::parse_all(&text).and_then(|all| all.iter().map(Node::read).collect());
+        let mut documents: Vec<Value> = match all {
             Ok(documents) => documents,
-            Err(error) => {
-                let (at, message) = yaml::explain(&error);
-                problem(format!("{file}:{at}: {message}"));
+            Err(YamlError { line, message }) => {
+                problem(format!("{file}:{line}: {message}"));
                 return None;
             }
         };
@@ -240,7 +240,7 @@ fn order(mut versions: Vec<Version>, steps: &[Spanned<StepSpec>], problems: &mut
         let StepSpec { from, to, .. } = &step.value;
         let before = ordered.last().filter(|last| index > 0 && *last.name != *from.value);
         if let Some(Version { name: last, .. }) = before {
-            let (at_line, from) = (line(from), &from.value);
+            let (at_line, from) = (from.line, &from.value);
             problems.add(at_line, format!("this step starts at {from:?}, but the previous step ends at {last:?}"));
             return None;
         }
@@ -251,7 +251,7 @@ fn order(mut versions: Vec<Version>, steps: &[Spanned<StepSpec>], problems: &mut
                 continue;
             }
             good = false;
-            let (at_line, name) = (line(name), &name.value);
+            let (at_line, name) = (name.line, &name.value);
             problems.add(
                 at_line,
                 match ordered.iter().any(is_it) {

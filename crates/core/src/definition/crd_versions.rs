@@ -1,11 +1,11 @@
 //! The versions of a CRD without a definition, for drafts.
 
 use serde_json::Value;
-use serde_saphyr::{Location, Spanned};
 
 use super::crd::Crd;
 use super::problems::{BadDefinition, Problems};
 use super::schema::Schema;
+use super::yaml::Spanned;
 
 /// A CRD with the schemas of its versions, in the order of the file.
 pub(crate) struct CrdVersions {
@@ -22,7 +22,7 @@ impl CrdVersions {
     /// The text contains no CRD, several CRDs, or a CRD that the API server refuses.
     pub(crate) fn read(file: &str, text: &str) -> Result<Self, BadDefinition> {
         let mut problems = Problems::new(file);
-        let name = Spanned::new(file.to_owned(), Location::UNKNOWN, Location::UNKNOWN);
+        let name = Spanned { value: file.to_owned(), line: 0 };
         let crd = Crd::read(&name, &mut |_| Ok(text.to_owned()), &mut problems);
         let read = crd.and_then(|crd| {
             let versions = crd.unordered(0, &mut problems)?;

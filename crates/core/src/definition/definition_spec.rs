@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use serde_saphyr::Spanned;
 
-use super::problems::{Problems, line};
+use super::problems::Problems;
 use super::replaces::ReplacesSpec;
 use super::rollout_hash::{HashSpec, StatusMappingSpec};
 use super::rollout_parts::{checks_schema, health_schema, workflows_schema};
-use super::{admission::AdmissionSpec, step::StepSpec, yaml};
+use super::yaml::{self, Node, Spanned, YamlError};
+use super::{admission::AdmissionSpec, step::StepSpec};
 
 /// The `apiVersion` this build reads.
 pub const API_VERSION: &str = "pointsman.dev/v1";
@@ -23,32 +23,25 @@ pub const KIND: &str = "KindDefinition";
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "KindDefinition")]
 pub(super) struct DefinitionSpec {
     /// Always `pointsman.dev/v1`.
-    #[schemars(with = "String")]
     api_version: Spanned<String>,
     /// Always `KindDefinition`.
-    #[schemars(with = "String")]
     kind: Spanned<String>,
     /// The name of this kind on the command line. Defaults to the kind in lower case.
     pub(super) name: Option<String>,
     /// The file of the CustomResourceDefinition, relative to this file. Group, names, versions and schemas are read
     /// from it.
-    #[schemars(with = "String")]
     pub(super) crd: Spanned<String>,
     /// Refuses values of the definition that hide a value of the object. Without this key, `kinds check` warns of them.
     #[serde(default)]
     pub(super) strict: bool,
     /// The conversions between neighbouring versions, oldest first. Empty for a CRD with one version.
     #[serde(default)]
-    #[schemars(with = "Vec<StepSpec>")]
     pub(super) steps: Vec<Spanned<StepSpec>>,
     /// The recipe of the rollout hash: the fields whose change requires a rollout.
-    #[schemars(with = "Option<HashSpec>")]
     pub(super) rollout_hash: Option<Spanned<HashSpec>>,
     /// The fields of the status that describe a rollout in both versions. Requires `rolloutHash`.
-    #[schemars(with = "Option<StatusMappingSpec>")]
     pub(super) rollout_status: Option<Spanned<StatusMappingSpec>>,
     /// The checks that apply when an object is written.
-    #[schemars(with = "Option<AdmissionSpec>")]
     pub(super) admission: Option<Spanned<AdmissionSpec>>,
     /// The conditions of a healthy object, for rollouts.
     #[expect(dead_code, reason = "read by rollouts")]
@@ -59,7 +52,6 @@ pub(super) struct DefinitionSpec {
     #[schemars(schema_with = "checks_schema")]
     checks: Option<IgnoredAny>,
     /// How objects of another kind are replaced by objects of this kind.
-    #[schemars(with = "Option<ReplacesSpec>")]
     pub(super) replaces: Option<Spanned<ReplacesSpec>>,
     /// Additional steps of a rollout for each object, by the name of the workflow. Without a workflow, only the version
     /// label changes.
@@ -76,45 +68,62 @@ struct Head {
 }
 
 impl DefinitionSpec {
-    pub(super) fn read(text: &str, problems: &mut Problems) -> Option<Self> {
-        let spec: Self = match yaml::read_all::<Self>(text).map(|mut all| (all.pop(), all.len())) {
-            Ok((Some(spec), 0)) => spec,
-            Ok((Some(second), _)) => {
-                let at_line = line(&second.api_version);
-                problems.add(at_line, "the file has another document here, but may hold only one definition");
-                return None;
-            }
-            Ok((None, _)) => {
-                problems.add(0, empty());
-                return None;
-            }
+    /// Reads a definition from its text, which is `document`.
+    pub(super) fn read(text: &str, document: &Node, problems: &mut Problems) -> Option<Self> {
+        let spec: Self = match document.read() {
+            Ok(spec) => spec,
             Err(error) => {
-                let (line, mut message) = no_definition(text).unwrap_or_else(|| yaml::explain(&error));
-                if let Some(path) = yaml::unquoted_path(text, line) {
-                    message = format!("quote the path in this mapping: '{path}' ({message})");
-                }
-                problems.add(line, message);
+                let error = advised(text, another_kind(document).unwrap_or(error));
+                problems.add(error.line, error.message);
                 return None;
             }
         };
         for (what, found, wanted) in [("apiVersion", &spec.api_version, API_VERSION), ("kind", &spec.kind, KIND)] {
             if found.value != wanted {
-                problems.add(line(found), format!("{what} is {:?}, this build reads {wanted:?}", found.value));
+                problems.add(found.line, format!("{what} is {:?}, this build reads {wanted:?}", found.value));
             }
         }
         Some(spec)
     }
 }
 
-/// Returns why a text is no definition at all. This error takes precedence over unknown keys.
-fn no_definition(text: &str) -> Option<(u64, String)> {
-    let head = yaml::read::<Head>(text).ok();
-    if let Some(kind) = head.and_then(|head| head.kind).filter(|kind| kind.value != KIND) {
-        return Some((line(&kind), format!("kind is {:?}, this build reads {KIND:?}", kind.value)));
-    }
-    text.trim().is_empty().then(|| (0, empty()))
+/// Returns why a document is no definition at all. This error takes precedence over unknown keys.
+fn another_kind(document: &Node) -> Option<YamlError> {
+    let kind = document.read::<Head>().ok()?.kind.filter(|kind| kind.value != KIND)?;
+    let message = format!("kind is {:?}, this build reads {KIND:?}", kind.value);
+    Some(YamlError { line: kind.line, message })
 }
 
-fn empty() -> String {
-    format!("is empty: begin with `apiVersion: {API_VERSION}` and `kind: {KIND}`")
+/// The error at a path without quotes says so.
+fn advised(text: &str, error: YamlError) -> YamlError {
+    match yaml::unquoted_path(text, error.line) {
+        Some(path) => {
+            let message = format!("quote the path in this mapping: '{path}' ({})", error.message);
+            YamlError { message, ..error }
+        }
+        None => error,
+    }
+}
+
+/// The one document of a definition file.
+pub(super) fn only_document(text: &str, problems: &mut Problems) -> Option<Node> {
+    let mut documents = match yaml::parse_all(text) {
+        Ok(documents) => documents,
+        Err(error) => {
+            let error = advised(text, error);
+            problems.add(error.line, error.message);
+            return None;
+        }
+    };
+    match (documents.pop(), documents.is_empty()) {
+        (Some(document), true) => Some(document),
+        (Some(second), false) => {
+            problems.add(second.line, "the file has another document here, but may hold only one definition");
+            None
+        }
+        (None, _) => {
+            problems.add(0, format!("is empty: begin with `apiVersion: {API_VERSION}` and `kind: {KIND}`"));
+            None
+        }
+    }
 }

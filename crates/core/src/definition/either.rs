@@ -7,11 +7,10 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
-use super::definition_spec::DefinitionSpec;
+use super::definition_spec::{DefinitionSpec, only_document};
 use super::kind::Kind;
 use super::mutations::{MutatedKind, MutationsFileSpec};
-use super::problems::BadDefinition;
-use super::yaml;
+use super::problems::{BadDefinition, Problems};
 
 /// The content of a definition file.
 #[derive(Debug)]
@@ -40,11 +39,16 @@ impl Definition {
         text: &str,
         read: &mut dyn FnMut(&str) -> io::Result<String>,
     ) -> Result<Self, BadDefinition> {
-        let sort = yaml::read::<Sort>(text).ok();
-        if sort.is_some_and(|sort| sort.resource.is_some() || sort.mutations.is_some()) {
-            return MutatedKind::load(file, text).map(Self::Mutations);
-        }
-        Kind::load(file, text, read).map(|kind| Self::Kind(Box::new(kind)))
+        let mut problems = Problems::new(file);
+        let definition = only_document(text, &mut problems).and_then(|document| {
+            let sort = document.read::<Sort>().ok();
+            if sort.is_some_and(|sort| sort.resource.is_some() || sort.mutations.is_some()) {
+                return MutatedKind::compile(&document, &mut problems).map(Self::Mutations);
+            }
+            let kind = Kind::compile(text, document, read, &mut problems);
+            kind.map(|kind| Self::Kind(Box::new(kind)))
+        });
+        problems.into_result(definition)
     }
 }
 

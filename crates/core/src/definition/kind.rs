@@ -6,15 +6,16 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::accessed_fields::AccessedFields;
-use super::definition_spec::DefinitionSpec;
+use super::definition_spec::{DefinitionSpec, only_document};
 use super::growth::Growth;
 use super::made_up_values::made_up_values;
 use super::path::Path;
-use super::problems::{BadDefinition, Problems, Warning, line};
+use super::problems::{BadDefinition, Problems, Warning};
 use super::replaces::{Bridge, KindConversion, ReplacesSpec};
 use super::schema::Schema;
 use super::step::{Step, StepSummary};
 use super::version::{Version, VersionIndex, Versions};
+use super::yaml::Node;
 use super::{
     admission::Admission,
     built_in::EMBEDDED,
@@ -37,8 +38,8 @@ pub struct Kind {
     pub(crate) rollout_hash: Option<HashedFields>,
     /// The rules for labels, immutable fields and upgrades.
     pub admission: Admission,
-    /// The file name and the text of the definition.
-    source: (String, Arc<str>),
+    /// The file name and the document of the definition.
+    source: (String, Arc<Node>),
     is_namespaced: bool,
     pub(crate) crd: Value,
     lenient_crd: Option<Value>,
@@ -59,7 +60,8 @@ impl Kind {
         read: &mut dyn FnMut(&str) -> io::Result<String>,
     ) -> Result<Self, BadDefinition> {
         let mut problems = Problems::new(file);
-        let kind = Self::compile(text, read, &mut problems);
+        let document = only_document(text, &mut problems);
+        let kind = document.and_then(|document| Self::compile(text, document, read, &mut problems));
         problems.into_result(kind)
     }
 
@@ -120,13 +122,18 @@ impl Kind {
         EMBEDDED.iter().map(|(file, text, crd)| Self::load(file, text, &mut |_| Ok((*crd).to_owned()))).collect()
     }
 
-    fn compile(text: &str, read: &mut dyn FnMut(&str) -> io::Result<String>, problems: &mut Problems) -> Option<Self> {
-        let spec = DefinitionSpec::read(text, problems)?;
+    pub(super) fn compile(
+        text: &str,
+        document: Node,
+        read: &mut dyn FnMut(&str) -> io::Result<String>,
+        problems: &mut Problems,
+    ) -> Option<Self> {
+        let spec = DefinitionSpec::read(text, &document, problems)?;
         let mut crd = Crd::read(&spec.crd, read, problems)?;
         crd.allow_absences(&spec.steps);
-        let versions = crd.versions(line(&spec.crd), &spec.steps, problems)?;
+        let versions = crd.versions(spec.crd.line, &spec.steps, problems)?;
         let rollout_hash = match &spec.rollout_hash {
-            Some(spec) => Some(spec.value.compile(&versions, line(spec), problems)?),
+            Some(spec) => Some(spec.value.compile(&versions, spec.line, problems)?),
             None => None,
         };
         let steps = steps(&spec, &versions, rollout_hash.as_ref(), problems);
@@ -152,7 +159,7 @@ impl Kind {
             steps,
             rollout_hash,
             admission,
-            source: (problems.file().to_owned(), text.into()),
+            source: (problems.file().to_owned(), Arc::new(document)),
             is_namespaced,
             crd: crd.document,
             lenient_crd: crd.lenient,
@@ -161,9 +168,9 @@ impl Kind {
         })
     }
 
-    /// The file name and the text of the definition. The parts that only rollouts need are read from it.
+    /// The file name and the document of the definition. The parts that only rollouts need are read from it.
     #[must_use]
-    pub fn definition(&self) -> (&str, &str) {
+    pub fn definition(&self) -> (&str, &Node) {
         (&self.source.0, &self.source.1)
     }
 
@@ -198,7 +205,7 @@ impl Kind {
             steps,
             rollout_hash: None,
             admission,
-            source: (String::new(), "".into()),
+            source: Default::default(),
             is_namespaced,
             crd,
             lenient_crd: None,
@@ -415,7 +422,7 @@ fn steps(
     problems: &mut Problems,
 ) -> Vec<Step> {
     let hashed = rollout.map(|rollout| rollout.at);
-    let status = spec.rollout_status.as_ref().map(|status| (&status.value, line(status)));
+    let status = spec.rollout_status.as_ref().map(|status| (&status.value, status.line));
     if let Some((_, at_line)) = status.filter(|_| rollout.is_none()) {
         problems.add(at_line, "rolloutStatus: rolloutHash is missing: add the recipe of the hash");
         return Vec::new();

@@ -48,7 +48,7 @@ mod tests;
 pub mod upgrade;
 mod version;
 pub mod version_words;
-mod yaml;
+pub mod yaml;
 
 pub use built_in::{embedded_crd, embedded_text};
 pub use carried_metadata::is_taken_along;
@@ -63,12 +63,11 @@ pub use move_effects::{MOVED, ROLLOUT_MANAGER};
 pub use mutations::{FactQuery, FactScope, MutatedKind, Mutation, MutationPhase, MutationSelection, WatchedFact};
 pub use note::read_note;
 pub use path::Path;
-pub use problems::{BadDefinition, Problem, Problems, Warning, line};
+pub use problems::{BadDefinition, Problem, Problems, Warning};
 pub use remedy::{Remedy, StepEdit};
 pub use replaces::{KindConversion, KindRefusal, Retirement};
 pub use schema::Schema;
 pub use step::StepSummary;
-pub use yaml::{MOST_ALIASED, explain, explain_json, read as read_yaml};
 
 pub(crate) use accessed_fields::AccessedFields;
 pub(crate) use completeness::{Completeness, Required};

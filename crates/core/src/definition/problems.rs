@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use serde_saphyr::Spanned;
-
 use super::remedy::Remedy;
 
 /// An error in a definition.
@@ -106,9 +104,4 @@ impl Problems {
             }
         }
     }
-}
-
-/// The line of a value.
-pub fn line<T>(spanned: &Spanned<T>) -> u64 {
-    spanned.referenced.line()
 }

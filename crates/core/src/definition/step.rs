@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_saphyr::Spanned;
 
 use super::compare::{AcceptSpec, ComparedSchemas, compare};
 use super::completeness::Completeness;
@@ -13,29 +12,26 @@ use super::frontier::Root;
 use super::metadata_field::MetadataField;
 use super::operation::{Compiler, Level, Operation, OperationSpec, filled, lists_to_fill, with_schemaless_fields};
 use super::path::Path;
-use super::problems::{Problems, line};
+use super::problems::Problems;
 use super::rollout_hash::{StatusMapping, StatusMappingSpec};
 use super::schema::{Schema, properties};
 use super::side::Sides;
 use super::version::Version;
+use super::yaml::Spanned;
 
 /// The conversion between two neighbouring versions. Each operation works in both directions.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "Step")]
 pub(super) struct StepSpec {
     /// The older version.
-    #[schemars(with = "String")]
     pub(super) from: Spanned<String>,
     /// The newer version.
-    #[schemars(with = "String")]
     pub(super) to: Spanned<String>,
     /// The changes between the versions. A field without an operation is copied unchanged.
     #[serde(default)]
-    #[schemars(with = "Vec<OperationSpec>")]
     operations: Vec<Spanned<OperationSpec>>,
     /// Differences between the two schemas that are intended.
     #[serde(default)]
-    #[schemars(with = "Vec<AcceptSpec>")]
     pub(super) accept: Vec<Spanned<AcceptSpec>>,
 }
 
@@ -104,7 +100,7 @@ impl Step {
             operations: &spec.value.operations,
             accept: &spec.value.accept,
             facts: None,
-            line: line(spec),
+            line: spec.line,
         };
         Self::between(&changes, Sides { older, newer }, status, problems)
     }

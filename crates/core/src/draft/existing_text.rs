@@ -2,11 +2,11 @@
 
 use serde::Deserialize;
 use serde_json::Value;
-use serde_saphyr::Spanned;
 
 use super::line_index::LineIndex;
 use super::step_outline::{EntryPlace, StepOutline};
-use crate::definition::{Sides, line};
+use crate::definition::Sides;
+use crate::definition::yaml::{Spanned, parse};
 
 /// The text of an existing definition. New entries are inserted at the end of its lists.
 #[derive(Clone, Debug)]
@@ -80,14 +80,14 @@ impl ExistingText {
     /// The definition cannot be read, has no steps, or has a list that is not written as a block.
     pub(super) fn read(text: &str) -> Result<Self, UnsupportedText> {
         let lines: Vec<String> = text.lines().map(str::to_owned).collect();
-        let outlined: Outlined = serde_saphyr::from_str(text).map_err(|_| UnsupportedText::Invalid)?;
+        let outlined: Outlined = parse(text).and_then(|node| node.read()).map_err(|_| UnsupportedText::Invalid)?;
         let mut steps = Vec::new();
         let mut column = 0;
         for step in &outlined.steps {
             let name = |name: &Option<Value>| name.as_ref().and_then(Value::as_str).map(str::to_owned);
             let versions = name(&step.value.from).zip(name(&step.value.to)).ok_or(UnsupportedText::Invalid)?;
-            let layout = UnsupportedText::Layout(line(step), "steps");
-            let first = usize::try_from(line(step)).ok().and_then(|line| line.checked_sub(1));
+            let layout = UnsupportedText::Layout(step.line, "steps");
+            let first = usize::try_from(step.line).ok().and_then(|line| line.checked_sub(1));
             let (first, keys) = first.and_then(|first| Some((first, step_keys(&lines, first)?))).ok_or(layout)?;
             column = keys.dash;
             let end = block_end(&lines, first, |indent, _| indent >= keys.column);

@@ -10,11 +10,11 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
-use serde_saphyr::Spanned;
 
 use checks::{Checks, ChecksSpec};
 use health::{Health, HealthSpec};
-use pointsman_core::definition::{BadDefinition, Kind, Problems, explain, json_schema, read_yaml};
+use pointsman_core::definition::yaml::{Node, Spanned};
+use pointsman_core::definition::{BadDefinition, Kind, Problems, json_schema};
 use workflows::{Workflow, WorkflowStepSpec};
 
 /// The parts of a definition that only rollouts read.
@@ -52,18 +52,17 @@ impl RolloutDefinition {
     /// # Errors
     /// All problems of these parts, each with its line.
     pub(crate) fn of(kind: &Kind) -> Result<Self, BadDefinition> {
-        let (file, text) = kind.definition();
+        let (file, document) = kind.definition();
         let mut problems = Problems::new(file);
-        let found = Self::compile(kind, text, &mut problems);
+        let found = Self::compile(kind, document, &mut problems);
         problems.into_result(found)
     }
 
-    fn compile(kind: &Kind, text: &str, problems: &mut Problems) -> Option<Self> {
-        let keys = match read_yaml::<RolloutKeys>(text) {
+    fn compile(kind: &Kind, document: &Node, problems: &mut Problems) -> Option<Self> {
+        let keys: RolloutKeys = match document.read() {
             Ok(keys) => keys,
             Err(error) => {
-                let (line, message) = explain(&error);
-                problems.add(line, message);
+                problems.add(error.line, error.message);
                 return None;
             }
         };
@@ -75,29 +74,18 @@ impl RolloutDefinition {
         let health = health(keys.health.as_ref(), newest);
         let checks = ChecksSpec::compile(keys.checks.as_ref(), &kind.admission, problems);
         let namespaced = (kind.is_namespaced(), becoming.is_none_or(|becoming| becoming.bridge().is_namespaced()));
-        let words = words(text, &keys.workflows);
+        let words = document.read::<WorkflowWords>().map(|words| words.workflows).unwrap_or_default();
         let workflows = workflows::compile(&keys.workflows, &words, newest, source, namespaced, problems);
         Some(Self { health, source_health, checks, workflows })
     }
 }
 
-/// The workflows as written in the text, by name.
-fn words(text: &str, workflows: &BTreeMap<String, Vec<Spanned<WorkflowStepSpec>>>) -> BTreeMap<String, Value> {
-    if workflows.is_empty() {
-        return BTreeMap::new();
-    }
-    read_yaml::<WorkflowWords>(text).map(|words| words.workflows).unwrap_or_default()
-}
-
 /// The keys of a definition that only rollouts read.
 #[derive(Deserialize, JsonSchema)]
 struct RolloutKeys {
-    #[schemars(with = "Option<HealthSpec>")]
     health: Option<Spanned<HealthSpec>>,
-    #[schemars(with = "Option<ChecksSpec>")]
     checks: Option<Spanned<ChecksSpec>>,
     #[serde(default)]
-    #[schemars(with = "BTreeMap<String, Vec<WorkflowStepSpec>>")]
     workflows: BTreeMap<String, Vec<Spanned<WorkflowStepSpec>>>,
     /// Its schema is that of the core.
     #[schemars(skip)]
@@ -117,5 +105,6 @@ struct SourceKeys {
 /// The workflows as written.
 #[derive(Deserialize)]
 struct WorkflowWords {
+    #[serde(default)]
     workflows: BTreeMap<String, Value>,
 }

@@ -15,9 +15,9 @@ use crate::definition::rollout_versions::RolloutVersions;
 use crate::definition::workflows::{OF_LABELS, REWRITE, Workflow, WorkflowAct, WorkflowStep};
 use pointsman_core::apimachinery::{is_dns_label, is_dns_subdomain, is_label_value, parse_duration};
 use pointsman_core::definition::admission::{ObservedPart, RoleSource};
-use pointsman_core::definition::{Kind, Path, Problem, line, upgrade};
+use pointsman_core::definition::yaml::Spanned;
+use pointsman_core::definition::{Kind, Path, Problem, upgrade};
 use serde_json::Value;
-use serde_saphyr::Spanned;
 use std::time::Duration;
 
 /// Validates a StagedRollout and collects its problems.
@@ -41,13 +41,13 @@ impl<'a> RolloutCompiler<'a> {
         let name = &document.metadata.name;
         // Part of the Lease name, and a label of policies.
         if !is_dns_subdomain(&name.value) || name.value.len() > LONGEST {
-            self.line = line(name);
+            self.line = name.line;
             self.bad(format!(
                 "metadata.name: {:?} is no name of a StagedRollout: a DNS name of at most {LONGEST} characters",
                 name.value
             ));
         }
-        self.line = line(&document.spec);
+        self.line = document.spec.line;
         let rollout = self.spec(document);
         match rollout.filter(|_| self.problems.is_empty()) {
             Some(rollout) => Ok(rollout),
@@ -72,7 +72,7 @@ impl<'a> RolloutCompiler<'a> {
         let waves = self.waves(spec, &label);
         let windows = self.windows(&spec.windows);
         let freezes = self.freezes(&spec.freeze, &waves);
-        self.line = line(&document.spec);
+        self.line = document.spec.line;
         let timeout = self.timeout(spec.timeout.as_deref());
         let on_failure = self.one_of("onFailure", spec.on_failure.as_deref(), &ON_FAILURE);
         let direction = self.one_of("direction", spec.direction.as_deref(), &DIRECTIONS);
@@ -277,7 +277,7 @@ impl<'a> RolloutCompiler<'a> {
         };
         let mut waves = Vec::new();
         for (at, one) in specs.iter().enumerate() {
-            self.line = line(one);
+            self.line = one.line;
             let name = &one.value.name;
             if !is_dns_label(name) {
                 self.bad(format!("waves: {name:?} is no name: use lower case letters, digits and hyphens"));
@@ -325,7 +325,7 @@ impl<'a> RolloutCompiler<'a> {
 
     fn windows(&mut self, specs: &[Spanned<WindowSpec>]) -> Vec<RolloutWindow> {
         let compiled = specs.iter().filter_map(|spec| {
-            self.line = line(spec);
+            self.line = spec.line;
             self.fine(RolloutWindow::compile(&spec.value).map_err(|error| format!("windows: {error}")))
         });
         compiled.collect()
@@ -339,7 +339,7 @@ impl<'a> RolloutCompiler<'a> {
         let parts: Vec<&str> = observe.filter_map(|part| part.name.as_deref()).collect();
         let mut freezes = Vec::new();
         for spec in specs {
-            self.line = line(spec);
+            self.line = spec.line;
             let compiled = Freeze::compile(&spec.value, own, &parts);
             freezes.extend(self.fine(compiled.map_err(|error| format!("freeze: {error}"))));
         }

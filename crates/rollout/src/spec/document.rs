@@ -1,12 +1,12 @@
 //! The document of a StagedRollout. The CRD documents the meaning of each member for users.
 
 use crate::definition::workflows::WorkflowJobSpec;
-use pointsman_core::definition::{Problem, explain, line};
+use pointsman_core::definition::Problem;
+use pointsman_core::definition::yaml::{Node, Spanned, parse_all};
 use pointsman_core::{definition, did_you_mean};
-use serde::de::Error as _;
+use serde::de::{Error as _, IgnoredAny};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
-use serde_saphyr::Spanned;
 
 /// The `kind` of a StagedRollout.
 pub const ROLLOUT: &str = "StagedRollout";
@@ -18,8 +18,10 @@ pub const ROLLOUT_CRD: &str = include_str!("staged_rollouts.crd.yaml");
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct RolloutDocument {
-    pub(crate) api_version: Spanned<String>,
-    pub(crate) kind: Spanned<String>,
+    #[expect(dead_code, reason = "read as the identity")]
+    api_version: IgnoredAny,
+    #[expect(dead_code, reason = "read as the identity")]
+    kind: IgnoredAny,
     pub(crate) metadata: RolloutMetadata,
     pub(crate) spec: Spanned<RolloutSpec>,
     /// Parsed elsewhere: see [`crate::RolloutStatus`].
@@ -161,39 +163,31 @@ impl RolloutDocument {
     /// Parses a StagedRollout. `file` is the name for messages.
     pub(crate) fn read(file: &str, text: &str) -> Result<Self, BadRollout> {
         let bad = |line: u64, message: String| BadRollout { problems: vec![Problem::new(file, line, message)] };
-        let mut document: Self = match serde_saphyr::from_multiple::<Self>(text).map(|mut all| (all.pop(), all.len())) {
-            Ok((Some(document), 0)) => document,
-            Ok((Some(second), _)) => {
-                let at_line = line(&second.api_version);
-                return Err(bad(
-                    at_line,
-                    "the file has another document here, but may hold only one StagedRollout".to_owned(),
-                ));
+        let mut documents = parse_all(text).map_err(|error| bad(error.line, error.message))?;
+        let node = match (documents.pop(), documents.is_empty()) {
+            (Some(node), true) => node,
+            (Some(second), false) => {
+                let why = "the file has another document here, but may hold only one StagedRollout";
+                return Err(bad(second.line, why.to_owned()));
             }
-            Ok((None, _)) => return Err(bad(0, EMPTY.to_owned())),
-            Err(error) => {
-                if let Some((line, why)) = Identity::read(text).and_then(|identity| identity.is_another()) {
-                    return Err(bad(line, why));
-                }
-                let (line, message) = explain(&error);
-                return Err(bad(line, if text.trim().is_empty() { EMPTY.to_owned() } else { message }));
-            }
+            (None, _) => return Err(bad(0, EMPTY.to_owned())),
         };
-        document.keep_words_of_runs(text);
-        let Self { api_version, kind, .. } = &document;
-        match (Identity { api_version: api_version.clone(), kind: kind.clone() }).is_another() {
-            Some((line, why)) => Err(bad(line, why)),
-            None => Ok(document),
+        let another = node.read::<Identity>().ok().and_then(|identity| identity.is_another());
+        if let Some((line, why)) = another {
+            return Err(bad(line, why));
         }
+        let mut document: Self = node.read().map_err(|error| bad(error.line, error.message))?;
+        document.keep_words_of_runs(&node);
+        Ok(document)
     }
 
     /// Keeps the text of runs as well.
-    fn keep_words_of_runs(&mut self, text: &str) {
+    fn keep_words_of_runs(&mut self, node: &Node) {
         let waves = &mut self.spec.value.waves;
         if waves.iter().all(|wave| wave.value.run.is_none()) {
             return;
         }
-        let words = serde_saphyr::from_str::<Value>(text).unwrap_or_default();
+        let words: Value = node.read().unwrap_or_default();
         for (at, wave) in waves.iter_mut().enumerate() {
             if let Some(run) = &mut wave.value.run {
                 run.words = words.pointer(&format!("/spec/waves/{at}/run")).cloned().unwrap_or_default();
@@ -211,16 +205,12 @@ struct Identity {
 }
 
 impl Identity {
-    fn read(text: &str) -> Option<Self> {
-        serde_saphyr::from_multiple::<Self>(text).ok()?.into_iter().next()
-    }
-
     /// The line and message of a wrong identity.
     fn is_another(&self) -> Option<(u64, String)> {
         let wanted = [("kind", &self.kind, ROLLOUT), ("apiVersion", &self.api_version, definition::API_VERSION)];
         let another = wanted.into_iter().find(|(_, found, wanted)| found.value != *wanted);
         another
-            .map(|(what, found, wanted)| (line(found), format!("{what} is {:?}, and must be {wanted:?}", found.value)))
+            .map(|(what, found, wanted)| (found.line, format!("{what} is {:?}, and must be {wanted:?}", found.value)))
     }
 }
 

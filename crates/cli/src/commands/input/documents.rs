@@ -114,7 +114,10 @@ fn located(text: &str) -> Option<String> {
 fn yaml(source: &Source) -> Result<Vec<JsonTree>, String> {
     let read = (1..).zip(pieces(&source.text)).map(|(index, (first, text))| {
         yaml::read(text).map_err(|error| {
-            let line = error.line.map_or_else(String::new, |line| format!(":{}", line + first - 1));
+            let line = match error.line {
+                0 => String::new(),
+                line => format!(":{}", line + first - 1),
+            };
             format!("{}{line}: document {index}: {}", source.name, error.message)
         })
     });

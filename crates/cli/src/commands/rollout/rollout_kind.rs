@@ -4,6 +4,7 @@ use std::path::Path;
 
 use pointsman_cluster::{CallError, RolloutError, unknown_zone};
 use pointsman_core::definition::Kind;
+use pointsman_core::definition::yaml::parse;
 use pointsman_rollout::{NoEffect, Rollout, answered_rollout, read_rollout, rolled_kind};
 use serde_json::Value;
 
@@ -29,7 +30,7 @@ impl FileRollout {
                 source.name
             );
         }
-        Ok(Self { rollout, document: serde_saphyr::from_str(&source.text)? })
+        Ok(Self { rollout, document: parse(&source.text)?.read()? })
     }
 
     pub(super) fn kind<'k>(&self, all: &'k [LoadedKind]) -> anyhow::Result<&'k Kind> {

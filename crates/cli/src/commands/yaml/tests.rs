@@ -79,7 +79,7 @@ metadata:
 fn non_json_yaml_names_its_line() {
     for (yaml, line) in [("a: 1\nb: .inf\n", 2), ("a: 1\na: 2\n", 2), ("a: [\n", 1), ("a: 1\n b: 2\n", 2)] {
         let error = read(yaml).unwrap_err();
-        assert_eq!(error.line, Some(line), "{yaml}: {}", error.message);
+        assert_eq!(error.line, line, "{yaml}: {}", error.message);
     }
     let deep = format!("{}{}", "[".repeat(5000), "]".repeat(5000));
     assert!(read(&deep).is_err());

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_saphyr::Spanned;
 
 use super::controller_lease::ControllerLease;
 use super::observe::{ObservedSpec, VersionSource};
@@ -14,7 +13,8 @@ use super::role::{RoleSource, RoleSpec};
 use super::upgrade_path::{UpgradePath, UpgradePathSpec};
 use super::{compiler::RuleCompiler, rule::Rule, rule_spec::RuleSpec};
 use crate::definition::gates::{Gate, GateSpec};
-use crate::definition::problems::{Problems, line};
+use crate::definition::problems::Problems;
+use crate::definition::yaml::Spanned;
 use crate::{
     apimachinery::{is_label_value, is_qualified_name},
     definition::upgrade::{self, Range},
@@ -43,29 +43,22 @@ pub(crate) struct AdmissionSpec {
     pub(super) managers: BTreeMap<String, String>,
     /// The places of the running version. Without this key, the version label is used. Several places are
     /// several parts. If the places differ, the object runs several versions.
-    #[schemars(with = "Option<Vec<ObservedSpec>>")]
     pub(super) observe: Option<Vec<Spanned<ObservedSpec>>>,
     /// The role of an object, such as `controller` or `worker`, shown next to its versions.
-    #[schemars(with = "Option<RoleSpec>")]
     pub(super) role: Option<Spanned<RoleSpec>>,
     /// The objects with the state of the prerequisites of versions in `paths`.
-    #[schemars(with = "Option<PrerequisitesSpec>")]
     pub(super) prerequisites: Option<Spanned<PrerequisitesSpec>>,
     /// Conditions that must hold before another controller version takes over an object.
     #[serde(default)]
-    #[schemars(with = "Vec<GateSpec>")]
     pub(super) handover: Vec<Spanned<GateSpec>>,
     /// Upgrade paths, by name.
     #[serde(default)]
-    #[schemars(with = "BTreeMap<String, UpgradePathSpec>")]
     pub(super) paths: BTreeMap<String, Spanned<UpgradePathSpec>>,
     /// Rules for every controller version.
     #[serde(default)]
-    #[schemars(with = "Vec<RuleSpec>")]
     pub(super) rules: Vec<Spanned<RuleSpec>>,
     /// Rules for some controller versions.
     #[serde(default)]
-    #[schemars(with = "Vec<ControllerRulesSpec>")]
     pub(super) controllers: Vec<Spanned<ControllerRulesSpec>>,
 }
 
@@ -76,7 +69,6 @@ pub(super) struct ControllerRulesSpec {
     /// The controller versions: a range such as `>=2.17` or `2.16`.
     pub(super) versions: String,
     /// The rules.
-    #[schemars(with = "Vec<RuleSpec>")]
     pub(super) rules: Vec<Spanned<RuleSpec>>,
 }
 
@@ -126,7 +118,7 @@ impl Admission {
         versions: &Versions,
         problems: &mut Problems,
     ) -> Option<Self> {
-        let (at_line, spec) = (line(spec), &spec.value);
+        let (at_line, spec) = (spec.line, &spec.value);
         let mut paths = BTreeMap::new();
         for (name, path) in &spec.paths {
             paths.insert(name.clone(), UpgradePath::compile(name, path, problems)?);
@@ -138,7 +130,7 @@ impl Admission {
             match Range::parse(versions) {
                 Ok(range) => rules.extend(more.iter().filter_map(|rule| compiler.rule(rule, Some(&range)))),
                 Err(error) => {
-                    compiler.at(line(controllers)).problem(format!("controllers: {error}"));
+                    compiler.at(controllers.line).problem(format!("controllers: {error}"));
                 }
             }
         }
@@ -191,7 +183,7 @@ impl AdmissionSpec {
         let (of_parts, of_all): (Vec<_>, Vec<_>) = specs.iter().partition(|place| place.value.part.is_some());
         if let Some(nameless) = of_all.first().filter(|_| !of_parts.is_empty()) {
             let why = "observe: this place names no part, but others do: give all places a `part`, or none";
-            problems.add(line(nameless), why);
+            problems.add(nameless.line, why);
         }
         let mut parts: Vec<ObservedPart> = Vec::new();
         for (name, place) in places {
@@ -210,12 +202,12 @@ impl AdmissionSpec {
     fn prerequisites(&self, paths: &BTreeMap<String, UpgradePath>, problems: &mut Problems) -> Option<Prerequisites> {
         let compiled = self.prerequisites.as_ref().and_then(|spec| {
             let compiled = spec.value.compile();
-            compiled.map_err(|why| problems.add(line(spec), format!("prerequisites: {why}"))).ok()
+            compiled.map_err(|why| problems.add(spec.line, format!("prerequisites: {why}"))).ok()
         });
         // A problem of the source itself was already reported.
         let is_there = self.prerequisites.is_none() || compiled.is_some();
         for (name, path) in paths.iter().filter(|_| is_there) {
-            let at_line = self.paths.get(name).map(line).unwrap_or_default();
+            let at_line = self.paths.get(name).map(|path| path.line).unwrap_or_default();
             for message in Needs::problems(path.needs(), compiled.as_ref()) {
                 problems.add(at_line, format!("paths.{name}: {message}"));
             }

@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use serde_saphyr::Spanned;
 
 use super::observe::{ObservedSpec, VersionSource};
 use super::observed_part::VersionPlace;
@@ -15,8 +14,9 @@ use super::rule::{Check, Rule};
 use super::rule_spec::{DeprecatedSpec, RangeSpec, Reading, RequiresSpec, RuleSpec, UpgradeSpec, WarnSpec};
 use super::upgrade_path::UpgradePath;
 use crate::definition::gates::{Gate, GateCompiler, GateSpec};
-use crate::definition::problems::{Problems, line};
+use crate::definition::problems::Problems;
 use crate::definition::version::{VersionIndex, Versions};
+use crate::definition::yaml::Spanned;
 use crate::definition::{path::Path, schema::Schema};
 use crate::{
     apimachinery::{is_dns_label, is_qualified_name},
@@ -57,7 +57,7 @@ impl<'a> RuleCompiler<'a> {
 
     /// Compiles a rule for all or some controller versions.
     pub(super) fn rule(&mut self, rule: &Spanned<RuleSpec>, controllers: Option<&Range>) -> Option<Rule> {
-        self.line = line(rule);
+        self.line = rule.line;
         let spec = &rule.value;
         let newest = self.versions.newest();
         let (name, at, field, check) = match spec {
@@ -92,7 +92,7 @@ impl<'a> RuleCompiler<'a> {
 
     /// Compiles a gate that must pass before a handover.
     pub(super) fn handover(&mut self, gate: &Spanned<GateSpec>) -> Option<Gate> {
-        self.line = line(gate);
+        self.line = gate.line;
         let schema = &self.versions.at(self.versions.newest()).schema;
         let mut compiler = GateCompiler::new(schema);
         let compiled = compiler.gate(&gate.value);
@@ -109,7 +109,7 @@ impl<'a> RuleCompiler<'a> {
         place: &Spanned<ObservedSpec>,
         has_path: bool,
     ) -> Option<(Option<String>, VersionPlace)> {
-        self.line = line(place);
+        self.line = place.line;
         let part = &place.value.part;
         if let Some(part) = part.as_ref().filter(|part| !is_dns_label(part)) {
             self.problem(format!("observe: {part:?} is no name of a part: use lower case letters, digits and hyphens"));
@@ -158,7 +158,7 @@ impl<'a> RuleCompiler<'a> {
 
     /// Compiles a place that contains the role of an object.
     pub(super) fn role(&mut self, role: &Spanned<RoleSpec>) -> Option<RoleSource> {
-        self.line = line(role);
+        self.line = role.line;
         match (&role.value.label, &role.value.field) {
             (Some(key), None) => {
                 self.label_key("role", key)?;

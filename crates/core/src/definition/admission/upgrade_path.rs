@@ -2,12 +2,12 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_saphyr::Spanned;
 
 use super::prerequisites::Needs;
 use crate::apimachinery::is_qualified_name;
-use crate::definition::problems::{Problems, line};
+use crate::definition::problems::Problems;
 use crate::definition::upgrade::{self, Graph, Hop, Neighbours, Range, Reach, Target};
+use crate::definition::yaml::Spanned;
 
 /// Which version may follow which.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -134,7 +134,7 @@ impl UpgradePath {
         }
         let is_good = bad.is_empty();
         for message in bad {
-            problems.add(line(spec), format!("paths.{name}: {message}"));
+            problems.add(spec.line, format!("paths.{name}: {message}"));
         }
         let (opt_out, downgrade_opt_out) = (opt_out.clone(), downgrade_opt_out.clone());
         let named = versions.iter().map(NeighboursSpec::named).collect();

@@ -8,10 +8,10 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use serde_saphyr::Spanned;
 
 use super::accept::AcceptSpec;
 use crate::definition::path::Path;
+use crate::definition::yaml::Spanned;
 
 /// The fields that no longer are required in a schema, by their names in messages.
 pub(in crate::definition) type AcceptedAbsences = BTreeSet<String>;

@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_saphyr::Spanned;
 
 use super::location::in_yaml;
-use crate::definition::problems::{Problems, line};
+use crate::definition::problems::Problems;
 use crate::definition::remedy::Remedy;
 use crate::definition::schema::BOUNDS;
 use crate::definition::side::Sides;
+use crate::definition::yaml::Spanned;
 
 /// A difference between the two schemas that needs no operation, and the reason.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -82,7 +82,7 @@ impl<'a> Accepted<'a> {
         for (index, spec) in self.specs.iter().enumerate().filter(|(_, spec)| spec.value.is_at(at)) {
             for (which, _) in spec.value.names().iter().enumerate().filter(|(_, name)| is_it(name)) {
                 self.found.insert((index, which));
-                line_of.get_or_insert_with(|| line(spec));
+                line_of.get_or_insert_with(|| spec.line);
             }
         }
         line_of
@@ -105,14 +105,14 @@ impl<'a> Accepted<'a> {
                     "accept: {path} does not differ in {difference:?} between {older} and {newer}: remove the entry"
                 );
                 match names.len() {
-                    1 => problems.advise(line(accept), what, Remedy::removal(line(accept))),
-                    _ => problems.add(line(accept), what),
+                    1 => problems.advise(accept.line, what, Remedy::removal(accept.line)),
+                    _ => problems.add(accept.line, what),
                 }
             }
             if names.is_empty() {
-                problems.add(line(accept), format!("accept: {path}: name the difference in `difference`"));
+                problems.add(accept.line, format!("accept: {path}: name the difference in `difference`"));
             } else if lost.is_empty() && reason.trim().is_empty() {
-                problems.add(line(accept), format!("accept: {path}: give a reason in `reason`"));
+                problems.add(accept.line, format!("accept: {path}: give a reason in `reason`"));
             }
         }
     }

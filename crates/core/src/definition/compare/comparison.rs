@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use serde_saphyr::Spanned;
 
 use super::absences::{AcceptedAbsences, REQUIRED};
 use super::accept::{AcceptSpec, Accepted, accept};
@@ -18,6 +17,7 @@ use crate::definition::problems::Problems;
 use crate::definition::remedy::{Remedy, StepEdit};
 use crate::definition::schema::{Schema, properties};
 use crate::definition::side::{Side, Sides};
+use crate::definition::yaml::Spanned;
 
 /// The schemas of the two versions.
 #[derive(Clone, Copy)]

@@ -4,17 +4,16 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_saphyr::Spanned;
 
 use super::conflicts::{against, labels_of};
 use super::fact::WatchedFact;
 use super::mutation::Mutation;
 use super::mutation_spec::MutationSpec;
 use crate::apimachinery::{ResourceName, is_dns_label, is_dns_subdomain};
-use crate::definition::definition_spec::{API_VERSION, KIND};
+use crate::definition::definition_spec::{API_VERSION, KIND, only_document};
 use crate::definition::path::Path;
-use crate::definition::problems::{BadDefinition, Problems, line};
-use crate::definition::yaml;
+use crate::definition::problems::{BadDefinition, Problems};
+use crate::definition::yaml::{Node, Spanned};
 
 /// Mutations for the objects of a foreign kind.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -27,10 +26,8 @@ pub(in crate::definition) struct MutationsFileSpec {
     /// The name of this definition on the command line. Defaults to the kind in lower case.
     name: Option<String>,
     /// The resource of the objects.
-    #[schemars(with = "ForeignResourceSpec")]
     resource: Spanned<ForeignResourceSpec>,
     /// The mutations, in order.
-    #[schemars(with = "Vec<MutationSpec>")]
     mutations: Vec<Spanned<MutationSpec>>,
 }
 
@@ -72,16 +69,16 @@ impl MutatedKind {
     /// All problems of the definition, each with its line.
     pub fn load(file: &str, text: &str) -> Result<Self, BadDefinition> {
         let mut problems = Problems::new(file);
-        let mutated = Self::compile(text, &mut problems);
+        let document = only_document(text, &mut problems);
+        let mutated = document.and_then(|document| Self::compile(&document, &mut problems));
         problems.into_result(mutated)
     }
 
-    fn compile(text: &str, problems: &mut Problems) -> Option<Self> {
-        let spec: MutationsFileSpec = match yaml::read(text) {
+    pub(in crate::definition) fn compile(document: &Node, problems: &mut Problems) -> Option<Self> {
+        let spec: MutationsFileSpec = match document.read() {
             Ok(spec) => spec,
             Err(error) => {
-                let (line, message) = yaml::explain(&error);
-                problems.add(line, message);
+                problems.add(error.line, error.message);
                 return None;
             }
         };
@@ -91,29 +88,29 @@ impl MutatedKind {
         if spec.kind != KIND {
             problems.add(2, format!("kind is {:?}, this build reads {KIND:?}", spec.kind));
         }
-        let (at_line, resource) = (line(&spec.resource), &spec.resource.value);
+        let (at_line, resource) = (spec.resource.line, &spec.resource.value);
         let pod = resource.pod(at_line, problems)?;
         let mut mutations: Vec<Mutation> = Vec::new();
         for one in &spec.mutations {
             let Some(mutation) = MutationSpec::compile(one, &pod, problems) else { continue };
             if mutations.iter().any(|other| other.name == mutation.name) {
-                problems.add(line(one), format!("mutation {}: another mutation has this name", mutation.name));
+                problems.add(one.line, format!("mutation {}: another mutation has this name", mutation.name));
             }
             let differs = |other: &&Mutation| {
                 other.failure_policy != mutation.failure_policy && other.selection.meets(&mutation.selection)
             };
             if let Some(why) = labels_of(&mutation, &mutation) {
-                problems.add(line(one), format!("mutation {}: {why}: select by another label", mutation.name));
+                problems.add(one.line, format!("mutation {}: {why}: select by another label", mutation.name));
             }
             if let Some((other, why)) =
                 mutations.iter().find_map(|other| Some((other, against(other, &mutation, &pod)?)))
             {
                 let hint = "combine the two in one mutation, or select disjoint names or namespaces";
-                problems.add(line(one), format!("mutations {} and {}: {why}: {hint}", other.name, mutation.name));
+                problems.add(one.line, format!("mutations {} and {}: {why}: {hint}", other.name, mutation.name));
             }
             if let Some(other) = mutations.iter().find(differs) {
                 let why = "may select the same objects, and one call serves both: use the same failurePolicy";
-                problems.add(line(one), format!("mutations {} and {} {why}", other.name, mutation.name));
+                problems.add(one.line, format!("mutations {} and {} {why}", other.name, mutation.name));
             }
             mutations.push(mutation);
         }

@@ -2,7 +2,6 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_saphyr::Spanned;
 
 use super::conflicts::{conflict, left_over};
 use super::fact::{FactQuery, FactScope, MutationFact, NAME, NAMESPACE, WatchedFact};
@@ -12,7 +11,8 @@ use super::operation_spec::MutationOperationSpec;
 use super::selection::MutationSelection;
 use crate::apimachinery::{ResourceName, Selector, is_dns_label, is_dns_subdomain, is_qualified_name};
 use crate::definition::path::Path;
-use crate::definition::problems::{Problems, line};
+use crate::definition::problems::Problems;
+use crate::definition::yaml::Spanned;
 
 /// The state of some objects before a fact is true, and after.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -34,11 +34,9 @@ pub(super) struct MutationSpec {
     failure_policy: Option<FailurePolicySpec>,
     /// The desired state, whether the fact is true or not.
     #[serde(default)]
-    #[schemars(with = "Vec<MutationOperationSpec>")]
     always: Vec<Spanned<MutationOperationSpec>>,
     /// The additional desired state once the fact is true.
     #[serde(default)]
-    #[schemars(with = "Vec<MutationOperationSpec>")]
     once_true: Vec<Spanned<MutationOperationSpec>>,
 }
 
@@ -79,7 +77,7 @@ struct FactSpec {
 impl MutationSpec {
     /// Compiles a mutation of objects whose Pod spec is at `pod`.
     pub(super) fn compile(spec: &Spanned<Self>, pod: &Path, problems: &mut Problems) -> Option<Mutation> {
-        let (at_line, spec) = (line(spec), &spec.value);
+        let (at_line, spec) = (spec.line, &spec.value);
         let mut bad = |why: String| problems.add(at_line, format!("mutation {}: {why}", spec.name));
         if !is_dns_label(&spec.name) {
             bad("the name must have lower-case letters, digits and dashes only, 63 at most".to_owned());
@@ -123,7 +121,7 @@ fn operations(
 ) -> Vec<MutationOperation> {
     let mut compiled: Vec<MutationOperation> = Vec::new();
     for one in all {
-        let mut bad = |why: String| problems.add(line(one), format!("mutation {}: {what}: {why}", spec.name));
+        let mut bad = |why: String| problems.add(one.line, format!("mutation {}: {what}: {why}", spec.name));
         match one.value.compile(pod) {
             Err(why) => bad(why),
             Ok(operation) => {

@@ -1,15 +1,14 @@
 //! Compiles operations between two schemas: resolves paths to places, and checks that each field has at most one
 //! operation.
 
-use serde_saphyr::Spanned;
-
 use super::common_fields::common_fields;
 use super::condition::Condition;
 use super::mapping::{Mapping, Operation};
 use super::pattern::{MatchedPlace, Pattern};
 use crate::apimachinery::did_you_mean;
-use crate::definition::problems::{Problems, line};
+use crate::definition::problems::Problems;
 use crate::definition::side::{Side, Sides};
+use crate::definition::yaml::Spanned;
 use crate::definition::{metadata_field::MetadataField, path::Path, place::Place, schema::Schema};
 use crate::json::Json;
 
@@ -164,7 +163,7 @@ impl<'a> Compiler<'a> {
         self.unfold(specs, &[], &mut unfolded);
         let UnfoldedList { operations: all, objects, .. } = unfolded;
         for (index, Unfolded { spec, base, conditions, list }) in all.iter().enumerate() {
-            self.line = line(spec);
+            self.line = spec.line;
             self.base = base.clone();
             let belongs = |one: &Unfolded<'_, O>, two: &O| one.list == *list && one.spec.value.continues(two);
             let (earlier, later) = all.split_at(index);
@@ -211,7 +210,7 @@ impl<'a> Compiler<'a> {
         let (pattern, only) = spec.value.pattern()?;
         let places = pattern.places(&Sides { older: self.older, newer: self.newer }, only);
         if places.is_empty() {
-            self.line = line(spec);
+            self.line = spec.line;
             let text = pattern.text;
             self.problem(match only {
                 Some(side) => {
@@ -254,7 +253,7 @@ impl<'a> Compiler<'a> {
     ) {
         let list = into.lists;
         for spec in specs {
-            self.line = line(spec);
+            self.line = spec.line;
             if let Some(nesting) = spec.value.nesting() {
                 self.unfold_object(nesting, conditions, into);
                 continue;

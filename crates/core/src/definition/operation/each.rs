@@ -2,7 +2,6 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_saphyr::Spanned;
 
 use super::compiler::{Compile, Compiler};
 use super::each_item::{each, key_names};
@@ -15,6 +14,7 @@ use crate::definition::path::Path;
 use crate::definition::place::Place;
 use crate::definition::schema::Schema;
 use crate::definition::side::{Side, Sides};
+use crate::definition::yaml::Spanned;
 
 /// Operations on the contents of a list or map. Their paths start at the item. `.` is the item itself.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -32,7 +32,6 @@ pub(crate) struct EachSpec<O> {
     /// an item.
     key: Option<String>,
     /// The changes inside of each item.
-    #[schemars(with = "Vec<O>")]
     operations: Vec<Spanned<O>>,
 }
 

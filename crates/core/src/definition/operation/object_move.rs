@@ -5,13 +5,13 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_saphyr::Spanned;
 
 use super::compiler::{Compiler, Nesting};
 use super::mapping::Operation;
 use super::same::Same;
 use crate::definition::path::Path;
 use crate::definition::side::{Side, Sides};
+use crate::definition::yaml::Spanned;
 
 /// A field with a path for each version.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -22,7 +22,6 @@ pub(crate) struct MoveSpec<O> {
     /// The path in the newer version.
     to: String,
     /// The changes inside of the object. Their paths start at the object. Fields without an operation move unchanged.
-    #[schemars(with = "Option<Vec<O>>")]
     operations: Option<Vec<Spanned<O>>>,
 }
 

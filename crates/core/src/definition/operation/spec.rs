@@ -2,7 +2,6 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_saphyr::Spanned;
 
 use super::compiler::{Branching, Compile, Compiler, Nesting};
 use super::pattern::{MatchedPlace, Pattern};
@@ -13,6 +12,7 @@ use super::{
     single_version::OneSidedSpec, split::SplitSpec, values::ValuesSpec, when::WhenSpec, wrap::wrapped,
 };
 use crate::definition::side::Side;
+use crate::definition::yaml::Spanned;
 
 /// A scalar with another type.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -101,7 +101,7 @@ impl Compile for OperationSpec {
     }
 
     fn at_place(spec: &Spanned<Self>, place: &MatchedPlace) -> Spanned<Self> {
-        let here = |operation| Spanned::new(operation, spec.referenced, spec.defined);
+        let here = |operation| Spanned { value: operation, line: spec.line };
         let innermost = here(spec.value.at(place.field.to_string()));
         place.lists.iter().rev().fold(innermost, |inside, list| here(Self::Each(EachSpec::around(list, inside))))
     }

@@ -10,12 +10,12 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
-use serde_saphyr::Spanned;
 
 use super::compiler::{Branching, Compiler};
 use super::condition::{Condition, ConditionTest, TRUTHS};
 use crate::definition::place::Place;
 use crate::definition::side::Side;
+use crate::definition::yaml::Spanned;
 use crate::json::Json;
 
 /// Operations with a condition: either `field` or `fact`, and the required value.
@@ -34,10 +34,8 @@ pub(crate) struct WhenSpec<O> {
     #[serde(rename = "in")]
     among: Option<Vec<Value>>,
     /// The changes if the condition holds.
-    #[schemars(with = "Vec<O>")]
     operations: Vec<Spanned<O>>,
     /// The changes if the condition does not hold.
-    #[schemars(with = "Option<Vec<O>>")]
     otherwise: Option<Vec<Spanned<O>>>,
 }
 

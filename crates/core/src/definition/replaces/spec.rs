@@ -7,7 +7,6 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
-use serde_saphyr::Spanned;
 
 use super::kind_conversion::{Bridge, KindConversion, KindRefusal, Retirement};
 use crate::definition::admission::Admission;
@@ -16,11 +15,12 @@ use crate::definition::crd::{Crd, bare_names};
 use crate::definition::gates::{GateCompiler, GateSpec};
 use crate::definition::operation::{Compiler, Fact, OperationSpec};
 use crate::definition::path::Path;
-use crate::definition::problems::{Problems, line};
+use crate::definition::problems::Problems;
 use crate::definition::rollout_parts::health_schema;
 use crate::definition::side::{Side, Sides};
 use crate::definition::step::{ChangesSpec, Step};
 use crate::definition::version::{Version, Versions};
+use crate::definition::yaml::Spanned;
 
 /// How objects of another kind, the source, are replaced by objects of the kind of this definition.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -29,24 +29,19 @@ pub(in crate::definition) struct ReplacesSpec {
     /// The source kind.
     from: SourceSpec,
     /// The version of this kind that objects are converted to.
-    #[schemars(with = "String")]
     to: Spanned<String>,
     /// The changes between the kinds. A field without an operation is copied unchanged. For operations, the source kind
     /// is the older version.
     #[serde(default)]
-    #[schemars(with = "Vec<OperationSpec>")]
     operations: Vec<Spanned<OperationSpec>>,
     /// Differences between the two schemas that are intended.
     #[serde(default)]
-    #[schemars(with = "Vec<AcceptSpec>")]
     accept: Vec<Spanned<AcceptSpec>>,
     /// Facts about a source object, read from other objects, by their names in conditions.
     #[serde(default)]
-    #[schemars(with = "BTreeMap<String, SecretFactSpec>")]
     facts: BTreeMap<String, Spanned<SecretFactSpec>>,
     /// Objects that cannot be converted to this kind.
     #[serde(default)]
-    #[schemars(with = "Vec<RefusalSpec>")]
     refuse: Vec<Spanned<RefusalSpec>>,
 }
 
@@ -55,10 +50,8 @@ pub(in crate::definition) struct ReplacesSpec {
 #[serde(rename_all = "camelCase", deny_unknown_fields, rename = "ReplacesFrom")]
 struct SourceSpec {
     /// The file of the CustomResourceDefinition, relative to this file.
-    #[schemars(with = "String")]
     crd: Spanned<String>,
     /// The version that is converted.
-    #[schemars(with = "String")]
     version: Spanned<String>,
     /// The conditions of a healthy object of the source kind, for rollouts.
     #[expect(dead_code, reason = "read by rollouts")]
@@ -67,7 +60,6 @@ struct SourceSpec {
     /// The status field that receives the reason of a refusal from a rollout, such as `status.migration.error`.
     error_field: Option<String>,
     /// `warn` or `deny`: how the policies of `pointsman rollout policies` respond to the creation of a source object.
-    #[schemars(with = "Option<String>")]
     retire: Option<Spanned<String>>,
 }
 
@@ -99,14 +91,14 @@ impl ReplacesSpec {
         read: &mut dyn FnMut(&str) -> io::Result<String>,
         problems: &mut Problems,
     ) -> Option<KindConversion<Bridge>> {
-        let (at_line, spec) = (line(spec), &spec.value);
+        let (at_line, spec) = (spec.line, &spec.value);
         let source = Crd::read(&spec.from.crd, read, problems)?;
-        may_become(&source, target, line(&spec.from.crd), problems)?;
+        may_become(&source, target, spec.from.crd.line, problems)?;
         let from = &spec.from.version;
-        let older = source.version(&from.value, line(from), problems)?;
-        let newer = target.version(&spec.to.value, line(&spec.to), problems)?;
+        let older = source.version(&from.value, from.line, problems)?;
+        let newer = target.version(&spec.to.value, spec.to.line, problems)?;
         let names = Sides { older: name_of(&source, target), newer: name_of(target, &source) };
-        kept_names_fit(&[(&source, &names.older), (target, &names.newer)], line(&spec.from.crd), problems);
+        kept_names_fit(&[(&source, &names.older), (target, &names.newer)], spec.from.crd.line, problems);
         let retirement = spec.from.retire.as_ref().and_then(|retire| retirement(retire, problems));
         let refusals = spec.refusals(&older, problems);
         let source_schema = older.schema.clone();
@@ -114,7 +106,7 @@ impl ReplacesSpec {
             .from
             .error_field
             .as_deref()
-            .and_then(|error_field| error_path(error_field, &older, line(from), problems));
+            .and_then(|error_field| error_path(error_field, &older, from.line, problems));
         let mut versions = Sides { older: end(older, &names.older), newer: end(newer, &names.newer) };
         versions.newer.storage = true;
         let facts: Vec<String> = spec.facts.keys().cloned().collect();
@@ -159,7 +151,7 @@ impl ReplacesSpec {
     fn refusals(&self, source: &Version, problems: &mut Problems) -> Vec<KindRefusal> {
         let mut refusals = Vec::new();
         for refusal in &self.refuse {
-            let at_line = line(refusal);
+            let at_line = refusal.line;
             let mut compiler = GateCompiler::new(&source.schema);
             let gate = compiler.gate(&refusal.value.when);
             for message in compiler.into_bad() {
@@ -177,7 +169,7 @@ impl ReplacesSpec {
     fn facts(&self, versions: &Sides<Version>, problems: &mut Problems) -> Vec<Fact> {
         let mut facts = Vec::new();
         for (name, fact) in &self.facts {
-            let at_line = line(fact);
+            let at_line = fact.line;
             let SecretFactSpec { secret, key } = &fact.value;
             let mut compiler = Compiler::new(problems, &versions.older.schema, &versions.newer.schema, at_line);
             let Some(secret) = compiler.place(Side::Older, secret) else { continue };
@@ -214,7 +206,7 @@ fn retirement(retire: &Spanned<String>, problems: &mut Problems) -> Option<Retir
         "warn" => Some(Retirement::Warn),
         "deny" => Some(Retirement::Deny),
         other => {
-            problems.add(line(retire), format!("replaces.from.retire: {other:?} is unknown: write warn or deny"));
+            problems.add(retire.line, format!("replaces.from.retire: {other:?} is unknown: write warn or deny"));
             None
         }
     }

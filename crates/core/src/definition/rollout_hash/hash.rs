@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
-use serde_saphyr::Spanned;
 use sha2::{Digest, Sha256};
 
-use crate::definition::problems::{Problems, line};
+use crate::definition::problems::Problems;
 use crate::definition::version::{VersionIndex, Versions};
+use crate::definition::yaml::Spanned;
 use crate::definition::{path::Path, schema::Schema};
 use crate::json::{Canonical, Json};
 
@@ -23,7 +23,6 @@ pub(crate) struct HashSpec {
     at: String,
     /// Fields whose change requires no rollout.
     #[serde(default)]
-    #[schemars(with = "Vec<String>")]
     except: Vec<Spanned<String>>,
     /// Hashed values in place of absent fields, so a default does not change the hash.
     #[serde(default)]
@@ -32,7 +31,6 @@ pub(crate) struct HashSpec {
     force: Option<String>,
     /// The fingerprint of this recipe, as printed by `kinds check`. If set, a changed recipe is rejected until this key
     /// is updated. A changed recipe may change all hashes, and so start rollouts.
-    #[schemars(with = "Option<String>")]
     recipe: Option<Spanned<String>>,
 }
 
@@ -82,7 +80,7 @@ impl HashSpec {
                      To accept this, write {recipe:?}",
                 expected.value
             );
-            problems.add(line(expected), message);
+            problems.add(expected.line, message);
         }
         Some(HashedFields { of: of.clone(), at, defaults, force: self.force.clone(), recipe, canonical })
     }
@@ -101,8 +99,8 @@ impl HashSpec {
 
     fn skip_exceptions(&self, root: &Schema, canonical: &mut Canonical, problems: &mut Problems) {
         for text in &self.except {
-            let Some((path, _)) = self.hashed(&text.value, root, line(text), problems) else {
-                let (text, at_line) = (&text.value, line(text));
+            let Some((path, _)) = self.hashed(&text.value, root, text.line, problems) else {
+                let (text, at_line) = (&text.value, text.line);
                 let (of, at, hint) = (&self.of, &self.at, near(root, text));
                 problems.add(at_line, format!("rolloutHash.except: {text} is not a field of {of} at {at}{hint}"));
                 continue;

@@ -45,9 +45,10 @@ fn the_file_and_its_crd() {
         "thing.yaml: is empty: begin with `apiVersion: pointsman.dev/v1` and `kind: KindDefinition`",
     );
     check(
-        problems_of("a: [", &same),
+        problems_of("a: []", &same),
         r#"thing.yaml:1: unknown key "a". Known names: apiVersion, kind, name, crd, strict, steps, rolloutHash, rolloutStatus, admission, health, checks, replaces, workflows"#,
     );
+    check(problems_of("a: [", &same), "thing.yaml:1: unclosed bracket '['");
     check(problems_of(&fine.replace("crd: things.yaml\n", ""), &same), "thing.yaml:3: the key \"crd\" is missing");
     let missing = Kind::load("thing.yaml", &fine, &mut |_| std::fs::read_to_string("/there/is/none")).unwrap_err();
     check(

@@ -9,8 +9,8 @@ use super::list_check::{ListCheck, ListCheckSpec};
 use super::metric_check::{MetricCheck, MetricCheckSpec};
 use crate::definition::rollout_versions::RolloutVersions;
 use pointsman_core::apimachinery::did_you_mean;
-use pointsman_core::definition::explain_json;
 use pointsman_core::definition::version_words::{FROM, TO};
+use pointsman_core::definition::yaml::explain_json;
 
 /// A check with a name.
 #[derive(Clone, Debug)]

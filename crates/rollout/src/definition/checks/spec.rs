@@ -3,13 +3,13 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
-use serde_saphyr::Spanned;
 
 use super::named_check::{NamedCheck, NamedCheckForm};
 use super::start_check::{Checks, StartCheck};
 use pointsman_core::apimachinery::did_you_mean;
+use pointsman_core::definition::Problems;
 use pointsman_core::definition::admission::Admission;
-use pointsman_core::definition::{Problems, line};
+use pointsman_core::definition::yaml::Spanned;
 
 /// Checks that must pass before a rollout starts or continues.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -83,7 +83,7 @@ impl ChecksSpec {
         if let Some((version, _)) = needs
             && !checks.start.iter().any(|check| matches!(check, StartCheck::Needs))
         {
-            let at_line = spec.map(line).unwrap_or_default();
+            let at_line = spec.map(|spec| spec.line).unwrap_or_default();
             problems
                 .add(at_line, format!("checks.start: {version} has needs without a check: add `needs` to the list"));
         }
@@ -123,14 +123,14 @@ fn word_of(word: &str, admission: &Admission) -> Result<StartCheck, Vec<String>>
 }
 
 fn fine<T>(list: &str, one: &Spanned<Value>, check: Result<T, Vec<String>>, problems: &mut Problems) -> Option<T> {
-    let report = |bad: Vec<String>| bad.iter().for_each(|why| problems.add(line(one), format!("checks.{list}: {why}")));
+    let report = |bad: Vec<String>| bad.iter().for_each(|why| problems.add(one.line, format!("checks.{list}: {why}")));
     check.map_err(report).ok()
 }
 
 /// Reports duplicate names, because messages use them.
 fn twice(list: &str, one: &Spanned<Value>, name: String, names: &mut Vec<String>, problems: &mut Problems) {
     if names.contains(&name) {
-        problems.add(line(one), format!("checks.{list}: two checks have the name {name:?}"));
+        problems.add(one.line, format!("checks.{list}: two checks have the name {name:?}"));
     }
     names.push(name);
 }

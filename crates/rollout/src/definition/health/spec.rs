@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_saphyr::Spanned;
 
 use super::health_gates::Health;
 use pointsman_core::apimachinery::parse_duration;
-use pointsman_core::definition::{Gate, GateCompiler, GateSpec, Problems, ROLLOUT_MANAGER, Schema, line};
+use pointsman_core::definition::yaml::Spanned;
+use pointsman_core::definition::{Gate, GateCompiler, GateSpec, Problems, ROLLOUT_MANAGER, Schema};
 
 /// The conditions of a healthy object. After a move, they must hold before the next object moves. Required: `all`,
 /// `any` or `none`.
@@ -46,7 +46,7 @@ impl HealthSpec {
         schema: &Schema,
         problems: &mut Problems,
     ) -> Option<Health> {
-        let (at_line, spec) = (line(spec), &spec.value);
+        let (at_line, spec) = (spec.line, &spec.value);
         let mut compiler = GateCompiler::new(schema);
         let gate = spec.gate(&mut compiler);
         let mut bad = compiler.into_bad();

@@ -7,6 +7,7 @@ use crate::lookup::request::LookupRequest;
 use crate::lookup::results::LookupResults;
 use crate::steps::context::StepContext;
 use pointsman_core::apimachinery::excerpt;
+use pointsman_core::definition::yaml::parse;
 
 /// A Job to create.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -137,7 +138,8 @@ fn manifest(job: &WorkflowJob, answers: &LookupResults) -> Result<Value, String>
     };
     let text = found.pointer("/data/job").and_then(Value::as_str);
     let text = text.ok_or_else(|| format!("configmap {title} has no key `job`, which is to hold the manifest"))?;
-    let manifest: Value = serde_saphyr::from_str(text)
+    let manifest: Value = parse(text)
+        .and_then(|node| node.read())
         .map_err(|error| format!("configmap {title}: `job` cannot be read: {}", excerpt(&error.to_string())))?;
     match bad_manifest(&manifest) {
         Some(why) => Err(format!("configmap {title}: `job`: {why}")),

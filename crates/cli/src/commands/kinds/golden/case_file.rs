@@ -32,8 +32,8 @@ impl CaseFile {
         let name = path.display();
         let text = fs::read_to_string(path).with_context(|| format!("failed to read {name}"))?;
         let tree = yaml::read(&text).map_err(|bad| match bad.line {
-            Some(line) => anyhow::anyhow!("{name}:{line}: {}", bad.message),
-            None => anyhow::anyhow!("{name}: {}", bad.message),
+            0 => anyhow::anyhow!("{name}: {}", bad.message),
+            line => anyhow::anyhow!("{name}:{line}: {}", bad.message),
         })?;
         let is = |key: &str, value: &str| tree.get(key).and_then(JsonTree::as_str) == Some(value);
         anyhow::ensure!(

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
-use serde_saphyr::Spanned;
 
 use super::job::WorkflowJobSpec;
 use super::object_step::{AdoptSpec, ConvertSpec, DeleteSpec, RecreateSpec, WaitSpec};
@@ -17,7 +16,8 @@ use crate::definition::workflows::step_object::StepObject;
 use crate::definition::workflows::step_place::StepOnSpec;
 use crate::definition::workflows::workflow::{OF_LABELS, REWRITE, Workflow, WorkflowAct, WorkflowStep};
 use pointsman_core::apimachinery::{is_dns_label, is_qualified_name};
-use pointsman_core::definition::{Gate, GateCompiler, GateSpec, Path, Problems, Schema, line};
+use pointsman_core::definition::yaml::Spanned;
+use pointsman_core::definition::{Gate, GateCompiler, GateSpec, Path, Problems, Schema};
 
 /// A step: one of `when`, `set`, `unset`, `wait`, `job`, `convert`, `recreate`, `adopt`, `delete` and `readmit`.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -82,7 +82,7 @@ pub(in crate::definition) fn compile(
     problems: &mut Problems,
 ) -> Vec<Workflow> {
     let compiled = specs.iter().map(|(name, steps)| {
-        let at_line = steps.first().map(line).unwrap_or_default();
+        let at_line = steps.first().map(|step| step.line).unwrap_or_default();
         if !is_dns_label(name) {
             problems
                 .add(at_line, format!("workflows: {name:?} is no name: use lower case letters, digits and hyphens"));
@@ -149,11 +149,11 @@ fn workflow(
             }
             None => {}
         }
-        bad.into_iter().for_each(|why| problems.add(line(spec), format!("workflows.{name}: {why}")));
+        bad.into_iter().for_each(|why| problems.add(spec.line, format!("workflows.{name}: {why}")));
     }
     in_order(name, specs, &workflow, problems);
     if workflow.steps.is_empty() && specs.iter().all(|spec| spec.value.when.is_some()) {
-        let at_line = specs.first().map(line).unwrap_or_default();
+        let at_line = specs.first().map(|spec| spec.line).unwrap_or_default();
         problems.add(at_line, format!("workflows.{name}: has no step"));
     }
     workflow
@@ -161,7 +161,7 @@ fn workflow(
 
 /// Checks the order of the steps.
 fn in_order(name: &str, specs: &[Spanned<WorkflowStepSpec>], workflow: &Workflow, problems: &mut Problems) {
-    let at_line = specs.first().map(line).unwrap_or_default();
+    let at_line = specs.first().map(|spec| spec.line).unwrap_or_default();
     let acts: Vec<(&str, &ObjectAction)> =
         workflow.steps.iter().filter_map(|step| Some((step.name.as_str(), &step.object_step()?.act))).collect();
     let converts = acts.iter().filter(|(_, act)| matches!(act, ObjectAction::Convert)).count();
