@@ -5,11 +5,7 @@
 
 /// The position after the white space at `at`.
 pub(super) fn white(bytes: &[u8], at: usize) -> usize {
-    let mut at = at;
-    while matches!(bytes.get(at), Some(b' ' | b'\t' | b'\n' | b'\r')) {
-        at += 1;
-    }
-    at
+    bytes.get(at..).map_or(at, |text| bytes.len() - after_white(text).len())
 }
 
 /// The position after the value at `at`.
@@ -187,8 +183,8 @@ fn after_number(text: &[u8]) -> Option<&[u8]> {
     if let [b'.', behind @ ..] = rest {
         rest = after_digits(behind)?;
     }
-    if let [b'e' | b'E', behind @ ..] = rest {
-        rest = after_digits(if let [b'+' | b'-', behind @ ..] = behind { behind } else { behind })?;
+    if let [b'e' | b'E', b'+' | b'-', behind @ ..] | [b'e' | b'E', behind @ ..] = rest {
+        rest = after_digits(behind)?;
     }
     Some(rest)
 }
