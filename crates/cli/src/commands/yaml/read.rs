@@ -20,13 +20,11 @@ fn json(node: Node) -> JsonTree {
         Content::Null => JsonTree::Null,
         Content::Bool(value, _) => JsonTree::Bool(value),
         Content::Number(_, text) if is_number(&text) => JsonTree::Number(text),
-        Content::Number(number, _) => JsonTree::Number(match number {
-            Number::Unsigned(number) => number.to_string(),
-            Number::Signed(number) => number.to_string(),
-            // `{}` writes whole numbers without a fraction, as kubectl does for `08`.
-            Number::Float(number) if number.abs() < 1e15 => number.to_string(),
-            Number::Float(number) => serde_json::Value::from(number).to_string(),
-        }),
+        // Whole numbers are written without a fraction, as kubectl does for `08`.
+        Content::Number(Number::Float(number), _) if number.abs() >= 1e15 => {
+            JsonTree::Number(serde_json::Value::from(number).to_string())
+        }
+        Content::Number(number, _) => JsonTree::Number(number.to_string()),
         Content::Text(text) => JsonTree::String(text),
         Content::List(items) => JsonTree::Array(items.into_iter().map(json).collect()),
         Content::Map(members) => {

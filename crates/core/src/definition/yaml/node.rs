@@ -1,5 +1,7 @@
 //! A YAML document as a tree of nodes (yaml.org/spec/1.2.2, section 3.2.1), without tags and aliases.
 
+use std::fmt;
+
 use serde::de::DeserializeOwned;
 
 use super::error::YamlError;
@@ -43,6 +45,17 @@ pub enum Number {
     Signed(i64),
     /// Any other number.
     Float(f64),
+}
+
+impl fmt::Display for Number {
+    /// Floats without a fraction are written as integers.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unsigned(number) => number.fmt(f),
+            Self::Signed(number) => number.fmt(f),
+            Self::Float(number) => number.fmt(f),
+        }
+    }
 }
 
 impl Node {

@@ -196,7 +196,7 @@ impl<'de> Deserializer<'de> for &'de Node {
                 let ((name, value), others) = members.split_first().ok_or_else(|| YamlError::new(NO_OPERATION))?;
                 visitor.visit_enum(Variant { name: &name.value, line: name.line, value: Some(value), others })
             }
-            Content::List(_) => Err(YamlError::new(NO_OPERATION)),
+            Content::List(_) | Content::Null => Err(YamlError::new(NO_OPERATION)),
             _ => visitor.visit_enum(Variant { name: text(self)?, line: self.line, value: None, others: &[] }),
         }
     }

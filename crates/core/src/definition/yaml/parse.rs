@@ -65,15 +65,20 @@ enum Parsed {
 
 /// The node of a value, with the text of booleans and numbers from the source.
 fn node(parsed: Located<Parsed>, source: &str) -> Node {
-    let text = || source_text(&parsed.defined, source).unwrap_or_default().to_owned();
+    // A value without a place in the source is spelled as it was understood.
+    let text = |value: &dyn fmt::Display| {
+        source_text(&parsed.defined, source)
+            .filter(|text| !text.is_empty())
+            .map_or_else(|| value.to_string(), str::to_owned)
+    };
     let content = match parsed.value {
         Parsed::List(items) => Content::List(items.into_iter().map(|item| node(item, source)).collect()),
         Parsed::Map(members) => {
             let key = |key: Located<String>| Spanned { line: key.referenced.line(), value: key.value };
             Content::Map(members.into_iter().map(|(name, value)| (key(name), node(value, source))).collect())
         }
-        Parsed::Scalar(Content::Bool(value, _)) => Content::Bool(value, text()),
-        Parsed::Scalar(Content::Number(value, _)) => Content::Number(value, text()),
+        Parsed::Scalar(Content::Bool(value, _)) => Content::Bool(value, text(&value)),
+        Parsed::Scalar(Content::Number(value, _)) => Content::Number(value, text(&value)),
         Parsed::Scalar(content) => content,
     };
     Node { line: parsed.referenced.line(), content }

@@ -22,6 +22,7 @@ struct File {
     share: Option<f64>,
     on: Option<bool>,
     operation: Option<Operation>,
+    operations: Option<Vec<Operation>>,
     json: Option<serde_json::Map<String, serde_json::Value>>,
 }
 
@@ -40,6 +41,7 @@ fn wrong_types_are_named_in_yaml_terms() {
         ("share: [1]", "expected a single value, found a list or a map"),
         ("on: 3", "expected true or false"),
         ("operation: [a]", "expected an operation as a map with one key: `- move: {…}`"),
+        ("operations: [~]", "expected an operation as a map with one key: `- move: {…}`"),
         ("operation: {none: 3}", "expected a name without a value"),
         ("json: [a]", "expected a map: `key: value`"),
         ("- a", "expected a map: `key: value`"),
