@@ -82,7 +82,7 @@ impl<'a> Accepted<'a> {
         for (index, spec) in self.specs.iter().enumerate().filter(|(_, spec)| spec.value.is_at(at)) {
             for (which, _) in spec.value.names().iter().enumerate().filter(|(_, name)| is_it(name)) {
                 self.found.insert((index, which));
-                line_of.get_or_insert_with(|| spec.line);
+                line_of.get_or_insert(spec.line);
             }
         }
         line_of
