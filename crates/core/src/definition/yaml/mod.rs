@@ -7,14 +7,14 @@ mod error;
 mod node;
 mod node_deserializer;
 mod parse;
-mod spanned;
+mod span;
 #[cfg(test)]
 mod tests;
 
 pub use error::{YamlError, explain_json};
 pub use node::{Content, Node, Number};
 pub use parse::{MOST_ALIASED, parse, parse_all};
-pub use spanned::Spanned;
+pub use span::Spanned;
 
 /// Returns whether YAML reads a text without quotes as this text, inside of braces as well. Also false for the keywords
 /// of YAML 1.1, which some parsers use.

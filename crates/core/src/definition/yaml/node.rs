@@ -5,7 +5,7 @@ use std::fmt;
 use serde::de::DeserializeOwned;
 
 use super::error::YamlError;
-use super::spanned::Spanned;
+use super::span::Spanned;
 
 /// A value of a document.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -8,7 +8,7 @@ use serde::forward_to_deserialize_any;
 
 use super::error::YamlError;
 use super::node::{Content, Node, Number};
-use super::spanned::{SPANNED, Spanned};
+use super::span::{SPANNED, Spanned};
 
 type Member = (Spanned<String>, Node);
 

@@ -10,7 +10,7 @@ use serde_saphyr::{DefaultMessageFormatter, Error, Location, Options, Spanned as
 
 use super::error::YamlError;
 use super::node::{Content, Node, Number};
-use super::spanned::Spanned;
+use super::span::Spanned;
 
 /// The maximum number of scalars, lists and objects that YAML aliases expand to in one file. Each takes up to 270
 /// bytes, 27 MB in total during parsing. 600 bytes of text can expand to a million.
