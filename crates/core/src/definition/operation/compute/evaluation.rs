@@ -1,12 +1,12 @@
 //! The evaluation of expressions.
 //!
-//! An error anywhere means that the expression returns no value, except under `&&` and `||`: as in CEL, the other
-//! operand decides if it can.
+//! An error anywhere means that the expression returns no value, except under `&&`, `||`, `all` and `exists`: as in CEL
+//! (language definition, "Logical Operators" and "Macros"), another operand or item decides if it can.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use super::expression::{Binary, Each, EachForm, Expression};
+use super::expression::{Binary, Each, EachForm, Entry, Expression};
 use super::meter::{Meter, NoValue, VALUE};
 use super::value::Value;
 
@@ -78,15 +78,28 @@ impl Evaluation<'_> {
 
     /// `deciding` is the operand that decides the result alone: true for `||`, false for `&&`.
     fn logical(&mut self, one: &Expression, two: &Expression, deciding: bool) -> Evaluated {
-        let one = self.value(one).and_then(|value| truth(&value));
-        if one == Ok(deciding) || one == Err(NoValue::Limit) {
-            return one.map(Value::Bool);
-        }
-        let two = self.value(two).and_then(|value| truth(&value));
-        if two == Ok(deciding) {
+        let one = self.operand(one)?;
+        if one == Some(deciding) {
             return Ok(Value::Bool(deciding));
         }
-        one.and(two).map(Value::Bool)
+        let two = self.operand(two)?;
+        if two == Some(deciding) {
+            return Ok(Value::Bool(deciding));
+        }
+        one.and(two).map(Value::Bool).ok_or(NoValue::Error)
+    }
+
+    /// The value of an operand or item, in whose place another one may decide. `None` for an error. A limit stays one.
+    fn operand(&mut self, expression: &Expression) -> Result<Option<bool>, NoValue> {
+        let memory = self.meter.memory();
+        match self.value(expression).and_then(|value| truth(&value)) {
+            Ok(value) => Ok(Some(value)),
+            Err(NoValue::Error) => {
+                self.meter.restore(memory);
+                Ok(None)
+            }
+            Err(NoValue::Limit) => Err(NoValue::Limit),
+        }
     }
 
     fn map(&mut self, entries: &[(Expression, Expression)]) -> Evaluated {
@@ -151,42 +164,61 @@ impl Evaluation<'_> {
         // The entries of the range, and the results.
         let size = count.saturating_mul(VALUE);
         self.meter.allocate(size.saturating_mul(2))?;
-        let entries: Vec<(Value, Value)> = match &range {
+        let entries: Vec<Entry> = match &range {
             Value::List(items) => (0..).map(Value::Int).zip(items.iter().cloned()).collect(),
             Value::Map(members) => {
                 members.iter().map(|(name, value)| (Value::Text(name.clone()), value.clone())).collect()
             }
             _ => return Err(NoValue::Error),
         };
-        let mut found = Vec::new();
-        for (key, item) in entries {
-            let is_list = matches!(range, Value::List(_));
-            let variables = match each.has_two {
-                true => vec![key.clone(), item],
-                false if is_list => vec![item],
-                false => vec![key.clone()],
-            };
-            let outside = self.variables.len();
-            self.variables.extend(variables);
-            let result = self.item(each);
-            self.variables.truncate(outside);
-            if let Some(value) = result? {
-                let is_last = match each.form {
-                    EachForm::All => !truth(&value)?,
-                    EachForm::Exists => truth(&value)?,
-                    _ => false,
-                };
-                found.push((key, value));
-                if is_last {
-                    break;
-                }
-            }
-        }
+        let is_list = matches!(range, Value::List(_));
+        let result = match each.form {
+            EachForm::All => self.quantified(each, is_list, entries, false),
+            EachForm::Exists => self.quantified(each, is_list, entries, true),
+            EachForm::ExistsOne => self.results(each, is_list, entries).map(|found| is_one_true(&found)),
+            EachForm::List => self.results(each, is_list, entries).map(list),
+            EachForm::Values => self.results(each, is_list, entries).and_then(map_of_values),
+            EachForm::Entries => self.results(each, is_list, entries).and_then(map_of_entries),
+        };
         self.meter.release(match each.form {
             EachForm::All | EachForm::Exists | EachForm::ExistsOne => size.saturating_mul(2),
             EachForm::List | EachForm::Values | EachForm::Entries => size,
         });
-        collected(each.form, found)
+        result
+    }
+
+    /// `all` or `exists`. `deciding` is the value of an item that decides the result alone: true for `exists`.
+    fn quantified(&mut self, each: &Each, is_list: bool, entries: Vec<Entry>, deciding: bool) -> Evaluated {
+        let mut others = Some(!deciding);
+        for entry in entries {
+            let value = self.inside(each.variables(is_list, entry), |this| this.operand(&each.body))?;
+            if value == Some(deciding) {
+                return Ok(Value::Bool(deciding));
+            }
+            others = others.and(value);
+        }
+        others.map(Value::Bool).ok_or(NoValue::Error)
+    }
+
+    /// The key and result of each item that is not skipped.
+    fn results(&mut self, each: &Each, is_list: bool, entries: Vec<Entry>) -> Result<Vec<Entry>, NoValue> {
+        let mut results = Vec::new();
+        for (key, item) in entries {
+            let variables = each.variables(is_list, (key.clone(), item));
+            if let Some(value) = self.inside(variables, |this| this.item(each))? {
+                results.push((key, value));
+            }
+        }
+        Ok(results)
+    }
+
+    /// Evaluates with the variables of a macro.
+    fn inside<T>(&mut self, variables: Vec<Value>, evaluate: impl FnOnce(&mut Self) -> T) -> T {
+        let outside = self.variables.len();
+        self.variables.extend(variables);
+        let result = evaluate(self);
+        self.variables.truncate(outside);
+        result
     }
 
     /// The result for one item. `None` if the condition skips it.
@@ -200,30 +232,29 @@ impl Evaluation<'_> {
     }
 }
 
-/// The result of a macro, from the keys and results of its items.
-fn collected(form: EachForm, found: Vec<(Value, Value)>) -> Evaluated {
-    let count_true = || found.iter().filter(|(_, value)| *value == Value::Bool(true)).count();
-    match form {
-        EachForm::All => Ok(Value::Bool(count_true() == found.len())),
-        EachForm::Exists => Ok(Value::Bool(count_true() > 0)),
-        EachForm::ExistsOne => Ok(Value::Bool(count_true() == 1)),
-        EachForm::List => Ok(Value::List(found.into_iter().map(|(_, value)| value).collect())),
-        EachForm::Values => {
-            let member = |(key, value)| match key {
-                Value::Text(key) => Ok((key, value)),
-                _ => Err(NoValue::Error),
-            };
-            distinct(found.into_iter().map(member).collect::<Result<_, _>>()?)
-        }
-        EachForm::Entries => {
-            let mut members = Vec::new();
-            for (_, entry) in found {
-                let Value::Map(entry) = entry else { return Err(NoValue::Error) };
-                members.extend(entry.iter().cloned());
-            }
-            distinct(members)
-        }
+fn is_one_true(results: &[Entry]) -> Value {
+    Value::Bool(results.iter().filter(|(_, value)| *value == Value::Bool(true)).count() == 1)
+}
+
+fn list(results: Vec<Entry>) -> Value {
+    Value::List(results.into_iter().map(|(_, value)| value).collect())
+}
+
+fn map_of_values(results: Vec<Entry>) -> Evaluated {
+    let member = |(key, value)| match key {
+        Value::Text(key) => Ok((key, value)),
+        _ => Err(NoValue::Error),
+    };
+    distinct(results.into_iter().map(member).collect::<Result<_, _>>()?)
+}
+
+fn map_of_entries(results: Vec<Entry>) -> Evaluated {
+    let mut members = Vec::new();
+    for (_, entry) in results {
+        let Value::Map(entry) = entry else { return Err(NoValue::Error) };
+        members.extend(entry.iter().cloned());
     }
+    distinct(members)
 }
 
 /// A map of these members. Equal names are an error.

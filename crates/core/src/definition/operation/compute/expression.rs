@@ -46,6 +46,20 @@ pub(super) struct Each {
     pub(super) condition: Option<Expression>,
 }
 
+/// The position or key, and the item or value.
+pub(super) type Entry = (Value, Value);
+
+impl Each {
+    /// The variables for an entry of a list or a map.
+    pub(super) fn variables(&self, is_list: bool, (key, item): Entry) -> Vec<Value> {
+        match (self.has_two, is_list) {
+            (true, _) => vec![key, item],
+            (false, true) => vec![item],
+            (false, false) => vec![key],
+        }
+    }
+}
+
 /// The result of a macro.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum EachForm {

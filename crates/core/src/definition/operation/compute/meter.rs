@@ -53,6 +53,16 @@ impl Meter {
         Ok(())
     }
 
+    /// The bytes that are left, for [`Self::restore`].
+    pub(super) fn memory(&self) -> usize {
+        self.memory
+    }
+
+    /// Releases all bytes that were allocated since then.
+    pub(super) fn restore(&mut self, memory: usize) {
+        self.memory = memory;
+    }
+
     /// Releases allocated bytes.
     pub(super) fn release(&mut self, bytes: usize) {
         self.memory = self.memory.saturating_add(bytes);

@@ -91,6 +91,8 @@ fn expressions_have_the_values_of_cel() {
         (r#""a" in list && "x" in map && !("z" in map)"#, json!(true)),
         ("number > 299 && number >= 300.0 && number == 300.0 && number < 301", json!(true)),
         (r#"int("no") == 1 || true"#, json!(true)),
+        (r#"["no", "1"].exists(x, int(x) == 1) && ["1", "no"].exists(x, int(x) == 1)"#, json!(true)),
+        (r#"["no", "1"].all(x, int(x) == 2) || ["1", "no"].all(x, int(x) == 2)"#, json!(false)),
         (r#"{"a": number}.a"#, json!(300)),
         (r#"fromYaml("a: [1, 1.5, x, null]\nb:\n  c: true\n")"#, json!({"a": [1, 1.5, "x", null], "b": {"c": true}})),
         (r#"fromJson("{\"b\": [1e2], \"a\": {}}")"#, json!({"a": {}, "b": [100]})),
@@ -115,6 +117,9 @@ fn operations_without_result_are_errors() {
         r#"text.substring(9)"#,
         r#"{"a": 1, text: 2, "group/v1": 3}.a"#,
         r#"pairs.map(p, p.value)"#,
+        r#"["no", "1"].exists(x, int(x) == 2)"#,
+        r#"["no", "1"].all(x, int(x) == 1)"#,
+        r#"["no", "1", "1"].exists_one(x, int(x) == 1)"#,
         r#"fromJson("{} x")"#,
         r#"fromJson("{\"a\": 1, \"a\": 2}")"#,
         r#"fromYaml("a: 1\na: 2")"#,
@@ -142,6 +147,11 @@ fn work_is_limited() {
     assert_eq!(run(pairs, 20), Ok(()));
     assert_eq!(run(pairs, 4000), Err(NoValue::Limit));
     assert_eq!(run("list.map(a, a + text)", 4000), Ok(()));
+    // A limit stays one, whatever the other operand is.
+    assert_eq!(run(&format!("{grown} == text || true"), 1), Err(NoValue::Limit));
+    assert_eq!(run(&format!("int(text) == 1 || {grown} == text"), 1), Err(NoValue::Limit));
+    // What an item with an error has built is free again.
+    assert_eq!(run("list.all(a, list.map(b, list[-1]) == [] || true)", 60), Ok(()));
     assert_eq!(run("list.map(a, list.map(b, b))", 60), Err(NoValue::Limit));
     // A text of many values needs more memory than its size allows, and nothing is built beyond the limit.
     let read = |function: &str, part: &str, count: usize| {
