@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::compare::{AcceptedAbsences, Allowance};
-use super::problems::Problems;
+use super::problems::{Problem, Problems};
 use super::version::{Version, Versions};
 use super::yaml::{self, Node, Spanned, YamlError};
 use super::{path::Path, schema::Schema, schema_check::wrong, step::StepSpec};
@@ -43,7 +43,7 @@ impl Crd {
         let mut documents: Vec<Value> = match all {
             Ok(documents) => documents,
             Err(YamlError { line, message }) => {
-                problem(format!("{file}:{line}: {message}"));
+                problem(Problem::new(file, line, message).to_string());
                 return None;
             }
         };

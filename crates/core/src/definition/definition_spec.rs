@@ -94,7 +94,7 @@ fn another_kind(document: &Node) -> Option<YamlError> {
     Some(YamlError { line: kind.line, message })
 }
 
-/// The error at a path without quotes says so.
+/// Adds the advice to quote a path, at an error in a line with a path without quotes.
 fn advised(text: &str, error: YamlError) -> YamlError {
     match yaml::unquoted_path(text, error.line) {
         Some(path) => {
@@ -105,25 +105,12 @@ fn advised(text: &str, error: YamlError) -> YamlError {
     }
 }
 
-/// The one document of a definition file.
+/// The only document of a definition file.
 pub(super) fn only_document(text: &str, problems: &mut Problems) -> Option<Node> {
-    let mut documents = match yaml::parse_all(text) {
-        Ok(documents) => documents,
-        Err(error) => {
-            let error = advised(text, error);
-            problems.add(error.line, error.message);
-            return None;
-        }
+    let empty = || YamlError {
+        line: 0,
+        message: format!("is empty: begin with `apiVersion: {API_VERSION}` and `kind: {KIND}`"),
     };
-    match (documents.pop(), documents.is_empty()) {
-        (Some(document), true) => Some(document),
-        (Some(second), false) => {
-            problems.add(second.line, "the file has another document here, but may hold only one definition");
-            None
-        }
-        (None, _) => {
-            problems.add(0, format!("is empty: begin with `apiVersion: {API_VERSION}` and `kind: {KIND}`"));
-            None
-        }
-    }
+    let document = yaml::parse_only(text, "definition").and_then(|document| document.ok_or_else(empty));
+    document.map_err(|error| advised(text, error)).map_err(|error| problems.add(error.line, error.message)).ok()
 }

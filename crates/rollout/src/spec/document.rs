@@ -2,7 +2,7 @@
 
 use crate::definition::workflows::WorkflowJobSpec;
 use pointsman_core::definition::Problem;
-use pointsman_core::definition::yaml::{Node, Spanned, parse_all};
+use pointsman_core::definition::yaml::{Node, Spanned, parse_only};
 use pointsman_core::{definition, did_you_mean};
 use serde::de::{Error as _, IgnoredAny};
 use serde::{Deserialize, Deserializer};
@@ -163,15 +163,8 @@ impl RolloutDocument {
     /// Parses a StagedRollout. `file` is the name for messages.
     pub(crate) fn read(file: &str, text: &str) -> Result<Self, BadRollout> {
         let bad = |line: u64, message: String| BadRollout { problems: vec![Problem::new(file, line, message)] };
-        let mut documents = parse_all(text).map_err(|error| bad(error.line, error.message))?;
-        let node = match (documents.pop(), documents.is_empty()) {
-            (Some(node), true) => node,
-            (Some(second), false) => {
-                let why = "the file has another document here, but may hold only one StagedRollout";
-                return Err(bad(second.line, why.to_owned()));
-            }
-            (None, _) => return Err(bad(0, EMPTY.to_owned())),
-        };
+        let parsed = parse_only(text, ROLLOUT).map_err(|error| bad(error.line, error.message))?;
+        let node = parsed.ok_or_else(|| bad(0, EMPTY.to_owned()))?;
         let another = node.read::<Identity>().ok().and_then(|identity| identity.is_another());
         if let Some((line, why)) = another {
             return Err(bad(line, why));

@@ -1,5 +1,6 @@
 //! Splits a text into documents.
 
+use pointsman_core::definition::Problem;
 use serde_json::value::RawValue;
 
 use super::{input_object::InputObject, source::Source};
@@ -114,11 +115,8 @@ fn located(text: &str) -> Option<String> {
 fn yaml(source: &Source) -> Result<Vec<JsonTree>, String> {
     let read = (1..).zip(pieces(&source.text)).map(|(index, (first, text))| {
         yaml::read(text).map_err(|error| {
-            let line = match error.line {
-                0 => String::new(),
-                line => format!(":{}", line + first - 1),
-            };
-            format!("{}{line}: document {index}: {}", source.name, error.message)
+            let line = if error.line == 0 { 0 } else { error.line + first - 1 };
+            Problem::new(&source.name, line, format!("document {index}: {}", error.message)).to_string()
         })
     });
     read.collect()

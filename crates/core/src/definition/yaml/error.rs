@@ -12,7 +12,7 @@ use crate::apimachinery::meant_within;
 pub struct YamlError {
     /// The line from 1. 0 if it is unknown.
     pub line: u64,
-    /// What is wrong, without the line.
+    /// The error, without the line.
     pub message: String,
 }
 

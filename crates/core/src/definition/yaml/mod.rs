@@ -13,7 +13,7 @@ mod tests;
 
 pub use error::{YamlError, explain_json};
 pub use node::{Content, Node, Number};
-pub use parse::{MOST_ALIASED, parse, parse_all};
+pub use parse::{parse, parse_all, parse_only};
 pub use span::Spanned;
 
 /// Returns whether YAML reads a text without quotes as this text, inside of braces as well. Also false for the keywords

@@ -58,6 +58,19 @@ fn float<'de, V: Visitor<'de>>(node: &Node, visitor: V) -> Result<V::Value, Yaml
     })
 }
 
+fn string<'de, V: Visitor<'de>>(node: &'de Node, visitor: V) -> Result<V::Value, YamlError> {
+    visitor.visit_borrowed_str(text(node)?)
+}
+
+/// Methods that read a scalar by one function.
+macro_rules! read_by {
+    ($read:ident: $($method:ident)*) => {
+        $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, YamlError> {
+            $read(self, visitor)
+        })*
+    };
+}
+
 const NO_SCALAR: &str = "expected a single value, found a list or a map";
 const NO_OPERATION: &str = "expected an operation as a map with one key: `- move: {…}`";
 
@@ -86,57 +99,10 @@ impl<'de> Deserializer<'de> for &'de Node {
         }
     }
 
-    fn deserialize_i8<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, YamlError> {
-        integer(self, visitor)
-    }
-
-    fn deserialize_i16<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, YamlError> {
-        integer(self, visitor)
-    }
-
-    fn deserialize_i32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, YamlError> {
-        integer(self, visitor)
-    }
-
-    fn deserialize_i64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, YamlError> {
-        integer(self, visitor)
-    }
-
-    fn deserialize_u8<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, YamlError> {
-        integer(self, visitor)
-    }
-
-    fn deserialize_u16<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, YamlError> {
-        integer(self, visitor)
-    }
-
-    fn deserialize_u32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, YamlError> {
-        integer(self, visitor)
-    }
-
-    fn deserialize_u64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, YamlError> {
-        integer(self, visitor)
-    }
-
-    fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, YamlError> {
-        float(self, visitor)
-    }
-
-    fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, YamlError> {
-        float(self, visitor)
-    }
-
-    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, YamlError> {
-        visitor.visit_borrowed_str(text(self)?)
-    }
-
-    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, YamlError> {
-        visitor.visit_borrowed_str(text(self)?)
-    }
-
-    fn deserialize_identifier<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, YamlError> {
-        visitor.visit_borrowed_str(text(self)?)
-    }
+    read_by! { integer: deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 }
+    read_by! { integer: deserialize_u8 deserialize_u16 deserialize_u32 deserialize_u64 }
+    read_by! { float: deserialize_f32 deserialize_f64 }
+    read_by! { string: deserialize_str deserialize_string deserialize_identifier }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, YamlError> {
         match self.content {

@@ -12,9 +12,12 @@ use super::error::YamlError;
 use super::node::{Content, Node, Number};
 use super::span::Spanned;
 
-/// The maximum number of scalars, lists and objects that YAML aliases expand to in one file. Each takes up to 270
-/// bytes, 27 MB in total during parsing. 600 bytes of text can expand to a million.
-pub const MOST_ALIASED: usize = 100_000;
+/// The maximum number of scalars, lists and objects that YAML aliases expand to in one file: 26 MB during parsing,
+/// besides their texts. 600 bytes of text can expand to a million.
+const MOST_ALIASED: usize = 100_000;
+
+/// A value with its key takes at most 256 bytes, once as the library reads it and once as a node.
+const _: () = assert!(size_of::<(Located<String>, Located<Parsed>)>() + size_of::<(Spanned<String>, Node)>() <= 256);
 
 /// The maximum depth of objects. The API server's own limit is 10,000 (`sigs.k8s.io/json`), which no schema reaches.
 const MOST_DEEP: usize = 128;
@@ -22,7 +25,7 @@ const MOST_DEEP: usize = 128;
 /// Parses the one document of a text. An empty document is null.
 ///
 /// # Errors
-/// The text is no YAML, has several documents, or exceeds a limit, such as [`MOST_ALIASED`].
+/// The text is no YAML, has several documents, or exceeds a limit.
 pub fn parse(text: &str) -> Result<Node, YamlError> {
     serde_saphyr::from_str_with_options(text, options())
         .map(|parsed| node(parsed, text))
@@ -32,11 +35,28 @@ pub fn parse(text: &str) -> Result<Node, YamlError> {
 /// Parses all documents of a text, without empty ones.
 ///
 /// # Errors
-/// The text is no YAML or exceeds a limit, such as [`MOST_ALIASED`].
+/// The text is no YAML or exceeds a limit.
 pub fn parse_all(text: &str) -> Result<Vec<Node>, YamlError> {
     serde_saphyr::from_multiple_with_options(text, options())
         .map(|all| all.into_iter().map(|parsed| node(parsed, text)).collect())
         .map_err(|error| explained(&error))
+}
+
+/// Parses the only document of a file, besides empty ones. `what` is the kind of the file in the message. `None` if all
+/// documents are empty.
+///
+/// # Errors
+/// As [`parse_all`], and at a second document.
+pub fn parse_only(text: &str, what: &str) -> Result<Option<Node>, YamlError> {
+    let mut documents = parse_all(text)?;
+    let last = documents.pop();
+    match last {
+        Some(second) if !documents.is_empty() => {
+            let message = format!("the file has another document here, but may hold only one {what}");
+            Err(YamlError { line: second.line, message })
+        }
+        only => Ok(only),
+    }
 }
 
 fn options() -> Options {

@@ -4,6 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use pointsman_core::definition::Problem;
+use pointsman_core::definition::yaml::YamlError;
 
 use crate::commands::json_tree::JsonTree;
 use crate::commands::{input, yaml};
@@ -31,10 +33,8 @@ impl CaseFile {
     fn read(path: &Path) -> anyhow::Result<Self> {
         let name = path.display();
         let text = fs::read_to_string(path).with_context(|| format!("failed to read {name}"))?;
-        let tree = yaml::read(&text).map_err(|bad| match bad.line {
-            0 => anyhow::anyhow!("{name}: {}", bad.message),
-            line => anyhow::anyhow!("{name}:{line}: {}", bad.message),
-        })?;
+        let located = |bad: YamlError| Problem::new(&name.to_string(), bad.line, bad.message).to_string();
+        let tree = yaml::read(&text).map_err(located).map_err(anyhow::Error::msg)?;
         let is = |key: &str, value: &str| tree.get(key).and_then(JsonTree::as_str) == Some(value);
         anyhow::ensure!(
             is("apiVersion", pointsman_core::definition::API_VERSION) && is("kind", KIND),
