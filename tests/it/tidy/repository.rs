@@ -155,6 +155,21 @@ fn commit_messages_name_no_place_outside() {
     nothing(&wrong.map(str::to_owned).collect::<Vec<_>>());
 }
 
+/// Each pattern of `.cargo/mutants.toml` matches a source file: cargo-mutants skips a moved file without an error.
+#[test]
+fn mutation_scope_exists() {
+    let scope = read(".cargo/mutants.toml");
+    let (_, globs) = scope.split_once("examine_globs = [").unwrap();
+    let (globs, _) = globs.split_once(']').unwrap();
+    let globs: Vec<&str> = globs.split('"').skip(1).step_by(2).collect();
+    assert!(!globs.is_empty());
+    let matches = |glob: &str| match glob.strip_suffix("/*.rs") {
+        Some(folder) => path(folder).is_dir() && files(folder).iter().any(|file| file.ends_with(".rs")),
+        None => path(glob).is_file(),
+    };
+    nothing(&globs.into_iter().filter(|glob| !matches(glob)).map(str::to_owned).collect::<Vec<_>>());
+}
+
 /// Each planted bug matches the source once. A run of the laws needs a build for each bug.
 #[test]
 fn bugs_can_be_planted() {
