@@ -1,19 +1,19 @@
 # syntax=docker/dockerfile:1
-# One static binary on nothing: no shell, no package, no libc, no root.
+# One static binary in an empty image: no shell, no packages, no libc, no root.
 #
 #   docker buildx build --platform linux/amd64,linux/arm64 --sbom=true --provenance=true \
 #     --build-arg VERSION=0.1.0 --build-arg REVISION="$(git rev-parse HEAD)" \
 #     --tag registry.example/pointsman:0.1.0 --push .
 #
-# docs/install.md says more. tests/it/chart holds this file against the rest of the repository.
+# docs/install.md explains the use. tests/it/chart compares this file with the rest of the repository.
 
-# A scan of the image alone would find one binary: what it is made of is in Cargo.lock.
+# A scan of the image would find only one binary. Cargo.lock in the build context has the components.
 ARG BUILDKIT_SBOM_SCAN_CONTEXT=true
 
-# The compiler runs on the machine that builds, whatever it builds for: emulated, it would take an hour.
+# The compiler runs on the platform of the builder. An emulated compiler would take an hour.
 FROM --platform=$BUILDPLATFORM rust:1.95-bookworm AS build
 ARG TARGETARCH
-# aws-lc is C: for the other architecture it takes that one's compiler and C library.
+# aws-lc is C code, so the other architecture needs its compiler and C library.
 RUN case "$TARGETARCH" in \
       amd64) cpu=x86_64 ;; \
       arm64) cpu=aarch64 ;; \
@@ -26,14 +26,14 @@ RUN case "$TARGETARCH" in \
     fi \
     && rustup target add "$cpu-unknown-linux-gnu" \
     && echo "$cpu" >/cpu
-# `--version` prints it. The context of a build has no git.
+# For `--version`, because the build context has no git.
 ARG REVISION=unknown
 ENV POINTSMAN_COMMIT=$REVISION
 WORKDIR /pointsman
 COPY . .
-# glibc, linked statically, resolves names by /etc/hosts and DNS, which are built in since 2.34, and by nothing else, which
-# is what a Pod has. `--target` keeps the flag from build scripts and procedural macros. The allocator, jemalloc, has to be
-# told of the pages of 64 KiB that kernels for arm64 may have.
+# Statically linked glibc resolves names by /etc/hosts and DNS, which it includes since 2.34. A Pod needs no other source.
+# With `--target`, the flags do not apply to build scripts and procedural macros. Kernels for arm64 may have pages of
+# 64 KiB, which jemalloc must be configured for.
 RUN --mount=type=cache,target=/usr/local/cargo/registry --mount=type=cache,id=target-$TARGETARCH,target=/pointsman/target \
     cpu=$(cat /cpu) && triple="$cpu-unknown-linux-gnu" && compiler="$cpu-linux-gnu-gcc" \
     && if [ "$cpu" = aarch64 ]; then export JEMALLOC_SYS_WITH_LG_PAGE=16; fi \
@@ -53,10 +53,10 @@ LABEL org.opencontainers.image.title="pointsman" \
       org.opencontainers.image.version="$VERSION" \
       org.opencontainers.image.revision="$REVISION"
 COPY --from=build /pointsman.static /pointsman
-# What it is made of, crate by crate.
+# The list of all crates.
 COPY --from=build /pointsman.cdx.json /pointsman.cdx.json
 COPY LICENSE /LICENSE
-# By number, as runAsNonRoot asks for.
+# Numeric, because runAsNonRoot requires it.
 USER 65532:65532
 EXPOSE 8443 8080
 ENTRYPOINT ["/pointsman"]
