@@ -185,7 +185,7 @@ fn count(path: Path, times: u32) -> u64 {
         .expect("valgrind is installed");
     let said = String::from_utf8_lossy(&output.stderr);
     let collected = said.lines().find_map(|line| line.split_once("Collected : "));
-    collected.and_then(|(_, count)| count.trim().parse().ok()).expect("valgrind says what it counted")
+    collected.and_then(|(_, count)| count.trim().parse().ok()).expect("valgrind prints its count")
 }
 
 /// The file of expected counts.

@@ -271,7 +271,7 @@ fn at_work(ctx: &TestContext<'_>) {
     leave(ctx, &webhooks);
     drop(controllers);
     // Conversions that the API server started at the other version still end at this server.
-    eventually("nobody is asked any more", SOON, || {
+    eventually("no endpoint is called any more", SOON, || {
         let before = converts.requests();
         let kept = ctx.get(ctx.sample.old, "stamped").ok();
         ctx.update(ctx.sample.old, "stamped", &kept).ok();

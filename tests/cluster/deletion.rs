@@ -41,7 +41,9 @@ fn namespace_deleted(ctx: &TestContext<'_>) {
     }
     let namespace = format!("/api/v1/namespaces/{ns}");
     ctx.call(Method::DELETE, &namespace, None).ok();
-    eventually("the namespace is gone", SOON, || (ctx.call(Method::GET, &namespace, None).code == 404).then_some(()));
+    eventually("the namespace is deleted", SOON, || {
+        (ctx.call(Method::GET, &namespace, None).code == 404).then_some(())
+    });
     assert_eq!(ctx.names(old), ["a", "b", "c", "d"], "and nothing else");
 }
 
@@ -60,7 +62,7 @@ fn owners(ctx: &TestContext<'_>) {
     }
     ctx.delete(old, "owner").ok();
     let gone = || ctx.names(new).is_empty().then_some(());
-    eventually("owned objects are gone", SOON, gone);
+    eventually("owned objects are deleted", SOON, gone);
 }
 
 fn finalizers(ctx: &TestContext<'_>) {

@@ -110,7 +110,7 @@ fn flip(ctx: &TestContext<'_>) {
     assert_eq!(readable(ctx, "a"), [None, Some(of_old.to_owned())]);
     refused(ctx, new, "a", of_old);
     let label = json!({"metadata": {"labels": {"e": "f"}}});
-    explained(&ctx.patch(old, "a", &label), of_old, "what the new version cannot hold");
+    explained(&ctx.patch(old, "a", &label), of_old, "values without a place in the new version");
     ctx.patch(old, "a", &json!({"spec": {"note": "n"}})).ok();
     assert_eq!(ctx.etcd("a")["apiVersion"], format!("{}/{new}", ctx.group));
     assert_eq!(readable(ctx, "a"), [None, None]);

@@ -96,7 +96,7 @@ fn removed(ctx: &TestContext<'_>) {
         ctx.update(new, name, &seen).ok();
         let home = ctx.get(old, name).ok();
         assert_eq!(home["spec"].get("backup"), None);
-        assert_eq!(home["spec"]["note"], "n", "what hung on nothing that was removed");
+        assert_eq!(home["spec"]["note"], "n", "a value that depends on no removed field");
     });
 }
 
@@ -158,7 +158,7 @@ fn stale(ctx: &TestContext<'_>) {
         ctx.update(new, "a", &seen).ok();
     }
     let home = ctx.get(old, "a").ok();
-    assert_eq!(home["spec"]["policy"], "always", "what it was before somebody said Never");
+    assert_eq!(home["spec"]["policy"], "always", "the value before the edit");
     let expected = json!([{"name": "a", "weight": 1}, {"name": "b", "comment": "of b"}]);
     assert_eq!(home["spec"]["routes"], expected, "the comment of an item that was removed");
     ctx.keep(servers.servers);

@@ -33,7 +33,7 @@ fn promoted(ctx: &TestContext<'_>) {
     assert!(said.contains(&words) && said.contains("a condition has Promoting"), "{said}");
     // A controller that lost its state, or reverts it.
     let applying = json!([{
-        "type": "UpToDate", "status": "Unknown", "reason": "Applying", "message": "it began anew",
+        "type": "UpToDate", "status": "Unknown", "reason": "Applying", "message": "it started again",
         "lastTransitionTime": "2026-02-10T12:00:00Z", "observedGeneration": 1,
     }]);
     tries(ctx, &json!({"requestedRolloutHash": "0123456789abcdef", "conditions": applying})).fails(422);

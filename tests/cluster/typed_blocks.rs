@@ -48,7 +48,7 @@ pub(crate) fn typed_blocks(text: &str) -> Vec<TypedBlock> {
                 comment = said.unwrap_or_default().to_owned();
             }
             (inside @ ("sh" | "text"), None) => {
-                let block = blocks.last_mut().expect("a block that says what is shown");
+                let block = blocks.last_mut().expect("a block with its name");
                 assert!(inside == "sh" || !block.is_left_out(), "nobody compares what is shown: {line}");
                 let text = if inside == "sh" { &mut block.script } else { &mut block.shown };
                 text.push_str(line.get(indent..).unwrap_or(content));

@@ -101,7 +101,7 @@ fn every_sample_can_be_tried() {
         assert!(kind["definition"].as_str().unwrap().contains("kind: KindDefinition"), "{kind}");
     }
     let built_in: Vec<bool> = kinds.iter().map(|kind| kind["kind"] == "Materialize.materialize.cloud").collect();
-    assert!(!built_in[0] && built_in.iter().rev().take(2).any(|it| *it), "whose kinds are served comes first");
+    assert!(!built_in[0] && built_in.iter().rev().take(2).any(|it| *it), "served kinds come first");
     let versions = kinds.iter().flat_map(|kind| kind["versions"].as_array().unwrap());
     let samples: Vec<&str> = versions.map(|version| version["sample"].as_str().unwrap()).collect();
     assert!(samples.len() > 10, "{kinds:?}");

@@ -88,7 +88,7 @@ fn memory_formula_includes_spans() {
 fn stays_within(limit: u64, dev: Dev, dir: &Path) {
     let cgroup = MemoryGroup::around(dev.id(), limit);
     if cgroup.is_none() {
-        left_out("no cgroup can be made here: what was resident is held against the limit alone");
+        left_out("no cgroup can be created here: only resident memory is compared with the limit");
     }
     let url = dev.url("/convert");
     for (name, body) in

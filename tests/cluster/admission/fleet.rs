@@ -195,7 +195,7 @@ fn told(ctx: &TestContext<'_>) {
     servers.register("deny");
     ctx.patch(new, "e", &json!({"metadata": {"labels": {"touched": "yes"}}})).ok();
     let now = ctx.get(new, "e").ok();
-    assert_eq!(now["metadata"]["annotations"][&hash], ctx.printed_hash(&now), "any write stamps it anew");
+    assert_eq!(now["metadata"]["annotations"][&hash], ctx.printed_hash(&now), "any write stamps the hash again");
     // Each write warns of an unserved label, and the label stays.
     let mut unserved = ctx.etcd("e");
     unserved["metadata"]["labels"][ctx.label_key()] = json!(UNKNOWN);

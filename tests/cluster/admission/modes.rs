@@ -116,7 +116,7 @@ fn elasticsearch(ctx: &TestContext<'_>) {
     let wanted = |name: &str, to: &str| ctx.patch(version, name, &json!({"spec": {"version": to}}));
     running("es", "7.17.9");
     let object = wanted("es", "8.18.0").ok();
-    assert_eq!(object["spec"]["nodeSets"][0]["count"], 3, "what the schema does not name is left alone");
+    assert_eq!(object["spec"]["nodeSets"][0]["count"], 3, "unknown fields stay unchanged");
     let label = "eaas.search.mercari.in/desired-controller-version";
     assert_eq!(object["metadata"]["labels"][label], A);
     running("old", "7.16.3");

@@ -278,7 +278,7 @@ fn led_elsewhere(ctx: &TestContext<'_>) {
     for hook in there() {
         let webhook = &hook["webhooks"][0];
         assert!(webhook["clientConfig"]["url"].is_null() && webhook["clientConfig"]["service"].is_object(), "{hook}");
-        assert_eq!(webhook["namespaceSelector"], selector, "what else they wrote stays");
+        assert_eq!(webhook["namespaceSelector"], selector, "other fields of the client stay");
     }
     let now = there();
     let (code, _, errors) = ctx.enables(&[&here]);

@@ -61,7 +61,7 @@ fn killed(ctx: &TestContext<'_>) {
     // The deletion of many objects takes time.
     let path = format!("{CRDS}/{}", ctx.crd_name());
     ctx.call(Method::DELETE, &path, None).ok();
-    eventually("the fleet is gone", Duration::from_secs(600), || {
+    eventually("the fleet is deleted", Duration::from_secs(600), || {
         (ctx.call(Method::GET, &path, None).code == 404).then_some(())
     });
 }

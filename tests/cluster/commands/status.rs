@@ -261,7 +261,7 @@ fn forgotten(ctx: &TestContext<'_>) {
     };
     let ours = "{\"fields\":{\"spec.none\":{\"value\":1}}}";
     written("ours", ours);
-    written("theirs", "a note of somebody's");
+    written("theirs", "a note of another client");
     ctx.create(new, &ctx.object(new, "plain")).ok();
     let forget = ["migrate", &name, "--forget", old];
     assert!(ctx.refused(&forget).contains(&format!("serves {old}")));
@@ -281,7 +281,7 @@ fn forgotten(ctx: &TestContext<'_>) {
     assert_eq!(kept("ours"), ours);
     let text = ctx.commanded(&forget);
     assert!(text.contains("removed from 1 object, 3 objects checked") && text.contains("left on 1 object"), "{text}");
-    assert_eq!((kept("ours"), kept("theirs")), (Value::Null, json!("a note of somebody's")));
+    assert_eq!((kept("ours"), kept("theirs")), (Value::Null, json!("a note of another client")));
     assert_eq!(ctx.get(new, "ours").ok()["metadata"]["annotations"]["mine"], "stays");
     for (name, writes) in [("ours", 2), ("theirs", 1), ("plain", 1)] {
         assert_eq!(ctx.test_cluster.etcd.writes(&ctx.key(name)), writes, "{name}");

@@ -184,7 +184,7 @@ fn followed(ctx: &TestContext<'_>) {
     annotate(ctx, FINISHED);
     // A new object equals the changed objects.
     ctx.call(Method::DELETE, &path(ctx, "kube-scheduler"), None).ok();
-    let made = eventually("it is gone", SOON, || {
+    let made = eventually("the object is deleted", SOON, || {
         let made = ctx.post(&path(ctx, ""), &deployment(ctx, "kube-scheduler"));
         made.is_ok().then_some(made.body)
     });

@@ -259,7 +259,7 @@ fn refused(ctx: &TestContext<'_>) {
     let all = format!("/apis/autoscaling/v1/namespaces/{}/horizontalpodautoscalers?dryRun=All", ctx.ns);
     let answer = ctx.post(&all, &other);
     assert!(answer.is_ok(), "{}", answer.message());
-    assert_eq!(answer.body["spec"]["maxReplicas"], 3, "it cannot be evaluated, and goes on as it was sent");
+    assert_eq!(answer.body["spec"]["maxReplicas"], 3, "an expression with an error leaves the object unchanged");
     for case in [&unknown, &scaler] {
         case.remove(ctx);
     }

@@ -120,7 +120,7 @@ fn dead(ctx: &TestContext<'_>) {
     };
     let before = under_way();
     sleep(Duration::from_secs(5));
-    assert_eq!(under_way(), before, "nothing more was moved, and what was is not taken for healthy");
+    assert_eq!(under_way(), before, "no further object moves, and moved objects are not healthy");
     assert!(before.2 < 18, "{before:?}");
     let _new = Renewed::start(ctx, B);
     let controllers = Controllers::start(ctx, |_, _| Some(true));

@@ -303,7 +303,7 @@ fn frozen(ctx: &TestContext<'_>) {
     first.thaw();
     let (ended, log) = (first.end(SOON), || std::fs::read_to_string(ctx.dir.join("rollout.log")).unwrap());
     assert_eq!(ended, Some(1), "{}", log());
-    assert_eq!(count(ctx, B), 2, "nobody is healthy yet");
+    assert_eq!(count(ctx, B), 2, "no moved object is healthy yet");
     let _controllers = Controllers::start(ctx, |_, _| Some(true));
     assert!(log().contains(&format!("lost rollout {} to second", ctx.ns)), "{}", log());
     assert_eq!(second.end(SOON), Some(0));
@@ -662,7 +662,11 @@ fn overlapping(ctx: &TestContext<'_>) {
     assert_eq!(code, 0, "{text}{errors}");
     assert_eq!(ctx.versions(), [(B.to_owned(), 2), (C.to_owned(), 4)].into());
     assert_eq!(ctx.runs_rollout(&[]).0, 0);
-    assert_eq!(ctx.versions(), [(A.to_owned(), 2), (C.to_owned(), 4)].into(), "what the other one moved is its own");
+    assert_eq!(
+        ctx.versions(),
+        [(A.to_owned(), 2), (C.to_owned(), 4)].into(),
+        "objects of the other rollout stay with it"
+    );
     ctx.call(Method::DELETE, &path, None).ok();
     ctx.forgets_rollout();
 }

@@ -104,7 +104,7 @@ fn held(ctx: &TestContext<'_>) {
     for name in ["e-1", "e-2", "e-3"] {
         assert_eq!((note(ctx, name, HELD), note(ctx, name, WANTED)), (Value::Null, Value::Null), "{name}");
     }
-    assert_eq!(note(ctx, "e-4", WANTED), json!(UNKNOWN), "what it did not get is told");
+    assert_eq!(note(ctx, "e-4", WANTED), json!(UNKNOWN), "the refused version is recorded");
     assert_eq!(owners(ctx, "e-2"), ["pointsman-rollout Update"]);
     // The manifest of Git matches: Git owns the label as well, and is quiet from then on.
     let answer = ctx.apply(new, "e-2", &manifest, "git");
@@ -131,10 +131,10 @@ fn everybody_asks(ctx: &TestContext<'_>, manifest: &Value) {
     for _ in 0..3 {
         std::thread::sleep(Duration::from_millis(1_100));
         stays(ctx, "e-2", &ctx.apply(new, "e-2", manifest, "git"), B);
-        assert_eq!(version(ctx, "e-2"), before, "whoever applies again and again writes nothing");
+        assert_eq!(version(ctx, "e-2"), before, "repeated applies write nothing");
     }
     let tried = ctx.apply(new, "e-2", manifest, "git&dryRun=All").ok();
-    assert_eq!(tried["metadata"], one(ctx, "e-2")["metadata"], "whoever asks for the difference is told of none");
+    assert_eq!(tried["metadata"], one(ctx, "e-2")["metadata"], "a diff is empty");
     // By a replace without annotations.
     let mut replaced = one(ctx, "e-3");
     replaced["metadata"]["labels"][&key] = json!(B);
@@ -166,7 +166,7 @@ fn stopped(ctx: &TestContext<'_>) {
         assert_eq!(label(ctx, &name), json!(A), "{name}");
         assert!(note(ctx, &name, HELD).as_str().is_some_and(|text| text.starts_with("released ")), "{name}");
     }
-    assert_eq!(note(ctx, "e-1", WANTED), json!(B), "what somebody has asked for is not forgotten");
+    assert_eq!(note(ctx, "e-1", WANTED), json!(B), "a requested version is applied or reported");
     assert!(ctx.patch(new, "e-1", &asks).is_ok());
     assert_eq!(label(ctx, "e-1"), json!(B));
     ctx.does(&["clean"]);

@@ -149,7 +149,7 @@ fn is_replaced_among(
         assert_eq!(owners.len(), 1, "{owners:?}");
         assert_eq!((&owners[0]["uid"], &owners[0]["controller"]), (&target["metadata"]["uid"], &json!(true)));
     }
-    assert_eq!(others.of(uid), Vec::<String>::new(), "nothing belongs to what is gone");
+    assert_eq!(others.of(uid), Vec::<String>::new(), "a deleted object has no dependents");
     assert!(others.saved.iter().all(|one| one["metadata"]["labels"]["pointsman.dev/workflow"] != uid), "{name}");
     assert!(
         fake_operators.fewest(name) >= REPLICAS,
@@ -369,7 +369,7 @@ fn refused(ctx: &TestContext<'_>) {
     assert_eq!(state, "Refused");
     assert!(why.contains("Set spec.blueGreen.enable to false first"), "{why}");
     let told = ctx.call_get(&format!("{}/blue", ctx.installations()))["status"]["migration"]["error"].clone();
-    assert_eq!(told, why.as_str(), "its owner is told");
+    assert_eq!(told, why.as_str(), "the owner is reported");
     let (state, why) = unmoved(ctx, "secret");
     assert_eq!(state, "Waiting");
     assert!(why.contains("/nowhere with the value of externalDatabase does not exist"), "{why}");
@@ -396,7 +396,7 @@ fn refused(ctx: &TestContext<'_>) {
     ctx.post(&core(ctx, "secrets"), &secret).ok();
     ctx.call(Method::DELETE, &format!("{}/tight", core(ctx, "resourcequotas")), None).ok();
     let mut runs_on = ctx.rollouts_on("test");
-    eventually("both have gone", Duration::from_secs(200), || {
+    eventually("both are deleted", Duration::from_secs(200), || {
         (status(ctx, &ctx.ns)["convertedCounts"]["all"] == 2).then_some(())
     });
     runs_on.interrupt();
@@ -535,7 +535,7 @@ fn never_stable(ctx: &TestContext<'_>) {
         ["Failed", "Complete"].contains(&told["phase"].as_str().unwrap_or_default()).then_some(told)
     });
     println!("{count} installations, {max_in_flight} at once: {} s", began.elapsed().as_secs());
-    assert_eq!(runs_on.end(SOON), Some(1), "not all of them have gone");
+    assert_eq!(runs_on.end(SOON), Some(1), "some objects are left");
     assert_eq!(
         (&told["phase"], &told["convertedCounts"]["all"]),
         (&json!("Failed"), &json!(count - bad.len())),

@@ -75,7 +75,7 @@ fn moved(ctx: &TestContext<'_>) {
     waiting.turns(ctx, "e-00: the change was requested, and its result is unknown");
     waiting.is_taken_back(ctx);
     let moved = ctx.rollout_writes();
-    assert_eq!(moved, ["e-00", "e-00"], "it came, and was taken back");
+    assert_eq!(moved, ["e-00", "e-00"], "the object moved and was reverted");
     assert_eq!(ctx.versions(), [(A.to_owned(), 2)].into());
     for name in names {
         let object = ctx.get(ctx.sample.new, &name).ok();

@@ -86,7 +86,7 @@ fn replaced(ctx: &TestContext<'_>) {
     assert_eq!(
         (ctx.versions(), marks(ctx)),
         ([(A.to_owned(), COUNT)].into(), 0),
-        "nobody puts back what a rollout takes off"
+        "no client restores a removed annotation"
     );
     ctx.forgets_rollout();
     cleaned(ctx);
@@ -150,7 +150,11 @@ fn texts(ctx: &TestContext<'_>) {
     let mut running = ctx.rollouts_on("one");
     ctx.rollout_says("which is not written by a rollout");
     ctx.eventually(|| (ctx.versions().get(B) == Some(&2) && ctx.rollout_status()["phase"] == "Waiting").then_some(()));
-    assert_eq!((mark(ctx, "e-1"), mark(ctx, "e-3")), (json!("[\"mine\"]"), json!(large)), "nobody's data is lost");
+    assert_eq!(
+        (mark(ctx, "e-1"), mark(ctx, "e-3")),
+        (json!("[\"mine\"]"), json!(large)),
+        "no data of other clients is lost"
+    );
     // Runs the printed command.
     let shown = ctx.does(&["objects"]);
     for name in ["e-1", "e-3"] {

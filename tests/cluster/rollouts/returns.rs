@@ -117,7 +117,7 @@ fn stands_against_it(ctx: &TestContext<'_>, name: &str) {
     ctx.call(Method::POST, &all, Some(("application/json", scaler.to_string()))).ok();
     ctx.does(&["undo"]);
     let mut running = ctx.rollouts_on("test");
-    eventually("it is told what stands against the way back", SOON, || {
+    eventually("the obstacle of the undo is reported", SOON, || {
         ctx.does(&["objects"]).contains("horizontalpodautoscalers.autoscaling grows scales").then_some(())
     });
     let installation = ctx.call_get(&format!("{}/{name}", ctx.installations()));

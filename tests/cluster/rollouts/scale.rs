@@ -72,7 +72,7 @@ fn frugal(ctx: &TestContext<'_>) {
     println!("{checked} times the API server compared a cache of these with its storage");
     println!("{told:?}");
     println!("| others wait for a GET | p50 ms | p99 ms | GETs |\n|---|---|---|---|");
-    for (name, mut took) in [("beside no rollout", alone), ("beside the rollout", beside)] {
+    for (name, mut took) in [("without a rollout", alone), ("during the rollout", beside)] {
         took.sort_unstable();
         let at = |percent: usize| took[(took.len() * percent / 100).min(took.len() - 1)].as_secs_f64() * 1e3;
         println!("| {name} | {:.2} | {:.2} | {} |", at(50), at(99), took.len());
@@ -187,7 +187,7 @@ fn ends_well(running: &mut Process, count: usize) -> u64 {
     loop {
         most = running.most_memory().unwrap_or_default().max(most);
         match running.end(Duration::from_millis(200)) {
-            None => assert!(Instant::now() < deadline, "it goes on"),
+            None => assert!(Instant::now() < deadline, "the rollout continues"),
             ended => {
                 assert_eq!(ended, Some(0));
                 return most;

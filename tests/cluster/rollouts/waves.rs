@@ -110,7 +110,7 @@ fn under_way(ctx: &TestContext<'_>) {
     let why = format!("before it: notes: configmaps {}/note: ", ctx.ns);
     assert!(shut["message"].as_str().unwrap().contains(&why), "{shut}");
     sleep(Duration::from_secs(6));
-    assert_eq!(moved(), 1, "what does not hold is waited for");
+    assert_eq!(moved(), 1, "an unmet condition blocks the wave");
     ready(ctx, "yes");
     ctx.rollout_says("Complete");
     assert_eq!(running.end(Duration::from_secs(20)), Some(0));

@@ -341,7 +341,7 @@ fn failed(ctx: &TestContext<'_>) {
     let message = status["message"].as_str().unwrap();
     assert!(message.contains("failed: Said: by the test"), "{message}");
     sleep(Duration::from_secs(3));
-    assert_eq!(yard.jobs(), [(first.to_owned(), 1)].into(), "until somebody resumes it, it is run no second time");
+    assert_eq!(yard.jobs(), [(first.to_owned(), 1)].into(), "the Job does not run again before a resume");
     yard.seen(|seen| seen.fails.remove(first));
     ctx.does(&["resume"]);
     let status = ctx.rollout_says("controller-1: wave second-master, step control-plane: job ");
@@ -353,7 +353,7 @@ fn failed(ctx: &TestContext<'_>) {
     ctx.does(&["resume"]);
     ctx.rollout_says("Complete");
     assert_eq!(running_on.end(Duration::from_secs(20)), Some(0));
-    assert_eq!(yard.jobs()[second], 1, "what was done by hand takes no Job");
+    assert_eq!(yard.jobs()[second], 1, "a manual action replaces the Job");
     let said = words.said();
     assert_eq!(said[0], "upgrade-failed");
     let is_through = said.iter().position(|word| word == "upgraded-second-master");
@@ -382,7 +382,7 @@ fn aborted(ctx: &TestContext<'_>) {
     assert_eq!(host(ctx, "controller-0")["spec"]["administrative"], "locked");
     ctx.does(&["abort"]);
     sleep(Duration::from_secs(3));
-    assert_ne!(ctx.rollout_status()["phase"], "Aborted", "what is half done ends first");
+    assert_ne!(ctx.rollout_status()["phase"], "Aborted", "objects in flight finish first");
     yard.seen(|seen| seen.holds.clear());
     ctx.rollout_says("Aborted");
     running_on.end(Duration::from_secs(20));

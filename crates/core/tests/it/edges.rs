@@ -242,7 +242,7 @@ fn unrepresentable_item_is_kept_whole() {
     for kind in ["integer", "number"] {
         let thing = thing(&ports("string"), &ports(kind), "- each: {in: spec.ports, operations: [{type: .}]}");
         let there = thing.comes_home("v1", json!({"ports": ["http", "80", "x", null, "443"]}));
-        assert_eq!(there["spec"]["ports"], json!([80, null, 443]), "no null in place of what cannot be said");
+        assert_eq!(there["spec"]["ports"], json!([80, null, 443]), "values without a place do not become null");
     }
 }
 
@@ -390,7 +390,7 @@ fn long_result_is_written_once() {
     let kept = there["metadata"]["annotations"]["pointsman.dev/kept-v2"].as_str().unwrap().len();
     assert!(kept < 10_100, "{kept} bytes");
     there["spec"]["a"] = json!(other);
-    assert_eq!(thing.convert(&there)["spec"], json!({"a": [other]}), "an edit wins over what has a digest, too");
+    assert_eq!(thing.convert(&there)["spec"], json!({"a": [other]}), "an edit wins over a kept value with a digest");
 }
 
 #[test]

@@ -484,11 +484,7 @@ fn unlabelled_objects_use_default() {
         (&scale["rules"][0]["resources"], &scale["failurePolicy"]),
         (&json!(["engines/scale"]), &json!("Ignore"))
     );
-    assert_eq!(
-        (&scale["timeoutSeconds"], scale.get("objectSelector")),
-        (&json!(1), None),
-        "autoscalers wait for nobody"
-    );
+    assert_eq!((&scale["timeoutSeconds"], scale.get("objectSelector")), (&json!(1), None), "autoscalers do not wait");
     assert_eq!(mutating["webhooks"].as_array().unwrap().len(), 1, "no patch of a Scale stamps the object");
     for document in webhooks(&kind, &version("2.16.0"), Selection::Labelled, &client) {
         assert_eq!((rules(&document).len(), document["webhooks"].as_array().unwrap().len()), (1, 1));

@@ -83,7 +83,7 @@ fn groups_versions_do_not_mix() {
     let before = object("o.io/v1", "Cert", json!({"a": "x", "precious": "p"}));
     let after = replaces(&webhook, &before, ("n.io", "Cert")).unwrap();
     let there = converted(&webhook, &after, "v1");
-    assert_eq!(there["spec"], json!({"b": "x"}), "what another kind says is not said by this one");
+    assert_eq!(there["spec"], json!({"b": "x"}), "the annotation of another kind is not restored");
     let again = converted(&webhook, &there, "v2");
     assert_eq!(replaces(&webhook, &again, ("o.io", "Cert")).unwrap(), before);
 }

@@ -62,7 +62,7 @@ fn conversions() -> Vec<(&'static str, String)> {
         }),
         ("a uid that is long", review("[{}]", V2).replace("\"u\"", &format!("\"{}\"", "\\u0001".repeat(SIZE / 6)))),
         ("a kind that is long", review("[]", V2).replace("ConversionReview", &"\\u0001".repeat(SIZE / 6))),
-        ("members beside the request", review("[]", V2).replacen('{', &format!("{{{},", members("0")), 1)),
+        ("members outside of the request", review("[]", V2).replacen('{', &format!("{{{},", members("0")), 1)),
         ("members in the request", review("[]", V2).replace("\"uid\"", &format!("{},\"uid\"", members("0")))),
         ("members of one name", review("[]", V2).replacen('{', &format!("{{{},", joined("\"\":0")), 1)),
         (
@@ -141,7 +141,7 @@ fn places(text: &str) -> Vec<(&'static str, String)> {
         ("a map that is moved into", up(&format!("{named},\"spec\":{{\"serviceAccountAnnotations\":{text}}}"))),
         ("a map that is moved out of", down(&format!("{named},\"spec\":{{\"serviceAccountAnnotations\":{text}}}"))),
         ("a field that is carried", up(&format!("{named},\"spec\":{{\"podLabels\":{text}}}"))),
-        ("a field that nobody knows", down(&format!("{named},\"spec\":{{\"x\":{text}}}"))),
+        ("an unknown field", down(&format!("{named},\"spec\":{{\"x\":{text}}}"))),
         ("conditions", up(&format!("{named},\"spec\":{{}},\"status\":{{\"conditions\":{text}}}"))),
         ("a hashed field", {
             let complete = complete(V2).replace("\"spec\":{", &format!("\"spec\":{{\"podAnnotations\":{text},"));

@@ -116,7 +116,7 @@ fn undo_needs_no_new_controller() {
     let all = RolloutStatus { undo_all: true, ..status.clone() };
     assert_eq!(all.leases(&rollout("Forward")).len(), 1);
     let adopts = rollout_of(&json!({"waves": [{"name": "all"}]}));
-    assert_eq!(status.leases(&adopts).len(), 1, "who comes from anywhere comes from nobody");
+    assert_eq!(status.leases(&adopts).len(), 1, "an object of any version has no previous controller");
 }
 
 #[test]
@@ -288,7 +288,7 @@ fn write_before_the_move_fails_it() {
         is_applied.then_some(next)
     };
     assert_eq!(lands(&seen).unwrap()["metadata"]["managedFields"], seen["metadata"]["managedFields"]);
-    assert!(lands(&with(&[databaser.clone(), wrote("noise", 9)])).is_some(), "others are in nobody's way");
+    assert!(lands(&with(&[databaser.clone(), wrote("noise", 9)])).is_some(), "other controllers do not block");
     let mut main = databaser.clone();
     main.as_object_mut().unwrap().remove("subresource");
     for entries in [

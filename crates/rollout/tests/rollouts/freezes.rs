@@ -192,7 +192,7 @@ fn running_range_is_reported_conservatively() {
     assert_eq!(said(&[], &fresh, true), None);
     assert_eq!(said(&[old.clone(), new.clone()], &fresh, true).as_deref(), Some("2.16.0..2.17.0"));
     assert_eq!(said(std::slice::from_ref(&new), &fresh, true).as_deref(), Some("2.17.0..2.17.0"));
-    assert_eq!(said(&[old.clone(), one("c", None, None)], &fresh, true), None, "one is nobody's");
+    assert_eq!(said(&[old.clone(), one("c", None, None)], &fresh, true), None, "one object has no owner");
     assert_eq!(said(&[old, one("c", Some("latest"), None)], &fresh, true), None);
     // In flight: the old controller may still own the object.
     let moved = one("d", Some("2.17.0"), Some("2.15.0"));

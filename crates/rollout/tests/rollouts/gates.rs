@@ -73,7 +73,7 @@ fn started_wave_skips_its_gate() {
     let waiting = planned(&edited, &RolloutStatus::default(), 0).status;
     assert!(waiting.before);
     let eased = planned(&waits(&json!({}), &json!({})), &waiting, 1);
-    assert_eq!(said(&eased).0, ["n/b"], "what is asked for no more is not waited for");
+    assert_eq!(said(&eased).0, ["n/b"], "a removed check blocks nothing");
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn an_approval_counts_once() {
     status.approve(&rollout, "canary", Some(WaveSide::Before)).unwrap();
     status.approve(&rollout, "canary", Some(WaveSide::Before)).unwrap();
     let behind = planned(&rollout, &status, 1);
-    assert_eq!(said(&behind).3, "canary 1/1, waiting for approval", "nobody has approved what comes behind it");
+    assert_eq!(said(&behind).3, "canary 1/1, waiting for approval", "the next wave has no approval");
     // After a change of direction, the gate needs a new approval.
     let mut status = behind.status;
     status.approve(&rollout, "canary", Some(WaveSide::After)).unwrap();

@@ -63,7 +63,7 @@ fn terminating_object_keeps_its_slot() {
     let why = "is terminating: example.com/keep of metadata.finalizers block the deletion";
     assert!(plan.object_states[0].why().starts_with(why), "{:?}", plan.object_states);
     let after = planned(&rollout, &plan.status, &[database(1, OLD)], 20, true);
-    assert_eq!(uids(&after.status), ["u-1"], "it is gone");
+    assert_eq!(uids(&after.status), ["u-1"], "the object is deleted");
 }
 
 /// The finalizer's owner may not exist any more. The object fails after its timeout, counted from its deletion, and the

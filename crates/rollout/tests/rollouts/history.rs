@@ -166,13 +166,13 @@ impl<'a> History<'a> {
     /// A held object keeps its version when other clients write to it, and the requested version is recorded.
     fn others_leave_held_alone(&mut self) {
         if let Some(name) = self.world.slipped.take() {
-            self.breaks("nobody else moves an object before its turn", name);
+            self.breaks("other clients cannot move a held object", name);
         }
         if let Some(name) = self.world.unheard.take() {
-            self.breaks("what is asked for of a held object is noted", name);
+            self.breaks("a requested version of a held object is recorded", name);
         }
         if let Some(name) = self.world.unmarked.take() {
-            self.breaks("nobody else takes off what a rollout has noted", name);
+            self.breaks("other clients cannot remove the annotations of a rollout", name);
         }
     }
 
@@ -193,7 +193,7 @@ impl<'a> History<'a> {
         let free = self.world.objects.iter().find(free).map(|(name, _)| name.clone());
         let always = self.setup.hold && !self.setup.script.iter().any(|one| matches!(one, Happening::Hold(_)));
         if let Some(name) = free.filter(|_| always) {
-            self.breaks("nothing moves before the others are held", name);
+            self.breaks("pending objects are held before the first move", name);
         }
     }
 
@@ -213,10 +213,10 @@ impl<'a> History<'a> {
         });
         let lost = lost.map(|(name, _)| name.clone());
         if let Some(name) = held {
-            self.breaks("a rollout that is over holds nothing", name);
+            self.breaks("a finished rollout holds no object", name);
         }
         if let Some(name) = lost {
-            self.breaks("what somebody has asked for is not forgotten", name);
+            self.breaks("a requested version is applied or reported", name);
         }
     }
 
@@ -289,14 +289,14 @@ impl<'a> History<'a> {
                 let to = self.world.objects[&write.name].label().unwrap_or("none").to_owned();
                 self.world.note(|| format!("{now} runner {at} moves {} to {to}", write.name));
                 if was.as_deref().unwrap_or("none") == to {
-                    self.breaks("what a rollout moves gets there", write.name.clone());
+                    self.breaks("a move changes the version label", write.name.clone());
                 }
                 if to == NEW && was.as_deref() != Some(NEW) {
                     self.moved.entry(write.uid.clone()).or_default();
                     self.holds_the_others();
                     self.moves_forward(&write.uid, &write.name);
                     if self.setup.from && was.as_deref() != Some(OLD) {
-                        self.breaks("what comes from elsewhere is left alone", write.name.clone());
+                        self.breaks("objects of other versions are not moved", write.name.clone());
                     }
                 }
             }
@@ -316,7 +316,7 @@ impl<'a> History<'a> {
         let in_flux = self.world.in_flux.len();
         if in_flux > self.max_in_flight() {
             let what = format!("{in_flux} objects are neither healthy nor what they were: {:?}", self.world.in_flux);
-            self.breaks("the budget is never passed", what);
+            self.breaks("objects in flight stay within maxInFlight", what);
         }
     }
 
@@ -337,8 +337,8 @@ impl<'a> History<'a> {
                 }
                 let told = self.world.told(&other.title()).cmp(&self.world.told(&object.title()));
                 let property = match told.then_with(|| other.name().cmp(object.name())) {
-                    Ordering::Less if told == Ordering::Less => "who is told to go goes before the others of its wave",
-                    Ordering::Less => "objects move in their order",
+                    Ordering::Less if told == Ordering::Less => "prioritized objects move first in their wave",
+                    Ordering::Less => "objects move in order",
                     _ => continue,
                 };
                 wrong = Some((property, format!("{} before {}", object.title(), other.title())));
@@ -370,7 +370,7 @@ impl<'a> History<'a> {
             all.filter(|(object, object_state)| is_left_alone(object_state) && object.unhealthy().is_some());
         let unhealthy = unhealthy.count();
         if unhealthy > self.setup.max_unhealthy {
-            self.breaks("nothing is begun while the fleet is not healthy", format!("{unhealthy} are not"));
+            self.breaks("no move starts above maxUnhealthy", format!("{unhealthy} are not"));
         }
     }
 
@@ -395,7 +395,7 @@ impl<'a> History<'a> {
         });
         let lower = seen.chain(was).find(|version| version.as_deref().is_none_or(|version| *version < *said));
         if let Some(lower) = lower {
-            self.breaks("what is said to run lowest runs lowest", format!("{said} is said, and {lower:?} runs"));
+            self.breaks("the reported lowest version is not too high", format!("{said} is said, and {lower:?} runs"));
         }
     }
 
@@ -411,7 +411,7 @@ impl<'a> History<'a> {
     fn needs_both_controllers(&mut self, plan: &RolloutPlan) {
         if self.world.dead && self.goes_forward(plan) {
             let reserved = format!("{:?}", plan.status.in_flight);
-            self.breaks("nothing moves to a controller that does not run", reserved);
+            self.breaks("no object moves to a controller that does not run", reserved);
         }
     }
 
@@ -419,11 +419,11 @@ impl<'a> History<'a> {
     fn needs_light(&mut self, plan: &RolloutPlan) {
         let began = self.world.status.started.is_none() && plan.status.started.is_some();
         if (self.world.dark || self.world.fog) && began {
-            self.breaks("nothing begins while a check are excluded", plan.status.message.clone());
+            self.breaks("no rollout starts while a check fails", plan.status.message.clone());
         }
         if self.world.dark && self.goes_forward(plan) {
             let reserved = format!("{:?}", plan.status.in_flight);
-            self.breaks("nothing goes forward while a check are excluded", reserved);
+            self.breaks("no object moves forward while a check fails", reserved);
         }
     }
 
@@ -438,7 +438,7 @@ impl<'a> History<'a> {
         let leaves = gates.canaries_checked && !is_at_rest(before) && is_at_rest(after);
         let ends = gates.end_checked && matches!(after.phase, RolloutPhase::Complete | RolloutPhase::Failed);
         if self.world.fog && goes_on && ((has_canaries && (begins || leaves)) || ends) {
-            self.breaks("checks hold where they are asked again", format!("{:?}: {}", after.phase, after.message));
+            self.breaks("a failing check blocks its wave and the end", format!("{:?}: {}", after.phase, after.message));
         }
     }
 
@@ -461,14 +461,14 @@ impl<'a> History<'a> {
             }
         }
         if let Some(what) = wrong {
-            self.breaks("what goes back goes in reverse", what);
+            self.breaks("an undo reverts objects in reverse order", what);
         }
     }
 
     fn moves_forward(&mut self, moved: &str, name: &str) {
         let held = self.world.turned.contains(moved);
         if held {
-            self.breaks("what somebody turned back is moved no second time", name.to_owned());
+            self.breaks("an object that a client reverted is not moved again", name.to_owned());
         }
         *self.moved.entry(moved.to_owned()).or_default() += 1;
         let canary = self.world.objects[name].is_canary();
@@ -482,10 +482,10 @@ impl<'a> History<'a> {
         let (soak, later) = (u64::from(self.setup.soak) * SOAK, u64::from(self.setup.gates.rest_later) * LATER);
         let is_early = self.canary_moved.is_some_and(|canary| self.world.now < canary + soak + later);
         if self.wave == 0 && clocks_agree && is_early {
-            self.breaks("nothing moves while a wave soaks", name.to_owned());
+            self.breaks("no object of the next wave moves during the soak", name.to_owned());
         }
         if self.setup.approval && !self.approved {
-            self.breaks("nothing moves behind an approval that was not given", name.to_owned());
+            self.breaks("no object of the next wave moves without approval", name.to_owned());
         }
         // A canary that existed at the start and that is not refused, owned or changed by another client moved first.
         let skipped = (0..self.setup.canaries.min(self.setup.objects)).map(|at| self.world.name(at)).find(|name| {
@@ -500,7 +500,7 @@ impl<'a> History<'a> {
             })
         });
         if let Some(canary) = skipped {
-            self.breaks("waves move in their order", format!("{name} before {canary}"));
+            self.breaks("waves move in order", format!("{name} before {canary}"));
         }
         self.wave = 1;
     }
@@ -512,7 +512,7 @@ impl<'a> History<'a> {
         let of_first = gates.first_approved && !self.admitted.contains(first);
         let of_rest = gates.rest_approved && has_canaries && !canary && !self.admitted.contains("rest");
         if of_first || of_rest {
-            self.breaks("nothing of a wave moves before it is approved", name.to_owned());
+            self.breaks("no object of a wave moves before its approval", name.to_owned());
         }
     }
 
@@ -529,7 +529,7 @@ impl<'a> History<'a> {
         for uid in gone {
             // If other clients set the label before, a cached list reports the health since their write.
             if self.world.in_flux.contains(&uid) && !self.world.touched.contains(&uid) {
-                self.breaks("health from before the move never counts", format!("{uid} was let go"));
+                self.breaks("health from before the move does not count", format!("{uid} was let go"));
             }
         }
         self.reserved = reserved;
@@ -537,12 +537,12 @@ impl<'a> History<'a> {
             self.holds_nothing_back(at);
         }
         if status.is_over() && !status.in_flight.is_empty() {
-            self.breaks("nothing is under way at an end", format!("{:?}: {:?}", status.phase, status.in_flight));
+            self.breaks("no object is in flight at the end", format!("{:?}: {:?}", status.phase, status.in_flight));
         }
         let failed = status.failures.iter().any(|failure| failure.reason == "TimedOut" && !failure.cleared);
         let goes_on = status.direction == Direction::Forward && status.phase != RolloutPhase::Paused;
         if self.setup.on_failure == "Pause" && failed && goes_on {
-            self.breaks("nothing goes on after a failure", format!("{:?}", status.phase));
+            self.breaks("a failure pauses the rollout", format!("{:?}", status.phase));
         }
         if status.phase == RolloutPhase::Complete {
             let listed = self.runners[at].listed;
@@ -554,7 +554,7 @@ impl<'a> History<'a> {
                     && !self.world.touched.contains(object.uid())
             });
             if let Some(name) = left.map(|(name, _)| name.clone()) {
-                self.breaks("a rollout is complete when nothing is left", name);
+                self.breaks("a complete rollout has no pending objects", name);
             }
         }
     }
@@ -574,7 +574,7 @@ impl<'a> History<'a> {
             let waits = failure.message.contains("has not written to the object since the move");
             if is_new && waits && answered && is_told_apart {
                 let what = format!("{}: {}", failure.object, failure.message);
-                self.breaks("an answer is seen however soon it comes", what);
+                self.breaks("a controller write right after the move is noticed", what);
             }
         }
     }
@@ -608,7 +608,7 @@ impl<'a> History<'a> {
                 return self.is_home(&status);
             }
             if status.direction != Direction::Forward && status.waits_for_approval() {
-                return self.breaks("who goes back or stops waits for no approval", status.message.clone());
+                return self.breaks("an undo or abort needs no approval", status.message.clone());
             }
             if helped < 10 {
                 if helped == 5 {
@@ -625,11 +625,11 @@ impl<'a> History<'a> {
             let stuck = self.setup.refused + self.setup.owned > 0;
             if status.message.is_empty() || !stuck || status.phase == RolloutPhase::Rolling {
                 let what = format!("{:?}, and says {:?}", status.phase, status.message);
-                self.breaks("a rollout ends or says what it waits for", what);
+                self.breaks("a rollout ends or reports the cause of its wait", what);
             }
             return;
         }
-        self.breaks("a rollout ends or says what it waits for", "it goes on for ever".to_owned());
+        self.breaks("a rollout ends or reports the cause of its wait", "it does not end".to_owned());
     }
 
     /// Objects skipped because of another client's annotation text are reported, and block the end of the rollout.
@@ -640,7 +640,7 @@ impl<'a> History<'a> {
         let counts = &status.counts;
         if goes && counts.refused + counts.held + counts.failed < texts {
             let what = format!("{texts} are not moved: {:?} {:?}", status.counts, status.message);
-            self.breaks("what somebody's text holds up is told", what);
+            self.breaks("objects with unreadable annotations are reported", what);
         }
     }
 
@@ -657,7 +657,7 @@ impl<'a> History<'a> {
         let lost = self.world.objects.values().filter(is_lost).count();
         if plan.status.counts.refused < lost || plan.status.leaves_objects() != (lost > 0) {
             let what = format!("{lost} have lost their marks: {:?} {:?}", plan.status.counts, plan.status.message);
-            self.breaks("what nobody knows to be taken back is told", what);
+            self.breaks("objects with an unknown previous state are reported", what);
         }
     }
 
@@ -672,7 +672,7 @@ impl<'a> History<'a> {
             !self.world.touched.contains(object.uid()) && (marked || object.label() != was)
         });
         if let Some(what) = away.map(|(name, object)| format!("{name}: {}", object.metadata())) {
-            self.breaks("back is the way there in reverse", what);
+            self.breaks("an undo restores the state before the move", what);
         }
     }
 }

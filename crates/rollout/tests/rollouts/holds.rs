@@ -93,7 +93,7 @@ fn namesake_hold_is_released() {
         let stops = rollout(json!({"hold": holds, "waves": waits, "direction": "Abort"}));
         let (status, there) = comes_to(&stops, status, there);
         assert_eq!((status.phase, there.is_held()), (RolloutPhase::Aborted, false));
-        assert_eq!(note(&there, WANTED), json!(NEW), "what somebody wants is not forgotten");
+        assert_eq!(note(&there, WANTED), json!(NEW), "the requested version is recorded");
     }
 }
 

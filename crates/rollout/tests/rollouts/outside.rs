@@ -189,7 +189,7 @@ fn failing_probe_stops_forward_moves() {
     assert!(still.in_flight.is_empty(), "{still:?}");
     assert_eq!(still.message, "all 0/1, app: https://app.example.com/ok?… does not answer with 2xx: HTTP 503");
     let unasked = PlanInput { consistent: true, ..PlanInput::default() };
-    assert!(planned(&rollout, &waits, &[at("1.16.4")], unasked).status.in_flight.is_empty(), "nobody was asked");
+    assert!(planned(&rollout, &waits, &[at("1.16.4")], unasked).status.in_flight.is_empty(), "no check was evaluated");
     let fine = facts(&rollout, &waits, "0.03", 200);
     assert_eq!(planned(&rollout, &waits, &[at("1.16.4")], fine.clone()).status.in_flight.len(), 1);
     // The plan lists closed gates before the start.

@@ -199,7 +199,7 @@ fn retry_after_is_respected() {
         pace.is_busy(None, SECOND * 8);
     }
     assert!(pace.rate() == 0.5);
-    assert_eq!(pace.take(SECOND * 8), SECOND * 2, "what was saved is gone");
+    assert_eq!(pace.take(SECOND * 8), SECOND * 2, "saved tokens expire");
 }
 
 #[test]

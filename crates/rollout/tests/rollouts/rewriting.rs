@@ -77,7 +77,7 @@ impl Store {
         bare["metadata"].as_object_mut().unwrap().remove("annotations");
         let mut was = object.clone();
         was["metadata"].as_object_mut().unwrap().remove("annotations");
-        assert_eq!(bare, was, "nothing of it changes but what the rollout says of it");
+        assert_eq!(bare, was, "only the metadata of the rollout changes");
         (*object, *stored) = (next, self.storage);
         true
     }

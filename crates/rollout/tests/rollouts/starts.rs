@@ -179,7 +179,7 @@ fn start_needs_upgrade_path() {
     let why = "paths: no upgrade from 1.16.4 to 1.18.1 is allowed; first move to 1.17.1";
     assert_eq!(refused(json!({}), &[at("1.16.4")]), [""; 0]);
     assert_eq!(refused(skips.clone(), &[at("1.16.4"), at("1.17.1")]), [why]);
-    assert_eq!(refused(skips.clone(), &[]), [why], "what the StagedRollout says counts where nobody is");
+    assert_eq!(refused(skips.clone(), &[]), [why], "the StagedRollout decides for empty fleets");
     let from_anywhere = json!({"from": null, "to": "1.18.1"});
     assert_eq!(refused(from_anywhere.clone(), &[at("1.17.1"), at("1.18.1")]), [""; 0]);
     assert_eq!(refused(from_anywhere, &[at("1.17.1"), at("1.16.4"), at("1.16.4")]), [why], "once for each version");

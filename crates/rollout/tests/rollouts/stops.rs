@@ -34,7 +34,7 @@ fn abort_waits_only_for_writes() {
     let moved_by_others = planned(&reserved, "Abort", "2.17.0", true).status;
     assert_eq!((moved_by_others.phase, moved_by_others.in_flight.len()), (RolloutPhase::Rolling, 1));
     let cached = planned(&moved_by_others, "Abort", "2.16.0", false);
-    assert!(cached.wants_list && !cached.status.is_over(), "a cache may be older than what was moved");
+    assert!(cached.wants_list && !cached.status.is_over(), "a cached list may predate the move");
     let listed = planned(&moved_by_others, "Abort", "2.16.0", true);
     assert_eq!((listed.status.phase, listed.status.in_flight.len()), (RolloutPhase::Aborted, 0));
 }

@@ -153,7 +153,7 @@ async fn last_errors_contain_no_objects() {
         async || errors().await.iter().any(|one| one["reason"].as_str().unwrap().contains("check that its caBundle"));
     let began = Instant::now();
     while !heard().await {
-        assert!(began.elapsed() < Duration::from_secs(20), "nobody has heard of it");
+        assert!(began.elapsed() < Duration::from_secs(20), "the change was not noticed");
         sleep(Duration::from_millis(20)).await;
     }
 }

@@ -204,7 +204,7 @@ async fn files() -> Vec<Fault> {
         let looked = value(&page, "pointsman_certificate_last_look_timestamp_seconds");
         (page.at - looked > 4.0).then_some(page)
     };
-    let after = eventually("nobody looks", looked).await;
+    let after = eventually("no reader is left", looked).await;
     let hangs = Fault { alert: "PointsmanCertificateNotRead", before: before.clone(), after };
     drop(hung);
 

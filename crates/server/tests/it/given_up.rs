@@ -107,7 +107,7 @@ async fn decision_counts_until_it_ends() {
     let mut client = server.http1().await;
     client.post("/convert?timeout=300ms", waiting(600)).await.unwrap().refused(504);
     gate.entered(1).await;
-    assert!(server.metric("memory_held_bytes").await > Some(EACH), "it is still there, whoever was answered");
+    assert!(server.metric("memory_held_bytes").await > Some(EACH), "the memory is still held after the response");
     let asking = tokio::spawn(async move { client.post("/convert", waiting(600)).await });
     gate.entered(2).await;
     asking.abort();

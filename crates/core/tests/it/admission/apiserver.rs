@@ -83,7 +83,7 @@ pub(super) fn ask(webhook: &Webhook, endpoint: Endpoint, review: &Value) -> Answ
         (true, true) => Outcome::Allow,
         (true, false) => Outcome::Patch,
     };
-    assert_eq!(reply.outcome, outcome, "what is counted is what is answered");
+    assert_eq!(reply.outcome, outcome, "the metric matches the response");
     let strings = |value: &Value| serde_json::from_value(value.clone()).unwrap_or_default();
     let causes = response["status"]["details"]["causes"].as_array().cloned();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -133,7 +133,10 @@ pub(super) fn accepted_by_apiserver(endpoint: Endpoint, review: &Value, body: &V
         must(allowed, "a denial with a patch")?;
         let request = &review["request"];
         let writes = request["operation"] == "CREATE" || request["operation"] == "UPDATE";
-        must(writes && request.get("subResource").is_none_or(|sub| sub == ""), "a patch for what is not written")?;
+        must(
+            writes && request.get("subResource").is_none_or(|sub| sub == ""),
+            "a patch of a request that writes nothing",
+        )?;
         let bytes = STANDARD.decode(patch).map_err(|error| error.to_string())?;
         let patch: Vec<Value> = serde_json::from_slice(&bytes).map_err(|error| error.to_string())?;
         for operation in &patch {
@@ -166,7 +169,7 @@ fn status(allowed: bool, status: Option<&Value>) -> Result<(), String> {
     let Some(status) = status else {
         return must(allowed, "a denial without a status");
     };
-    must(!allowed, "a status that nobody reads")?;
+    must(!allowed, "a status of an allowed request")?;
     must(status["status"] == "Failure", "status is not Failure")?;
     let message = status["message"].as_str().unwrap_or_default();
     must(!message.is_empty() && !message.chars().any(char::is_control), "no clear message")?;

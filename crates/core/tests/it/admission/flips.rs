@@ -75,7 +75,7 @@ fn flips_off_the_path_are_refused() {
     assert!(out.allowed && out.warnings[0].contains("not enforced because of annotation example.com/any-controller"));
     // A version without a server is no starting version: its objects are adopted.
     assert!(flip(B, &[A, B], UNKNOWN, B, same).allowed, "repair from an unknown version");
-    assert!(flip(B, &[], UNKNOWN, B, same).allowed, "repair where only the path says what is known");
+    assert!(flip(B, &[], UNKNOWN, B, same).allowed, "the upgrade path alone allows a repair");
     assert!(flip(B, &[A, B], MALFORMED, B, same).allowed);
     assert!(flip(B, &[A, B], "", B, same).allowed);
     // Versions are compared as text: another spelling is another version without a server.

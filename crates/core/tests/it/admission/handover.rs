@@ -71,7 +71,7 @@ fn retained_fields_do_not_count() {
     assert_eq!(
         entered(A, "ApplyingChanges", Settings::default(), same),
         None,
-        "whether or not it was told who is served"
+        "with and without a list of served versions"
     );
     // Nothing blocks the handover, or the block is overridden or only reported.
     assert_eq!(entered("9.9.9", "ApplyingChanges", served(), same), Some(Flip::Entered));

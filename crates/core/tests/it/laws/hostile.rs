@@ -289,7 +289,7 @@ fn foreign_annotations_are_carried() {
                 return Err(format!("{foreign:?} does not come home"));
             }
             seen.note("carried", true);
-            seen.note("beside ours", has_ours(&there));
+            seen.note("next to our annotations", has_ours(&there));
         }
         Ok(())
     });

@@ -144,7 +144,7 @@ fn older_spec_edit_is_pending() {
         let newer = stored(&home);
         let (completed, requested) = hashes(&newer);
         assert_ne!(completed, "H", "the controller has not looked yet");
-        assert_eq!(completed, requested, "what the status said before");
+        assert_eq!(completed, requested, "the status before the conversion");
         let home = down(&newer);
         assert!(!says_done(&home), "{}", home.to_text());
         // The new controller starts and finishes.

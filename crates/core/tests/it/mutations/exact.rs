@@ -213,7 +213,7 @@ fn which_container_is_meant() {
     let own = "{flag: {name: --a}}";
     assert_eq!(touched(own, &["vpn", "kcm"]), ["containers/1/args/0"]);
     assert_eq!(touched(own, &["vpn"]), ["containers/0/args/0"], "the only one");
-    assert_eq!(touched(own, &["vpn", "proxy"]), [""; 0], "nobody knows which");
+    assert_eq!(touched(own, &["vpn", "proxy"]), [""; 0], "the affected item is ambiguous");
     assert_eq!(touched("{flag: {of: vpn, name: --a}}", &["kcm", "vpn"]), ["containers/1/args/0"]);
     assert_eq!(touched("{flag: {of: init, name: --a}}", &["kcm"]), ["initContainers/0/args/0"]);
     assert_eq!(touched("{flag: {of: other, name: --a}}", &["kcm"]), [""; 0]);

@@ -91,7 +91,7 @@ fn warned(containers: &Value) -> Value {
 #[test]
 fn writer_is_warned_of_replacements() {
     let words = |words: &[&str]| warned(&json!([{"name": "kcm", "command": words}]));
-    assert_eq!(words(&["kcm"]), Value::Null, "what is added takes nothing from anybody");
+    assert_eq!(words(&["kcm"]), Value::Null, "an addition removes no value");
     assert_eq!(words(&["kcm", "--a=before"]), Value::Null);
     let replaced =
         "mutation moved replaces or removes values of the request: /spec/template/spec/containers/0/command/1";

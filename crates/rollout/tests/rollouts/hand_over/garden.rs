@@ -175,7 +175,7 @@ impl Garden {
             ObjectCall::Delete { uid, .. } => {
                 let of = write.cluster.as_ref().expect("in the shoot");
                 let shoot = self.shoots.get_mut(&of.namespace).unwrap();
-                assert!(!shoot.is_away, "nobody who does not answer is written to");
+                assert!(!shoot.is_away, "the step writes only to responding controllers");
                 assert_eq!(shoot.classes.get(&write.name).map(String::as_str), Some("kubernetes.io/aws-ebs"));
                 assert_eq!(*uid, format!("uid-{}", write.name));
                 shoot.classes.remove(&write.name);

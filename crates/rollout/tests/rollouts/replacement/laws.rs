@@ -225,7 +225,7 @@ impl<'a> HistoryRun<'a> {
     /// A copy of a newapp never becomes an oldapp.
     fn copies_stay_copies(&mut self) {
         if let Some(oldapp) = self.fixture.fake_namespace.names("oldapps").iter().find(|name| name.starts_with("g-")) {
-            self.is_wrong("a copy of a newapp was never a oldapp", oldapp.clone());
+            self.is_wrong("a copied newapp becomes no oldapp", oldapp.clone());
         }
     }
 
@@ -273,7 +273,7 @@ impl<'a> HistoryRun<'a> {
                 self.log.push(format!("{now} fake_runner {at} writes {:?} {}", status.phase, status.message));
                 let under_way = status.in_flight.len();
                 if under_way > self.plot.max_in_flight {
-                    self.is_wrong("the budget is never passed", format!("{under_way} are under way"));
+                    self.is_wrong("objects in flight stay within maxInFlight", format!("{under_way} are under way"));
                 }
             }
             RunnerCall::Marked(name) => {
@@ -292,7 +292,7 @@ impl<'a> HistoryRun<'a> {
                 if makes_no_way(&self.fixture, &asked).is_none()
                     && let Some(why) = must_not_go(&self.fixture, &asked)
                 {
-                    self.is_wrong("nothing is deleted that is not ours, or not safe to go", why);
+                    self.is_wrong("only own objects that are safe to delete are deleted", why);
                 }
                 let done = write(&mut self.fixture, &asked);
                 self.log.push(format!("{now} fake_runner {at} {}: {done:?}", asked.message()));
@@ -330,7 +330,7 @@ impl<'a> HistoryRun<'a> {
         };
         let open = status.in_flight.iter().filter(is_open).find(|one| !first.contains(one.uid.as_str()));
         if let Some(open) = open.filter(|_| !status.is_over()) {
-            self.is_wrong("what was deleted for another one is followed by it first", open.object.clone());
+            self.is_wrong("the replacement follows the deletion of its source", open.object.clone());
         }
         if !first.is_empty() {
             self.met.insert("gap");
@@ -353,7 +353,7 @@ impl<'a> HistoryRun<'a> {
             let [oldapp, newapp] =
                 ["oldapps", "newapps"].map(|plural| self.fixture.fake_namespace.get(plural, &name(at)));
             if oldapp.is_some_and(|oldapp| oldapp["spec"]["move"] != true) && newapp.is_some() {
-                self.is_wrong("never do two controllers act on one", name(at));
+                self.is_wrong("two controllers never act on one object", name(at));
             }
         }
     }
@@ -400,7 +400,7 @@ impl<'a> HistoryRun<'a> {
         let is_held = ((status.phase == RolloutPhase::Paused || was_paused) && !self.touched.is_empty())
             || (status.phase == RolloutPhase::Waiting && self.waits_for_others_alone());
         if !self.fixture.status().is_over() && status.phase != RolloutPhase::Refused && !is_held {
-            return self.is_wrong("every rollout comes to an end", format!("{:?}: {}", status.phase, status.message));
+            return self.is_wrong("every rollout ends", format!("{:?}: {}", status.phase, status.message));
         }
         for at in 0..self.plot.oldapps {
             let name = name(at);
@@ -409,7 +409,7 @@ impl<'a> HistoryRun<'a> {
                 self.is_named(&name);
                 let is_oldapp = self.fixture.fake_namespace.get("oldapps", &name).is_some();
                 if status.reason.as_deref() == Some("RolledBack") && !is_oldapp {
-                    self.is_wrong("whatever was moved goes back, also after its end", name);
+                    self.is_wrong("moved objects are reverted, also after the end", name);
                 }
             }
         }
@@ -435,10 +435,7 @@ impl<'a> HistoryRun<'a> {
         if fake_namespace.get("newapps", name).is_none() || fake_namespace.get("oldapps", name).is_none() {
             self.met.insert("named");
             if metadata["labels"]["team"] != named || metadata["annotations"]["note"] != named {
-                self.is_wrong(
-                    "what somebody names an installation goes with it",
-                    format!("{name}: {named}, {metadata:#}"),
-                );
+                self.is_wrong("labels of a client are kept", format!("{name}: {named}, {metadata:#}"));
             }
         }
     }
@@ -455,15 +452,18 @@ impl<'a> HistoryRun<'a> {
             self.met.insert("home");
             if told(fake_namespace, name) != self.before[name] {
                 let (now, before) = (told(fake_namespace, name), &self.before[name]);
-                return self.is_wrong("who goes back is what it was", format!("{name}: {now:#?} was {before:#?}"));
+                return self.is_wrong(
+                    "a reverted object equals its previous state",
+                    format!("{name}: {now:#?} was {before:#?}"),
+                );
             }
         } else if !is_half {
             let newapp = fake_namespace.get("newapps", name).cloned().unwrap_or_default();
             if newapp["status"]["state"] != "stable" {
-                return self.is_wrong("who has gone is a newapp", format!("{name}: {newapp:#}"));
+                return self.is_wrong("a moved object is a newapp", format!("{name}: {newapp:#}"));
             }
         } else if phase == RolloutPhase::Complete {
-            return self.is_wrong("whoever is through has gone the whole way", name.to_owned());
+            return self.is_wrong("a finished object has completed all steps", name.to_owned());
         }
         if !is_half && saved > 0 && phase == RolloutPhase::Complete {
             self.is_wrong("nothing that was saved is left", format!("{saved} are"));

@@ -79,7 +79,7 @@ pub(super) fn must_not_go(fixture: &Fixture, write: &ObjectWrite) -> Option<Stri
     let orphans = *propagation == Propagation::Orphan;
     let why = match write.plural.as_str() {
         "oldapps" => oldapp(fixture, object, orphans),
-        "newapps" if !orphans => Some("what belongs to it goes with it"),
+        "newapps" if !orphans => Some("its dependents would be deleted"),
         "newapps" => {
             let of = &object["metadata"]["annotations"]["pointsman.dev/created-from"];
             let oldapp = fixture.fake_namespace.get("oldapps", &write.name);
@@ -90,7 +90,7 @@ pub(super) fn must_not_go(fixture: &Fixture, write: &ObjectWrite) -> Option<Stri
                 mark.contains(&format!(r#""target":"{uid}""#))
             };
             let is_lost = oldapp.filter(is_again).is_some_and(|oldapp| is_changed_since(fixture, object, oldapp));
-            let why = is_lost.then_some("what somebody has changed of it is lost");
+            let why = is_lost.then_some("changes of a client would be lost");
             (of != write.uid.as_str()).then_some("it was not made by the rollout").or(why)
         }
         "deployments" if !orphans => Some("its Pods go with it"),
@@ -101,13 +101,13 @@ pub(super) fn must_not_go(fixture: &Fixture, write: &ObjectWrite) -> Option<Stri
             });
             deployment(fixture, &write.uid, object, next)
         }
-        "replicasets" => is_controlled(object).then_some("somebody controls it"),
+        "replicasets" => is_controlled(object).then_some("a controller owns it"),
         "controllerrevisions" => {
             let name = &object["data"]["old"]["metadata"]["name"];
             let deployment = name.as_str().and_then(|name| fixture.fake_namespace.get("deployments", name));
             deployment.is_none().then_some("it is all that there is of a Deployment")
         }
-        _ => Some("nobody has said that it goes"),
+        _ => Some("the workflow does not delete it"),
     };
     why.map(|why| format!("{} {}: {why}", write.plural, write.name))
 }
@@ -132,7 +132,7 @@ fn oldapp(fixture: &Fixture, object: &Value, orphans: bool) -> Option<&'static s
     let name = object["metadata"]["name"].as_str().unwrap();
     let newapp = fixture.fake_namespace.get("newapps", name);
     if !orphans {
-        return Some("what belongs to it goes with it");
+        return Some("its dependents would be deleted");
     }
     if newapp.is_none_or(|newapp| newapp["metadata"]["annotations"]["pointsman.dev/created-from"] != uid) {
         return Some("nothing is in its place");
@@ -140,11 +140,11 @@ fn oldapp(fixture: &Fixture, object: &Value, orphans: bool) -> Option<&'static s
     let lost =
         |newapp: &&Value| is_changed_since(fixture, object, newapp) && !is_as_made_again(fixture, object, newapp);
     if newapp.filter(lost).is_some() {
-        return Some("what somebody has changed of it is lost");
+        return Some("changes of a client would be lost");
     }
     let accepts =
         fixture.rollout["spec"]["acceptedRisks"].as_array().is_some_and(|all| all.contains(&"old-oldapp".into()));
-    (!accepts).then_some("nobody has accepted that")
+    (!accepts).then_some("the risk is not accepted")
 }
 
 /// Why a Deployment must not be deleted for its replacement: it must be saved completely, and the replacement must be
@@ -163,5 +163,5 @@ fn deployment(fixture: &Fixture, of: &str, object: &Value, successor: Option<&Va
         return Some("nothing is saved of it");
     }
     let is_asked = successor.is_some_and(|next| selector(next) != selector(object));
-    (!is_asked).then_some("nobody has asked whether another one may be made in its place")
+    (!is_asked).then_some("no dry run has checked its replacement")
 }

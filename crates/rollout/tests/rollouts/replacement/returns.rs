@@ -150,7 +150,7 @@ fn target_with_dependents_stays() {
 fn edited_target_stays() {
     let mut fixture = ended(1);
     turns(&mut fixture, "Undo", 200, |fixture, asked| {
-        assert!(!deletes(asked, "newapps"), "what somebody has changed is lost");
+        assert!(!deletes(asked, "newapps"), "changes of a client would be lost");
         if asked.plural == "deployments" {
             fixture.fake_namespace.change("newapps", "h-0", |newapp| {
                 newapp["spec"]["roof"] = json!("tiles");

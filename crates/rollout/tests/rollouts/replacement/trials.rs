@@ -263,7 +263,7 @@ fn timeout_does_not_strand_deletion() {
     assert_eq!(*deployment(&fixture), Value::Null);
     fixture.refuses = false;
     drives(&mut fixture, 5, |_, _| {});
-    assert_eq!(fixture.status().phase, RolloutPhase::Paused, "nobody has resumed it");
+    assert_eq!(fixture.status().phase, RolloutPhase::Paused, "no client has resumed the rollout");
     assert_eq!(deployment(&fixture)["spec"]["selector"]["matchLabels"]["newapp"], "h-0");
 }
 
@@ -311,9 +311,12 @@ fn late_obstacle_precedes_deletion() {
         {
             fixture.fake_namespace.create("horizontalpodautoscalers", scaler.clone()).unwrap();
         }
-        assert!(!deletes(asked, "deployments"), "it is scaled by somebody");
+        assert!(!deletes(asked, "deployments"), "an autoscaler scales the Deployment");
     });
-    assert!(fixture.fake_namespace.get("horizontalpodautoscalers", "grows").is_some(), "it came in between");
+    assert!(
+        fixture.fake_namespace.get("horizontalpodautoscalers", "grows").is_some(),
+        "an autoscaler was created in the meantime"
+    );
     fixture.fake_namespace.things.remove(&("horizontalpodautoscalers".to_owned(), "grows".to_owned()));
     drives(&mut fixture, 200, |_, _| {});
     assert_eq!(fixture.status().phase, RolloutPhase::Complete, "{}", said(&fixture));

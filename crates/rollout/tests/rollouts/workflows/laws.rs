@@ -242,13 +242,13 @@ impl<'a> Voyage<'a> {
         let under_way: BTreeSet<&String> = busy.iter().chain(half).filter(|name| !self.left.contains(*name)).collect();
         if under_way.len() > self.draft.max_in_flight {
             let what = format!("{under_way:?} are under way");
-            self.breaks("the budget is never passed", what);
+            self.breaks("objects in flight stay within maxInFlight", what);
         }
         // If a client removes the record of a deleted Job, the Job runs again.
         let twice = self.fake_cluster.made.iter().find(|(_, times)| **times > 1 && self.noted.is_empty());
         if let Some((title, times)) = twice {
             let what = format!("{title} was run {times} times");
-            self.breaks("no Job is run twice for one attempt", what);
+            self.breaks("a Job runs once for each attempt", what);
         }
     }
 
@@ -260,12 +260,11 @@ impl<'a> Voyage<'a> {
         let done = |steps: &BTreeMap<String, usize>, wave: &str| steps.get(wave).copied().unwrap_or_default();
         let changed: Vec<&&str> = waves.iter().filter(|wave| done(&was, wave) != done(&is, wave)).collect();
         let [wave] = changed.as_slice() else {
-            return self.breaks("a write is one step", format!("{name}: {was:?} to {is:?}"));
+            return self.breaks("a write applies one step of one wave", format!("{name}: {was:?} to {is:?}"));
         };
         let (from, to) = (done(&was, wave), done(&is, wave));
         if from.abs_diff(to) != 1 {
-            return self
-                .breaks("steps are done and undone in their order", format!("{name}: {from} to {to} of {wave}"));
+            return self.breaks("steps are applied and reverted in order", format!("{name}: {from} to {to} of {wave}"));
         }
         let others = waves.iter().filter(|other| *other != *wave);
         for other in others {
@@ -273,7 +272,7 @@ impl<'a> Voyage<'a> {
             let is_wrong = if is_before { done(&is, other) < self.drawn(other).len() } else { done(&is, other) > 0 };
             // A client that overwrites the annotation removes the record of earlier waves.
             if is_wrong && !self.noted.contains(name) {
-                return self.breaks("legs are gone one after the other", format!("{name}: {is:?}"));
+                return self.breaks("waves of an object run in sequence", format!("{name}: {is:?}"));
             }
         }
         self.is_at_its_time(name, wave, from.min(to), to > from);
@@ -305,7 +304,7 @@ impl<'a> Voyage<'a> {
             return;
         }
         if runs {
-            self.breaks("nobody goes past a Job that runs", format!("{name}: step {step} of {wave}"));
+            self.breaks("no step bypasses a running Job", format!("{name}: step {step} of {wave}"));
         } else if forward && !self.turned {
             let holds = match drawn {
                 Drawn::Wait => is_there,
@@ -314,7 +313,7 @@ impl<'a> Voyage<'a> {
                 Drawn::Lock | Drawn::Deep | Drawn::Unset => true,
             };
             if !holds {
-                self.breaks("a step is done when what it waits for is so", format!("{name}: {drawn:?} of {wave}"));
+                self.breaks("a step is complete when its condition holds", format!("{name}: {drawn:?} of {wave}"));
             }
         }
         self.met.extend((drawn == Drawn::Until && forward && none).then_some("by hand"));
@@ -341,12 +340,12 @@ impl<'a> Voyage<'a> {
         };
         let open = others.iter().find(|other| earlier.iter().any(|wave| is_open(other, wave).is_some()));
         if let Some(open) = open.cloned() {
-            self.breaks("waves go in their order", format!("{name} before {open}"));
+            self.breaks("waves start in order", format!("{name} before {open}"));
         }
         let all = self.fake_cluster.jobs.values().chain(&self.fake_cluster.gone);
         let mut between = all.filter(|job| told(&job.body).starts_with("between: "));
         if wave != "canary" && self.draft.run.is_some() && !between.any(|job| job.end == Some(true)) {
-            self.breaks("what a wave runs has ended before the next one", name.to_owned());
+            self.breaks("the Jobs of a wave end before the next wave", name.to_owned());
         }
     }
 
@@ -376,12 +375,12 @@ impl<'a> Voyage<'a> {
         self.met.extend(undoes.then_some("undone"));
         let of_it = |other: &SimJob| self::told(&other.body) == told && env(&other.body, "UNDOES").is_none();
         if undoes && !self.fake_cluster.jobs.values().chain(&self.fake_cluster.gone).any(of_it) {
-            return self.breaks("a Job undoes what a Job has done", told);
+            return self.breaks("a Job reverts only the step of an earlier Job", told);
         }
         let Some(object) = self.fake_cluster.objects.get(&name).filter(|_| !self.noted.contains(&name)) else { return };
         let done = steps_of(object).get(wave).copied().unwrap_or_default();
         if done != at + usize::from(undoes) {
-            self.breaks("a Job is of the step that comes next", format!("{told}, and {done} steps are done"));
+            self.breaks("a Job belongs to the next step", format!("{told}, and {done} steps are done"));
         }
     }
 
@@ -397,10 +396,10 @@ impl<'a> Voyage<'a> {
         let is_half = |(name, object): &(&String, &Value)| self.is_half_way(object) && !self.left.contains(*name);
         let half = self.fake_cluster.objects.iter().find(is_half);
         if let Some(name) = half.map(|(name, _)| name.clone()) {
-            self.breaks("nothing is half done at an end", name);
+            self.breaks("no object is partly moved at the end", name);
         }
         if let Some(job) = self.fake_cluster.running().first() {
-            self.breaks("no Job runs at an end", job.clone());
+            self.breaks("no Job runs at the end", job.clone());
         }
     }
 
@@ -412,7 +411,7 @@ impl<'a> Voyage<'a> {
         };
         let left = self.fake_cluster.objects.iter().find(|(_, object)| is_left(object)).map(|(name, _)| name.clone());
         if let Some(name) = left {
-            self.breaks("a rollout is complete when nothing is left", name);
+            self.breaks("a complete rollout has no pending objects", name);
         }
     }
 
@@ -457,9 +456,9 @@ impl<'a> Voyage<'a> {
                 continue;
             }
             let what = format!("{:?}, and says {:?}", status.phase, status.message);
-            return self.breaks("a rollout ends or says what it waits for", what);
+            return self.breaks("a rollout ends or reports the cause of its wait", what);
         }
-        self.breaks("a rollout ends or says what it waits for", "it goes on for ever".to_owned());
+        self.breaks("a rollout ends or reports the cause of its wait", "it does not end".to_owned());
     }
 
     /// A reverted object equals its initial state, except for irreversible steps.
@@ -480,7 +479,7 @@ impl<'a> Voyage<'a> {
                     || (object["status"] != was["status"] && !self.by_hand.contains(*name)))
         });
         match away.map(|(name, object)| format!("{name}: {object} and not {}", self.before[name])) {
-            Some(what) => self.breaks("back is the way there in reverse", what),
+            Some(what) => self.breaks("an undo restores the state before the move", what),
             None => drop(self.met.insert("home")),
         }
     }

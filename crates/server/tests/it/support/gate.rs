@@ -33,7 +33,7 @@ impl Gate {
                 let closed = |state: &mut State| !state.open;
                 let (state, waited) = opened.wait_timeout_while(state, LONGEST, closed).unwrap();
                 drop(state);
-                assert!(!waited.timed_out(), "nobody opened the gate");
+                assert!(!waited.timed_out(), "the gate stayed closed");
             }
             Ok(echo_reply(request.body()))
         });

@@ -67,7 +67,7 @@ impl TestServer {
 
     /// The server's result; fails if the server does not end.
     pub(crate) async fn ended(self) -> Result<(), ServeError> {
-        tokio::time::timeout(Duration::from_secs(10), self.task).await.expect("the server goes on").unwrap()
+        tokio::time::timeout(Duration::from_secs(10), self.task).await.expect("the server ends").unwrap()
     }
 
     pub(crate) async fn admin(&self, path: &str) -> Answer {
