@@ -35,7 +35,7 @@ fn thing(spec: Value) -> Value {
 
 #[test]
 fn kept_value_needs_its_anchor() {
-    let webhook = case("a-guard-that-changes-back");
+    let webhook = case("guard-changes-back");
     let stored = at(&webhook, &thing(json!({"policy": "Forever"})), "v2");
     assert!(stored.pointer(KEPT).is_some(), "{stored}");
     let never = update(&webhook, &stored, &with(&stored, "/spec/policy", json!("Never"))).patched;
@@ -52,7 +52,7 @@ fn recreated_item_starts_clean() {
     let kind = Kind::from_crd(
         "apiVersion: pointsman.dev/v1\nkind: KindDefinition\ncrd: x\nsteps:\n- from: v1\n  to: v2\n  operations:\n  \
          - each: {in: spec.items, key: name, operations: [{drop: comment}]}\n",
-        &data("random-kinds/a-guard-that-changes-back.crd.yaml")
+        &data("random-kinds/guard-changes-back.crd.yaml")
             .replacen(
                 "policy: {type: string, enum: [Always, Forever, Never]}",
                 "items: {type: array, items: {type: object, required: [name], properties: {name: {type: string}, comment: {type: string}}}}",
@@ -79,7 +79,7 @@ fn recreated_item_starts_clean() {
 /// spelling.
 #[test]
 fn valid_kept_value_is_untouched() {
-    let webhook = case("a-guard-that-changes-back");
+    let webhook = case("guard-changes-back");
     let spelled = json!(r#"{ "fields": {"spec.policy": {"became": "Always", "value": "Forever"}}}"#);
     let stored =
         with(&with(&thing(json!({"policy": "Always"})), KEPT, spelled), "/apiVersion", json!("example.com/v2"));
@@ -107,7 +107,7 @@ fn valid_kept_value_is_untouched() {
 /// An exported, edited and recreated manifest contains the kept values of the original.
 #[test]
 fn created_object_keeps_only_valid_values() {
-    let webhook = case("a-guard-that-changes-back");
+    let webhook = case("guard-changes-back");
     let stored = at(&webhook, &thing(json!({"policy": "Forever"})), "v2");
     let edited = create(&webhook, &with(&stored, "/spec/policy", json!("Never"))).patched;
     assert_eq!(edited.pointer(KEPT), None, "{edited}");
@@ -175,7 +175,7 @@ fn obsolete_sparse_mark_is_dropped() {
 /// The API server assigns the uid of a new object after admission.
 #[test]
 fn new_object_completes_without_uid() {
-    let webhook = case("an-addition-without-a-spec");
+    let webhook = case("added-field-without-spec");
     let stored = json!({"apiVersion": "example.com/v2", "kind": "Thing", "metadata": {"name": "t", "uid": "u"},
         "data": {"x": "a"}});
     let exported = with(&at(&webhook, &stored, "v1"), "/metadata/uid", Value::Null);
@@ -184,7 +184,7 @@ fn new_object_completes_without_uid() {
     let created = create(&webhook, &exported).patched;
     assert_eq!(created.pointer(kept), exported.pointer(kept), "{created}");
 
-    let webhook = case("a-rollout-without-a-spec");
+    let webhook = case("new-object-without-spec");
     let new = json!({"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "t"}, "data": {"x": "a"}});
     let created = create(&webhook, &new).patched;
     let hash = created.pointer("/metadata/annotations/example.com~1rollout-hash");

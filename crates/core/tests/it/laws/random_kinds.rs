@@ -168,7 +168,7 @@ fn cases_are_refused_or_lawful() {
 /// Found at a seed far beyond the usual range.
 #[test]
 fn retained_item_needs_no_parent() {
-    let kind = load("what-waits-in-a-list-that-moved-out").unwrap();
+    let kind = load("kept-item-of-moved-list").unwrap();
     let webhook = Webhook::new(vec![kind], Metadata::Full).unwrap();
     let there = r#"{"apiVersion":"example.com/v3","kind":"Thing","metadata":{"name":"a"},"spec":{},
         "status":{"extra":{},"listing":{"groups":[{},{"members":[5]}]}}}"#;
@@ -187,11 +187,11 @@ fn retained_item_needs_no_parent() {
 #[test]
 fn pending_default_is_not_missing() {
     for (case, version, to, spec) in [
-        ("a-null-in-a-default", "v1", "v2", "{}"),
-        ("a-null-in-a-default", "v1", "v2", r#"{"o":{}}"#),
-        ("a-default-in-a-default", "v1", "v2", r#"{"url":"x","backup":{}}"#),
-        ("a-default-in-a-default", "v2", "v1", r#"{"backup":{}}"#),
-        ("a-default-makes-its-holder", "v1", "v2", "{}"),
+        ("null-in-default", "v1", "v2", "{}"),
+        ("null-in-default", "v1", "v2", r#"{"o":{}}"#),
+        ("nested-default-with-unknown-fields", "v1", "v2", r#"{"url":"x","backup":{}}"#),
+        ("nested-default-with-unknown-fields", "v2", "v1", r#"{"backup":{}}"#),
+        ("default-creates-parent", "v1", "v2", "{}"),
     ] {
         let webhook = Webhook::new(vec![load(case).unwrap()], Metadata::Full).unwrap();
         let manifest = format!(
@@ -206,42 +206,42 @@ fn pending_default_is_not_missing() {
 #[test]
 fn unwritable_definition_is_refused() {
     for (case, said) in [
-        ("two-values-of-a-set-become-one", "spec.l is a set, and `values` may merge two items into one"),
-        ("two-spellings-in-a-set", "spec.l is a set, and `type` may merge two items into one"),
-        ("a-map-with-room-for-one", "`accept: {path: spec.m, difference: maxProperties, reason: …}`"),
-        ("an-object-that-may-not-be-empty", "`accept: {path: spec.h, difference: minProperties, reason: …}`"),
+        ("set-items-become-equal", "spec.l is a set, and `values` may merge two items into one"),
+        ("number-spellings-in-set", "spec.l is a set, and `type` may merge two items into one"),
+        ("map-with-one-entry", "`accept: {path: spec.m, difference: maxProperties, reason: …}`"),
+        ("object-with-min-properties", "`accept: {path: spec.h, difference: minProperties, reason: …}`"),
         (
-            "entries-that-cannot-be-said",
+            "unrepresentable-map-entries",
             "`type` changes the size of the field, but the schema has the bound minProperties",
         ),
         ("parts-with-bounds", "spec.a: maxLength differs without an operation (older: none; newer: 3)"),
-        ("parts-with-options", "spec.a: enum differs without an operation"),
-        ("parts-with-a-pattern", "split: spec.port has `pattern`, and pointsman cannot check parts against this rule"),
-        ("a-bounded-string-of-parts", "spec.a: maxLength differs without an operation (older: 12; newer: none)"),
-        ("a-value-against-a-pattern", "drop: spec.a cannot be \"7\""),
-        ("a-number-against-a-pattern", "spec.port: pattern differs without an operation"),
-        ("a-text-that-is-no-multiple", "spec.port: multipleOf differs without an operation"),
-        ("values-of-another-type", "name all, and give both versions an `enum`"),
+        ("parts-with-enum", "spec.a: enum differs without an operation"),
+        ("parts-with-pattern", "split: spec.port has `pattern`, and pointsman cannot check parts against this rule"),
+        ("joined-string-too-long", "spec.a: maxLength differs without an operation (older: 12; newer: none)"),
+        ("filled-value-against-pattern", "drop: spec.a cannot be \"7\""),
+        ("number-against-pattern", "spec.port: pattern differs without an operation"),
+        ("text-against-multiple-of", "spec.port: multipleOf differs without an operation"),
+        ("unlisted-value-of-other-type", "name all, and give both versions an `enum`"),
         (
-            "a-default-without-what-it-requires",
+            "default-without-required-field",
             "v2: spec.backup cannot be {} by `default`: days is required there: set the field in the default",
         ),
         (
-            "a-made-object-that-was-null",
+            "created-object-replaces-null",
             "the newer version requires size, and the field is optional in the older version",
         ),
-        ("filled-in-where-there-is-room-for-one", "`accept: {path: spec.h, difference: maxProperties, reason: …}`"),
-        ("a-default-inside-what-is-moved", "name the fields of spec.tls individually, instead of all together"),
-        ("a-default-that-is-pruned", "spec.plan cannot be {\"mode\":\"slow\"} by `default`: mode is not defined there"),
-        ("a-null-without-parts", "spec.o.image may be null, which has no string"),
+        ("filled-beyond-max-properties", "`accept: {path: spec.h, difference: maxProperties, reason: …}`"),
+        ("default-inside-moved-object", "name the fields of spec.tls individually, instead of all together"),
+        ("pruned-default", "spec.plan cannot be {\"mode\":\"slow\"} by `default`: mode is not defined there"),
+        ("null-without-parts", "spec.o.image may be null, which has no string"),
         (
-            "a-required-object-under-the-name-of-another",
+            "required-object-with-reused-name",
             "the older version requires the field, and spec.own of the newer version is optional",
         ),
-        ("an-object-that-nothing-brings", "spec.plan: required differs without an operation"),
-        ("keys-that-no-item-has", "`x-kubernetes-list-map-keys`, but its items define no such property"),
+        ("required-object-without-source", "spec.plan: required differs without an operation"),
+        ("list-keys-of-old-name", "`x-kubernetes-list-map-keys`, but its items define no such property"),
         (
-            "what-waits-in-an-object-inside-an-item",
+            "kept-value-in-object-inside-item",
             "In a list item, or with a rename in between, the removal leaves no trace",
         ),
     ] {
