@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Draws what `perf record --call-graph dwarf` saw of a process as a flame graph: a file that a browser shows, with each
-# function's share beneath the pointer. What has less than half a percent is left out.
+# Draws a flame graph from `perf record --call-graph dwarf`: an SVG file for browsers, which shows the share of each function
+# at the pointer. Functions below half a percent are omitted.
 #
 #     perf record -F 997 --call-graph dwarf,32768 -p PID -- sleep 5
 #     benches/flame.sh perf.data "one object" hyper::server::conn::http1::Connection::poll > docs/one-object.svg
 #
-# What calls the third argument is left out: not every stack is recorded to its end.
+# Callers of the third argument are omitted, because perf truncates deep stacks.
 set -euo pipefail
 data=${1:?usage: flame.sh PERF.DATA TITLE [ROOT]}
 title=${2:?usage: flame.sh PERF.DATA TITLE [ROOT]}

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Fills fuzz/corpus from the recorded reviews and the fixtures. Seeds are made, not committed.
+# Fills fuzz/corpus from recorded reviews and fixtures. The corpus is not committed.
 set -eu
 cd "$(dirname "$0")"
 mkdir -p corpus/review corpus/roundtrip

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Renders manifests/chart as plain manifests for kustomize, into manifests/plain.
 #   render.sh          writes them
-#   render.sh --check  says whether they are what the chart says: exit code 1 if not
-# HELM is the helm to use; tests/cluster/assets.sh helm builds one.
+#   render.sh --check  compares them with the chart: exit code 1 if they differ
+# HELM is the path of helm. `tests/cluster/assets.sh helm` builds one.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 helm=${HELM:-helm}
@@ -21,7 +21,7 @@ metadata:
     pod-security.kubernetes.io/enforce: restricted
 '
 
-# What is Helm's own is left out, such as the Pod of `helm test`, and what there is to choose is chosen in the values.
+# Omits the parts of Helm, such as the Pod of `helm test`. The values select the options.
 render() { # values, more flags of helm
     local values=$1
     shift
@@ -59,5 +59,5 @@ for what in cert-manager secret monitoring migrate; do
         echo "$text" >"plain/$what/pointsman.yaml"
     fi
 done
-[ "$differs" = 0 ] || echo "manifests/plain is not what manifests/chart says: run manifests/render.sh" >&2
+[ "$differs" = 0 ] || echo "manifests/plain differs from manifests/chart: run manifests/render.sh" >&2
 exit "$differs"

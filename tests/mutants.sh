@@ -1,18 +1,17 @@
 #!/bin/sh
-# Proves that the laws of conversion, the simulation of rollouts and the attacks on the server bite: plants one bug after the
-# other in a scratch copy of the tree and runs them.
-# Each file in tests/mutants is a bug: a source file, a piece of it, and what stands there instead. White space in a piece
-# does not count, so that formatting does not break them. Exits with 1 if a bug is not caught within 60 seconds of testing
-# (POINTSMAN_SECONDS).
+# Tests the laws of conversion, the simulation of rollouts and the attacks on the server: plants bugs in a copy of the tree,
+# one at a time, and expects a failure.
+# Each file in tests/mutants is a bug: a source file, a piece of it, and the replacement. White space in a piece is ignored,
+# so that formatting does not matter. Exits with 1 if the tests do not detect a bug within 60 seconds (POINTSMAN_SECONDS).
 #
 #   tests/mutants.sh [name…]
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-# A target of its own: cargo takes two copies of a tree for one, and would run yesterday's bug as today's program.
+# A separate target directory: cargo would reuse the program of another copy of the tree.
 export CARGO_TARGET_DIR="$root/target/mutants" RUST_BACKTRACE=0
-# Few kinds by chance: they take most of the time, and a bug in the engine shows in those that are written down.
+# Few random kinds, because they take most of the time, and the written kinds detect bugs of the engine as well.
 export POINTSMAN_CASES="${POINTSMAN_CASES:-150}" POINTSMAN_KINDS="${POINTSMAN_KINDS:-20}"
 limit=${POINTSMAN_SECONDS:-60}
 (cd "$root" && tar -cf - --exclude=./target --exclude=./fuzz --exclude=./.git .) | tar -xf - -C "$scratch"

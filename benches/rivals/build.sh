@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the servers that `cargo bench --bench serve -- --servers pointsman,axum,controller-runtime` compares with, into
-# target/rivals. Needs Go 1.26 or later. Nothing else in the project needs them.
+# Builds other webhook servers into target/rivals, for `cargo bench --bench serve -- --servers
+# pointsman,axum,controller-runtime`. Needs Go 1.26 or later.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 rivals=../../target/rivals

@@ -1,5 +1,5 @@
-// One version of a controller beside another: it sees the objects that its label says are its own, and holds a Lease of
-// its own. Which version it is, CONTROLLER_VERSION says.
+// A controller whose versions run side by side. Each version reconciles only objects with its label, and has its own
+// Lease. CONTROLLER_VERSION is its version.
 package main
 
 import (
@@ -17,14 +17,14 @@ import (
 
 type reconciler struct{ client.Client }
 
-// Reconcile is yours. An object that is gone may only have left the selection: its finalizer is the other version's then.
+// Reconcile is your code. A missing object may have changed its label: then the other version handles its finalizer.
 func (r *reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	object := materialize()
 	err := r.Get(ctx, request.NamespacedName, object)
 	return ctrl.Result{}, client.IgnoreNotFound(err)
 }
 
-// Typed objects do as well, such as &v1alpha2.Materialize{}.
+// Typed objects such as &v1alpha2.Materialize{} work as well.
 func materialize() *unstructured.Unstructured {
 	object := &unstructured.Unstructured{}
 	object.SetGroupVersionKind(schema.GroupVersionKind{Group: "materialize.cloud", Version: "v1alpha2", Kind: "Materialize"})

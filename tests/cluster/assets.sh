@@ -34,7 +34,7 @@ EOF
 
 # ---- what is built -----------------------------------------------------------
 
-# The module directories each version is put together from.
+# The module directories of each version.
 modules_of() {
     case $1 in
         1.36) echo "etcd kubernetes-1.36 cert-manager helm" ;;
@@ -70,12 +70,12 @@ programs_of() {
     esac
 }
 
-# Rules need no discovery of targets, which is most of what Prometheus depends on.
+# Tests of rules need no service discovery, which has most of the dependencies of Prometheus.
 tags_of() {
     case $1 in promtool) echo " -tags=remove_all_sd" ;; esac
 }
 
-# Without these, kube-apiserver's /version says v0.0.0-master, and helm takes itself and the cluster for older ones.
+# Without these, kube-apiserver reports version v0.0.0-master, and helm assumes older versions of itself and the cluster.
 ldflags_of() {
     local flags="-s -w" version
     case $1 in
@@ -87,7 +87,7 @@ ldflags_of() {
         helm)
             version=$(sed -n 's|^[[:space:]]*helm\.sh/helm/v3 \(v[0-9.]*\).*$|\1|p' "$here/$1/go.mod")
             flags="$flags -X helm.sh/helm/v3/internal/version.version=$version"
-            # The Kubernetes version that `helm template` takes for the cluster's, as helm's own Makefile sets it.
+            # The Kubernetes version that `helm template` assumes, as in the Makefile of helm.
             version=$(sed -n 's|^[[:space:]]*k8s\.io/client-go v0\.\([0-9]*\).*$|\1|p' "$here/$1/go.mod")
             local rules=helm.sh/helm/v3/pkg/lint/rules chartutil=helm.sh/helm/v3/pkg/chartutil
             flags="$flags -X $rules.k8sVersionMajor=1 -X $rules.k8sVersionMinor=$version"
@@ -121,8 +121,8 @@ os=$(uname -s | tr '[:upper:]' '[:lower:]')
 arch=$(uname -m)
 case $arch in x86_64) arch=amd64 ;; aarch64) arch=arm64 ;; esac
 
-# A module directory's key: what decides the bytes of its programs, except for
-# the Go version, so that a newer Go does not throw a working cache away.
+# The key of a module directory: all inputs of its programs except the Go version,
+# so that a newer Go keeps a valid cache.
 key_of() {
     {
         cat "$here/$1/go.mod" "$here/$1/go.sum"

@@ -1,6 +1,6 @@
 // A conversion webhook as users of controller-runtime write it: typed structs, a hub and a spoke.
 //
-// Beside the conversion it decides and guards nothing. It serves a pair of files on a port of the loopback address.
+// It only converts, and limits nothing. It serves on a loopback port, with the certificate files of its flags.
 package main
 
 import (

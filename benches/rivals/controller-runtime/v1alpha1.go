@@ -44,7 +44,7 @@ type MaterializeV1alpha1 struct {
 // DeepCopyObject is generated in a real project. No conversion calls it.
 func (*MaterializeV1alpha1) DeepCopyObject() runtime.Object { panic("a conversion copies nothing") }
 
-// keptFields are what v1alpha2 has no place for.
+// keptFields are the fields that v1alpha2 lacks.
 type keptFields struct {
 	RequestRollout              string  `json:"requestRollout,omitempty"`
 	InPlaceRollout              bool    `json:"inPlaceRollout,omitempty"`
@@ -132,7 +132,7 @@ func (dst *MaterializeV1alpha1) ConvertFrom(hub conversion.Hub) error {
 	return nil
 }
 
-// rolloutHash is what the fields that call for a rollout come to.
+// rolloutHash hashes the fields that require a rollout.
 func rolloutHash(object *MaterializeV1alpha2) (string, error) {
 	spec := object.Spec
 	spec.BalancerdExternalCertificateSpec = nil

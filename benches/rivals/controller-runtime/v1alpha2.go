@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// CommonSpec is what both versions have.
+// CommonSpec has the fields of both versions.
 type CommonSpec struct {
 	EnvironmentdImageRef                        string                       `json:"environmentdImageRef"`
 	EnvironmentdExtraArgs                       []string                     `json:"environmentdExtraArgs,omitempty"`
@@ -37,7 +37,7 @@ type CommonSpec struct {
 	InternalCertificateSpec                     *CertificateSpec             `json:"internalCertificateSpec,omitempty"`
 }
 
-// CertificateSpec is what cert-manager is asked for.
+// CertificateSpec describes a certificate of cert-manager.
 type CertificateSpec struct {
 	DNSNames            []string        `json:"dnsNames,omitempty"`
 	Duration            *string         `json:"duration,omitempty"`
@@ -55,13 +55,13 @@ type IssuerRef struct {
 	Group string `json:"group,omitempty"`
 }
 
-// SecretTemplate is what a Secret is labelled with.
+// SecretTemplate has the labels of a Secret.
 type SecretTemplate struct {
 	Annotations map[string]string `json:"annotations,omitempty"`
 	Labels      map[string]string `json:"labels,omitempty"`
 }
 
-// CommonStatus is what both versions have.
+// CommonStatus has the status fields of both versions.
 type CommonStatus struct {
 	ActiveGeneration                         uint64             `json:"activeGeneration"`
 	Conditions                               []metav1.Condition `json:"conditions"`
@@ -85,7 +85,7 @@ type MaterializeV1alpha2 struct {
 	Status            *CommonStatus `json:"status,omitempty"`
 }
 
-// Hub marks the version that others are converted through.
+// Hub marks the version of the hub.
 func (*MaterializeV1alpha2) Hub() {}
 
 // DeepCopyObject is generated in a real project. No conversion calls it.

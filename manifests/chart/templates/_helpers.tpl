@@ -1,4 +1,4 @@
-{{/* The release's name, where it says what it is; it is a Service's name with up to eleven characters behind it. */}}
+{{/* The release name, if it contains the chart name. Names of Services append up to eleven characters. */}}
 {{- define "pointsman.fullname" -}}
 {{- if .Values.fullnameOverride -}}
 {{- .Values.fullnameOverride -}}
@@ -59,12 +59,12 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end -}}
 {{- end -}}
 
-{{/* Whether there is a directory that is put together from ConfigMaps. */}}
+{{/* True if a volume of ConfigMaps is mounted. */}}
 {{- define "pointsman.kindsDirectory" -}}
 {{- if or .Values.kinds.files .Values.kinds.configMaps }}yes{{ end -}}
 {{- end -}}
 
-{{/* Which definitions there are, for every program that reads them: flags, mounts and volumes. */}}
+{{/* The flags, mounts and volumes of the definitions, for servers and Jobs. */}}
 {{- define "pointsman.kindsArgs" -}}
 {{- $args := list -}}
 {{- if include "pointsman.kindsDirectory" . }}{{ $args = append $args "- --kinds=/kinds/files" }}{{ end -}}
@@ -100,13 +100,13 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end -}}
 {{- end -}}
 
-{{/* Whether each API server has a replica on its own node. */}}
+{{/* True if each API server has a replica on its node. */}}
 {{- define "pointsman.controlPlane" -}}
 {{- if (.Values.controlPlane | default dict).enabled }}yes{{ end -}}
 {{- end -}}
 
-{{/* Labels of Pods that are not servers, by their component: neither the Service nor the NetworkPolicy, which lets nothing
-     out, is for them. */}}
+{{/* Labels of Pods without a server, by component. They match neither the Service nor the NetworkPolicy, which allows no
+     outgoing connections. */}}
 {{- define "pointsman.otherLabels" -}}
 {{- $component := index . 0 }}
 {{- with index . 1 -}}
