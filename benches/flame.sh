@@ -23,7 +23,7 @@ stacks() {
             sub(/::h[0-9a-f]+$/, "", text)
             sub(/\+0x[0-9a-f]+$/, "", text)
             sub(/\.(llvm|isra|constprop|part|cold)[.0-9]*.*$/, "", text)
-            # `<a::B<X> as c::D>::e` is `a::B::e`, and generic arguments say little.
+            # `<a::B<X> as c::D>::e` is `a::B::e`, without generic arguments.
             if (text ~ /^</) {
                 depth = 0; end = 0; as = 0
                 for (at = 1; at <= length(text) && !end; at++) {

@@ -59,7 +59,7 @@ laws() {
     cargo test $(tests_of "$1") >"$scratch/log" 2>&1 && grep -q '^test result: ok. [1-9]' "$scratch/log"
 }
 
-# Runs the laws until one fails, and says which and after how many seconds. Fails where all hold, or none failed in time.
+# Runs the laws until one fails, and prints its name and the seconds. Fails if all laws hold, or none failed in time.
 caught() {
     : >"$scratch/log"
     start=$(date +%s)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds the programs the cluster tests run against, and prints where they are.
-# `assets.sh --help` explains the use; README.md beside this file, the reasons.
+# `assets.sh --help` explains the use, and README.md in this folder the reasons.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -32,7 +32,7 @@ or not asked to; 4 checksum mismatch.
 EOF
 }
 
-# ---- what is built -----------------------------------------------------------
+# ---- programs ---------------------------------------------------------------
 
 # The module directories of each version.
 modules_of() {
@@ -339,7 +339,7 @@ done
 
 if [ -n "$missing" ]; then
     [ -n "$build" ] || fail 3 "not built:$missing (tests/cluster/assets.sh$missing builds it)"
-    # Nothing to build with: say so before a cache directory appears.
+    # Fails without Go before it creates a cache directory.
     go_version=
     [ -d "$cache/parts" ] || need_go
     mkdir -p "$cache/parts"

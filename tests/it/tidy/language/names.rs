@@ -1,6 +1,6 @@
 //! Words of the source, and names of tests and files.
 
-use super::super::tree::{PACKAGES, files, read, sources, tests};
+use super::super::tree::{PACKAGES, files, nothing, read, sources, tests};
 use super::prose::count;
 
 /// Words without a subject, and private words for a report or a request: how often sources and manifests may use each.
@@ -13,6 +13,9 @@ const WORDS: [(&[&str], usize); 7] = [
     (&["go", "goes", "going", "gone", "went"], 300),
     (&["come", "comes", "coming", "came"], 300),
 ];
+
+/// Folders with manifests of other projects and recorded files.
+const SAMPLES: [&str; 4] = ["examples/kinds/", "tests/data/", "tests/it/", "target/"];
 
 /// Source files named by a participle or a gerund.
 const UNNAMED: usize = 5;
@@ -32,6 +35,30 @@ fn source_uses_standard_words() {
     println!("{found:?}");
     let over: Vec<_> = found.iter().filter(|(_, found, most)| found > most).collect();
     assert!(over.is_empty(), "words, found, at most: {over:?}");
+}
+
+/// Comments of manifests, scripts and settings have none of the words without a subject.
+#[test]
+fn settings_use_standard_words() {
+    let is_setting = |file: &String| {
+        let name = file.rsplit('/').next().unwrap_or_default();
+        let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
+        ["css", "go", "sh", "toml", "tpl", "yaml", "yml"].contains(&extension)
+            || name == "Dockerfile"
+            || file.starts_with(".ci/")
+    };
+    let is_fixture = |file: &String| file.contains("/tests/") || SAMPLES.iter().any(|folder| file.starts_with(folder));
+    let is_comment = |line: &&str| ["#", "//", "/*", "{{/*"].iter().any(|mark| line.trim_start().starts_with(mark));
+    let mut found = Vec::new();
+    for file in files("").into_iter().filter(|file| is_setting(file) && !is_fixture(file)) {
+        let text = read(&file);
+        let comments: Vec<&str> = text.lines().filter(is_comment).collect();
+        for words in [WORDS[0].0, WORDS[1].0, &["what", "who"]] {
+            let used = count(&comments.join("\n"), words);
+            found.extend((used > 0).then(|| format!("{file}: {used} of {words:?}")));
+        }
+    }
+    nothing(&found);
 }
 
 #[test]
