@@ -168,7 +168,7 @@ fn after_last_plain(text: &[u8]) -> &[u8] {
 
 /// Marks the quotes, backslashes and control characters among eight bytes, by their highest bits. Only the lowest mark
 /// is exact: higher bytes may be marked wrongly.
-fn special(word: u64) -> u64 {
+pub(super) fn special(word: u64) -> u64 {
     const ONES: u64 = u64::from_ne_bytes([1; 8]);
     // With its second bit flipped, a quote is 0x20, adjacent to the control characters. The character with that value
     // before is no longer in the range.

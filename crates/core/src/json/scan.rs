@@ -192,11 +192,15 @@ pub(super) fn escapes(value: &str) -> usize {
     let more = |byte: &u8| match byte {
         b'"' | b'\\' | 0x08 | b'\t' | b'\n' | 0x0c | b'\r' => 1,
         0..0x20 => 5,
-        _ => 0_u8,
+        _ => 0,
     };
-    // Sums of bytes are vectorized while they fit into a byte: 48 times 5 does.
-    let sum = |bytes: &[u8]| bytes.iter().fold(0_u8, |sum, byte| sum.wrapping_add(more(byte)));
-    value.as_bytes().chunks(48).map(|bytes| usize::from(sum(bytes))).sum()
+    let sum = |bytes: &[u8]| bytes.iter().map(more).sum::<usize>();
+    let (words, rest) = value.as_bytes().as_chunks();
+    let of_word = |bytes: &[u8; 8]| match grammar::special(u64::from_le_bytes(*bytes)) {
+        0 => 0,
+        _ => sum(bytes),
+    };
+    words.iter().map(of_word).sum::<usize>() + sum(rest)
 }
 
 /// Like [`escape`] without quotes, piece by piece.

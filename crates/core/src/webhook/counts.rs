@@ -1,12 +1,27 @@
 //! Upper bounds for the contents of a body, without parsing.
 
+use super::endpoint::Endpoint;
 use crate::definition::AccessedFields;
 use crate::json::string_end;
+
+/// The numbers of some bytes in a body.
+#[derive(Debug)]
+pub(super) struct ByteCounts {
+    pub(super) backslashes: u64,
+    pub(super) braces: u64,
+    pub(super) commas: u64,
+}
+
+impl ByteCounts {
+    pub(super) fn of(body: &[u8]) -> Self {
+        Self { backslashes: count(b'\\', body), braces: count(b'{', body), commas: count(b',', body) }
+    }
+}
 
 /// The counts of a body. The counts of invalid JSON are arbitrary.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct BodyCounts {
-    /// Objects in `request.objects`.
+    /// Objects in the review.
     pub(super) objects: u64,
     /// The size of the largest object in bytes.
     pub(super) longest: u64,
@@ -41,10 +56,14 @@ impl Contents {
 
 impl BodyCounts {
     /// Returns an upper bound. Counting bytes is much faster than tracking positions.
-    pub(super) fn at_most(body: &[u8]) -> Self {
-        let values = count(b',', body);
-        let all = Contents { items: count(b'{', body), seen: values, values };
-        Self { objects: may_be_objects(body).min(all.values + 1), longest: body.len() as u64, all, most: all }
+    pub(super) fn at_most(endpoint: Endpoint, body: &[u8], bytes: &ByteCounts) -> Self {
+        let values = bytes.commas;
+        let all = Contents { items: bytes.braces, seen: values, values };
+        let objects = match endpoint {
+            Endpoint::Convert => may_be_objects(body).min(values + 1),
+            Endpoint::Mutate | Endpoint::Validate => ADMITTED,
+        };
+        Self { objects, longest: body.len() as u64, all, most: all }
     }
 
     /// Counts the contents of parsed fields in the objects of a conversion review: in every list that is the value of a
@@ -225,9 +244,12 @@ fn may_be_objects(body: &[u8]) -> u64 {
     named as u64 + memchr::memmem::find_iter(body, b"\\u").count() as u64
 }
 
-pub(super) fn count(byte: u8, text: &[u8]) -> u64 {
+fn count(byte: u8, text: &[u8]) -> u64 {
     memchr::memchr_iter(byte, text).count() as u64
 }
+
+/// The number of objects in an admission review: old and new.
+pub(super) const ADMITTED: u64 = 2;
 
 /// The nesting depth of the members of the request.
 const REQUEST: usize = 2;

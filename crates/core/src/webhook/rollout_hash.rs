@@ -9,11 +9,16 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use sha2::{Digest, Sha256};
+use smallvec::SmallVec;
 
-use crate::{definition::HashedFields, json::Json};
+use crate::definition::HashedFields;
+use crate::json::{self, Json};
 
 /// The version of the recipe, stored next to a hash.
 pub const HASH_SCHEMA: &str = "1";
+
+/// Positions of members, without an allocation for most kinds.
+type Ends = SmallVec<[usize; 32]>;
 
 /// The input of a rollout hash.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -22,6 +27,8 @@ pub struct Preimage {
     pub canonical: String,
     /// The value of the force annotation, if the object has one.
     pub force: Option<String>,
+    /// The end of each member in `canonical`.
+    ends: Ends,
 }
 
 impl Preimage {
@@ -40,29 +47,43 @@ impl Preimage {
 
     /// The names of members that differ between two preimages, sorted.
     pub(crate) fn differing<'p>(&'p self, other: &'p Self) -> impl Iterator<Item = Cow<'p, str>> {
-        let mut one = Json::each_member(&self.canonical).peekable();
-        let mut two = Json::each_member(&other.canonical).peekable();
+        let (mut one, mut two) = (self.member_texts().peekable(), other.member_texts().peekable());
         std::iter::from_fn(move || {
             loop {
                 let order = match (one.peek(), two.peek()) {
-                    (Some((a, _)), Some((b, _))) => a.cmp(b),
+                    (Some(a), Some(b)) if a == b => {
+                        one.next();
+                        two.next();
+                        continue;
+                    }
+                    (Some(a), Some(b)) => name(a).cmp(&name(b)),
                     (Some(_), None) => Ordering::Less,
                     (None, Some(_)) => Ordering::Greater,
                     (None, None) => return None,
                 };
-                match order {
-                    Ordering::Less => return one.next().map(|(name, _)| name),
-                    Ordering::Greater => return two.next().map(|(name, _)| name),
-                    Ordering::Equal => {
-                        let ((name, a), (_, b)) = (one.next()?, two.next()?);
-                        if a.text() != b.text() {
-                            return Some(name);
-                        }
-                    }
+                if order == Ordering::Equal {
+                    one.next();
                 }
+                let next = if order == Ordering::Less { one.next() } else { two.next() };
+                return next.map(name);
             }
         })
     }
+
+    /// The text of each member: `"name":value`.
+    fn member_texts(&self) -> impl Iterator<Item = &str> {
+        let mut start = 1; // behind the brace
+        self.ends.iter().map(move |end| {
+            let text = self.canonical.get(start..*end).unwrap_or_default();
+            start = end + 1; // behind the comma
+            text
+        })
+    }
+}
+
+/// The name of a member.
+fn name(member: &str) -> Cow<'_, str> {
+    json::unescape(member.get(..json::string_end(member.as_bytes(), 0)).unwrap_or_default())
 }
 
 /// A hash that was calculated during conversion, with its preimage if requested.
@@ -78,11 +99,12 @@ pub(crate) fn preimage(
     root: &Json<'_>,
     annotation: impl Fn(&str) -> Option<String>,
 ) -> Preimage {
-    Preimage { canonical: canonical(rollout, root), force: rollout.force.as_deref().and_then(annotation) }
+    let (canonical, ends) = canonical(rollout, root);
+    Preimage { canonical, force: rollout.force.as_deref().and_then(annotation), ends }
 }
 
-/// The hashed members, and the defaults of absent members.
-fn canonical(rollout: &HashedFields, root: &Json<'_>) -> String {
+/// The hashed members, and the defaults of absent members, with the end of each.
+fn canonical(rollout: &HashedFields, root: &Json<'_>) -> (String, Ends) {
     let mut members: Vec<(Cow<'_, str>, Json<'_>)> = match root {
         Json::Object(members) => members.get(&rollout.of).map_or_else(Vec::new, Json::members),
         closed => closed.get(&rollout.of).map_or_else(Vec::new, Json::into_members),
@@ -92,26 +114,32 @@ fn canonical(rollout: &HashedFields, root: &Json<'_>) -> String {
     }
     let mut out =
         String::with_capacity(FEW + members.iter().map(|(name, value)| name.len() + value.size() + 4).sum::<usize>());
+    let mut ends = Ends::new();
     let mut defaults = rollout.defaults.iter().peekable();
     let mut writer = rollout.canonical.sorted_members();
     for (name, value) in &members {
         while let Some((default, value)) = defaults.next_if(|(default, _)| **default < **name) {
             begin(default, &mut out);
             out.push_str(value);
+            ends.push(out.len());
         }
         let before = out.len();
         begin(name, &mut out);
         match writer.write(name, &value.text(), &mut out) {
-            true => drop(defaults.next_if(|(default, _)| **default == **name)),
+            true => {
+                defaults.next_if(|(default, _)| **default == **name);
+                ends.push(out.len());
+            }
             false => out.truncate(before),
         }
     }
     for (default, value) in defaults {
         begin(default, &mut out);
         out.push_str(value);
+        ends.push(out.len());
     }
     out.push_str(if out.is_empty() { "{}" } else { "}" });
-    out
+    (out, ends)
 }
 
 /// Starts a member, and the object before its first member.

@@ -1,3 +1,6 @@
+use std::collections::BTreeSet;
+
+use super::rollout_hash::Preimage;
 use super::{Endpoint, Metadata, Outcome, Request, Webhook};
 use crate::{definition::Kind, json::Json};
 
@@ -108,6 +111,25 @@ fn shown_members_are_hashed_members() {
         let shown: Vec<String> = members.iter().map(|(name, value)| format!("\"{name}\":{value}")).collect();
         assert_eq!(format!("{{{}}}", shown.join(",")), preimage.canonical, "{name}");
     }
+}
+
+/// The differing names are those of members that one preimage lacks, or that have another value.
+#[test]
+fn differing_members_match_members() {
+    let names = ["rollout-completed", "v1alpha2-force-rollout", "v1alpha2-promoting", "v1alpha2-force-promote"];
+    let all = names.map(|name| webhook().preimage(&fixture(name)).unwrap());
+    let mut found = 0;
+    for (one, two) in all.iter().flat_map(|one| all.iter().map(move |two| (one, two))) {
+        let [mut members, others] = [one, two].map(Preimage::members);
+        let shared: Vec<_> = members.iter().filter(|member| others.contains(member)).cloned().collect();
+        members.extend(others);
+        members.retain(|member| !shared.contains(member));
+        let expected: BTreeSet<String> = members.into_iter().map(|(name, _)| name).collect();
+        let differing: Vec<_> = one.differing(two).collect();
+        found += differing.len();
+        assert!(differing.iter().eq(&expected), "{differing:?} {expected:?}");
+    }
+    assert!(found > 10, "{found}");
 }
 
 /// The response names a request member of the wrong type, for any order of the members.

@@ -2,7 +2,7 @@
 
 use super::convert::BUDGET;
 use super::costs::{BodyCosts, Costs};
-use super::counts::{BodyCounts, Contents, count};
+use super::counts::{ADMITTED, BodyCounts, ByteCounts, Contents};
 use super::endpoint::Endpoint;
 use crate::definition::{Added, Growth};
 
@@ -29,8 +29,9 @@ pub fn weight(endpoint: Endpoint, body: &[u8]) -> u64 {
 
 /// The weight with these definitions.
 pub(super) fn weight_with(costs: &Costs, endpoint: Endpoint, body: &[u8]) -> u64 {
-    let measures = Measures { length: body.len() as u64, escapes: count(b'\\', body), values: count(b',', body) };
-    let most = BodyCounts::at_most(body);
+    let bytes = ByteCounts::of(body);
+    let measures = Measures { length: body.len() as u64, escapes: bytes.backslashes, values: bytes.commas };
+    let most = BodyCounts::at_most(endpoint, body, &bytes);
     let at_most = measures.weigh(costs.most(), endpoint, &most, most.most.values);
     if at_most <= SMALL {
         return at_most;
@@ -106,9 +107,6 @@ const ESCAPE: u64 = 8;
 /// The cost of a value with a sibling: parsed, as each member of an object may be, and up to three more times: in the
 /// result, during the check conversion, and in the kept values. Each takes 48 bytes, and one has its own name and text.
 const VALUE: u64 = 224;
-
-/// The number of objects in an admission review: old and new.
-const ADMITTED: u64 = 2;
 
 /// The number of copies of the response during a reallocation.
 const MOVED: u64 = 2;
