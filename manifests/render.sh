@@ -29,7 +29,7 @@ render() { # values, more flags of helm
         sed -e '/^# Source: /d' -e '/^ *helm\.sh\/chart: /d' -e '/^ *app\.kubernetes\.io\/managed-by: Helm$/d'
 }
 
-plain() { # what, into a file
+plain() { # the set of manifests
     case $1 in
         cert-manager | secret)
             printf '%s\n%s' "$header" "$namespace"
