@@ -1,4 +1,7 @@
 //! Follows the objects of facts: a list, then a watch, and a list again when the watch is too old.
+//!
+//! Written by hand, because the watcher of `kube-runtime` reads pages and events of any size. The server that follows
+//! facts has a memory limit.
 
 use std::ops::ControlFlow;
 use std::time::Duration;
