@@ -195,6 +195,7 @@ pub(super) fn escapes(value: &str) -> usize {
         _ => 0,
     };
     let sum = |bytes: &[u8]| bytes.iter().map(more).sum::<usize>();
+    // Most words of eight bytes have none of these.
     let (words, rest) = value.as_bytes().as_chunks();
     let of_word = |bytes: &[u8; 8]| match grammar::special(u64::from_le_bytes(*bytes)) {
         0 => 0,

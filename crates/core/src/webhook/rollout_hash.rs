@@ -61,10 +61,14 @@ impl Preimage {
                     (None, Some(_)) => Ordering::Greater,
                     (None, None) => return None,
                 };
-                if order == Ordering::Equal {
-                    one.next();
-                }
-                let next = if order == Ordering::Less { one.next() } else { two.next() };
+                let next = match order {
+                    Ordering::Less => one.next(),
+                    Ordering::Greater => two.next(),
+                    Ordering::Equal => {
+                        one.next();
+                        two.next()
+                    }
+                };
                 return next.map(name);
             }
         })

@@ -42,17 +42,16 @@ pub fn parse_all(text: &str) -> Result<Vec<Node>, YamlError> {
         .map_err(|error| explained(&error))
 }
 
-/// Parses the only document of a file, besides empty ones. `what` is the kind of the file in the message. `None` if all
+/// Parses the only document of a file, besides empty ones. `kind` is the kind of the file in the message. `None` if all
 /// documents are empty.
 ///
 /// # Errors
 /// As [`parse_all`], and at a second document.
-pub fn parse_only(text: &str, what: &str) -> Result<Option<Node>, YamlError> {
+pub fn parse_only(text: &str, kind: &str) -> Result<Option<Node>, YamlError> {
     let mut documents = parse_all(text)?;
-    let last = documents.pop();
-    match last {
+    match documents.pop() {
         Some(second) if !documents.is_empty() => {
-            let message = format!("the file has another document here, but may hold only one {what}");
+            let message = format!("the file has another document here, but may hold only one {kind}");
             Err(YamlError { line: second.line, message })
         }
         only => Ok(only),

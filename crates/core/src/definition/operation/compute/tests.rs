@@ -147,7 +147,7 @@ fn work_is_limited() {
     assert_eq!(run(pairs, 20), Ok(()));
     assert_eq!(run(pairs, 4000), Err(NoValue::Limit));
     assert_eq!(run("list.map(a, a + text)", 4000), Ok(()));
-    // A limit stays one, whatever the other operand is.
+    // A limit is final, also next to an operand that decides.
     assert_eq!(run(&format!("{grown} == text || true"), 1), Err(NoValue::Limit));
     assert_eq!(run(&format!("int(text) == 1 || {grown} == text"), 1), Err(NoValue::Limit));
     // What an item with an error has built is free again.
