@@ -42,9 +42,10 @@ pub struct RolloutPlan {
 
 impl RolloutPlan {
     /// Objects with decisions that no patch precondition protects, by uid: objects that are released, change direction,
-    /// fail or take a step. Unless the fleet was just listed, the runner must read them again before it writes, and
-    /// plan again if one changed. `before` is the status of the plan's input. A label move is excluded: the
-    /// preconditions of its patch cover its input.
+    /// fail or take a step, and objects whose recorded field manager entries change: an earlier rollback may already
+    /// have succeeded with the other record. Unless the fleet was just listed, the runner must read them again before
+    /// it writes, and plan again if one changed. `before` is the status of the plan's input. A label move is excluded:
+    /// the preconditions of its patch cover its input.
     #[must_use]
     pub fn judged<'a>(&'a self, rollout: &Rollout, before: &'a RolloutStatus) -> BTreeSet<&'a str> {
         let after = &self.status;
@@ -53,6 +54,9 @@ impl RolloutPlan {
         let continues =
             |one: &InFlightObject| after.in_flight.iter().any(|next| next.uid == one.uid && next.back == one.back);
         let released = before.in_flight.iter().filter(|one| !continues(one));
+        let has_other_record =
+            |one: &InFlightObject| after.in_flight.iter().any(|next| next.uid == one.uid && next.writes != one.writes);
+        let recorded = before.in_flight.iter().filter(|one| one.writes.is_some() && has_other_record(one));
         let steps = self.writes.iter().filter_map(|write| match write {
             RolloutWrite::Job(one) => Some(one.uid.as_str()),
             // Independent of all lookups.
@@ -62,7 +66,7 @@ impl RolloutPlan {
             RolloutWrite::Status(_) | RolloutWrite::Try(_) | RolloutWrite::Hold(_) => None,
         });
         let failed = failed.map(|failure| failure.uid.as_str());
-        failed.chain(released.map(|one| one.uid.as_str())).chain(steps).collect()
+        failed.chain(released.chain(recorded).map(|one| one.uid.as_str())).chain(steps).collect()
     }
 }
 

@@ -138,3 +138,29 @@ fn unguarded_write_rereads_first() {
     let plan = plan(&rollout, &under_way(&[]), &fleet, PlanInput::default(), NOW);
     assert_eq!(plan.judged(&rollout, &under_way(&[])).into_iter().collect::<Vec<_>>(), ["old"], "{:?}", plan.writes);
 }
+
+/// A delayed list shows the state before a rollback that already succeeded.
+#[test]
+fn changed_record_rereads_first() {
+    let rollout = rollout_of(&json!({
+        "from": "2.16.0", "direction": "Undo", "waves": [{"name": "all"}], "timeout": "5m",
+    }));
+    let entry = |manager: &str, seconds: u64| json!({"manager": manager, "operation": "Update", "time": rfc3339(NOW.wall - seconds)});
+    let mark = json!({"rollout": "rollout-1", "was": "2.16.0", "to": "2.17.0", "at": rfc3339(NOW.wall - 200)});
+    let there = database(json!({
+        "labels": {"example.com/controller-version": "2.17.0"}, "annotations": {"pointsman.dev/rollout": mark.to_string()},
+        "managedFields": [entry("pointsman-rollout", 200), entry("oarsman", 100)],
+    }));
+    let fleet = [FleetObject::of(&there, &rollout).unwrap()];
+    let since = rfc3339(NOW.wall - 10);
+    for (seconds, is_read) in [(100, false), (50, true)] {
+        let record = json!({"manager": "oarsman", "entries": [format!("Update {}", rfc3339(NOW.wall - seconds))]});
+        let status = RolloutStatus::of(&json!({"status": {
+            "phase": "Rolling", "started": since, "direction": "Undo",
+            "inFlight": [{"object": "n/b", "uid": "u", "since": since, "back": true, "writes": record}],
+        }}));
+        let plan = plan(&rollout, &status, &fleet, PlanInput::default(), NOW);
+        assert!(plan.writes.iter().any(|write| matches!(write, RolloutWrite::Move(_))), "{:?}", plan.status);
+        assert_eq!(plan.judged(&rollout, &status).contains("u"), is_read, "{seconds}: {:?}", plan.status.in_flight);
+    }
+}
