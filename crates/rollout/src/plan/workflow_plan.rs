@@ -140,8 +140,8 @@ fn all_jobs_of(rollout: &Rollout, in_flight_object: &InFlightObject) -> impl Ite
     seen.chain(jobs_of(rollout, in_flight_object))
 }
 
-/// Jobs that may run although the object's annotation does not list them: one observed earlier and, if the rollout
-/// changes direction, any Job it may have created just before.
+/// Jobs that may run although the object's annotation does not list them: one observed earlier and, if the rollout or
+/// the object changes direction, any Job it may have created just before.
 fn lost_jobs(
     rollout: &Rollout,
     status: &RolloutStatus,
@@ -152,7 +152,8 @@ fn lost_jobs(
     // An object in rollback has created no Job since it turned, and its annotation is removed as part of the rollback.
     let has_turned = wanted == status.direction && in_flight_object.back;
     let may_be_new = !has_turned || object.lost_annotation(rollout).is_some();
-    if lacks_annotation(rollout, object) && wanted != Direction::Forward && may_be_new {
+    let is_turning = wanted != Direction::Forward || in_flight_object.back;
+    if lacks_annotation(rollout, object) && is_turning && may_be_new {
         return all_jobs_of(rollout, in_flight_object).collect();
     }
     context.lost_job(in_flight_object).into_iter().cloned().collect()

@@ -569,6 +569,32 @@ fn late_job_is_reverted() {
     }
 }
 
+/// A request of the undo creates its Job late, after another client overwrote the annotation, and the rollout turns
+/// forward again: the rollout does not end while the Job runs.
+#[test]
+fn forward_turn_hides_no_reverting_job() {
+    let mut pier = Pier::new();
+    pier.settles(0);
+    pier.ends(0, "Complete");
+    pier.settles(10);
+    pier.direction = "Undo";
+    pier.jobless = true;
+    pier.settles(20);
+    let late = pier.late.take().expect("an undo of the Job");
+    pier.jobs.push(late);
+    pier.ship.as_mut().unwrap()["metadata"]["annotations"] = json!({"pointsman.dev/rollout": "mine"});
+    (pier.runner_cache, pier.jobless) = (RunnerCache::default(), false);
+    for (direction, after) in [("Forward", 25), ("Undo", 30), ("Abort", 40)] {
+        pier.direction = direction;
+        let told = pier.settles(after);
+        assert!(!told.is_over() && told.in_flight.len() == 1, "{direction}: {told:?}");
+    }
+    pier.ends(1, "Complete");
+    pier.settles(50);
+    let told = pier.settles(120);
+    assert!(told.is_over() && told.message.contains("changed in part and not undone: n/a"), "{told:?}");
+}
+
 /// The Job never arrives: the rollout ends, and reverts nothing that was not done.
 #[test]
 fn lost_job_is_not_reverted() {
