@@ -285,7 +285,7 @@ impl Webhook {
         let Some(rollout) = &kind.rollout_hash else {
             return Err(ConvertError::NoRolloutHash { kind: kind.kind.clone() });
         };
-        object.convert(kind, rollout.at)?;
+        object.convert_to_read(kind, rollout.at)?;
         Ok(object.preimage(rollout).into_owned())
     }
 

@@ -18,7 +18,7 @@ pub(super) fn unmet(kind: &Kind, write: &Write<'_>) -> Vec<String> {
     let Ok(at) = old.version(kind) else {
         return Vec::new();
     };
-    if old.convert(kind, newest).is_err() {
+    if old.convert_to_read(kind, newest).is_err() {
         return Vec::new();
     }
     let metadata = write.old.as_ref().and_then(|old| old.json().get("metadata"));

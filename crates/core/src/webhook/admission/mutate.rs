@@ -167,10 +167,14 @@ fn is_hash(text: &str) -> bool {
 /// The warnings for kept annotations that a write contains, such as those of an exported manifest. They overwrite
 /// values of another version that were edited in the meantime.
 fn overwritten_kept_fields(kind: &Kind, write: &Write<'_>) -> Vec<String> {
+    let keys = kind.versions.indices().filter_map(|version| kind.kept_annotation(version));
+    let mut keys = keys.filter(|key| write.new.annotation(key).is_some()).peekable();
+    if keys.peek().is_none() {
+        return Vec::new();
+    }
     let (Some(Ok(old)), Ok(new)) = (write.old.as_ref().map(SentObject::object), write.new.object()) else {
         return Vec::new();
     };
-    let keys = kind.versions.indices().filter_map(|version| kind.kept_annotation(version));
     let brought = keys.filter(|key| is_brought(kind, [&old, &new], key));
     let brought_warnings = brought.map(|key| {
         let version = key.strip_prefix(KEPT).unwrap_or(key);
@@ -262,7 +266,7 @@ fn hash(kind: &Kind, new: &SentObject<'_>, kept: &[Stamp]) -> Vec<Stamp> {
     let (Some(rollout), Some(mut object)) = (&kind.rollout_hash, stamped(new, kept)) else {
         return Vec::new();
     };
-    if object.convert(kind, rollout.at).is_err() {
+    if object.convert_to_read(kind, rollout.at).is_err() {
         return Vec::new();
     }
     let hash = object.rollout_hash(rollout);

@@ -41,8 +41,8 @@ impl<'k: 'j, 'j> Subject<'k, 'j> {
         let kind = opened.kind;
         let made = if at == kind.versions.newest() { opened.newest.take() } else { None };
         let mut new = made.unwrap_or_else(|| opened.new.clone());
-        new.convert(kind, at)?;
-        let convert = |mut old: Object<'j>| old.convert(kind, at).ok().map(|_| old);
+        new.convert_to_read(kind, at)?;
+        let convert = |mut old: Object<'j>| old.convert_to_read(kind, at).ok().map(|_| old);
         let old = opened.old.clone().and_then(convert);
         let sent = match (&old, &opened.old) {
             (None, Some(before)) => Some([opened.new.clone(), before.clone()]),

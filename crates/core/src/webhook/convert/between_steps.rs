@@ -26,6 +26,8 @@ pub(super) struct BetweenSteps<'c> {
     pub(super) staged: bool,
     /// The rollout hash of the current object, if the last step calculated it.
     pub(super) hash: Option<CalculatedHash>,
+    /// The kept annotation of the next step is not written, because nothing reads it.
+    pub(super) omits_kept: bool,
     /// The preimage of the hash is requested.
     pub(super) needs_preimage: bool,
 }

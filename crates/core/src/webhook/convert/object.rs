@@ -41,6 +41,8 @@ pub(crate) struct Object<'a> {
     hash: Option<CalculatedHash>,
     /// The object is part of a write, so it is complete even without a uid.
     is_written: bool,
+    /// The converted object is only read, so its kept annotation is not written.
+    is_only_read: bool,
     /// The facts about the object.
     facts: Facts,
     /// The client that waits. `None` if it waits without limit.
@@ -66,6 +68,7 @@ impl<'a> Object<'a> {
             texts,
             hash: None,
             is_written: false,
+            is_only_read: false,
             facts: Facts::default(),
             caller: None,
         })
@@ -147,6 +150,13 @@ impl<'a> Object<'a> {
         self.convert_traced(kind, to, &mut Trace::off()).map(drop)
     }
 
+    /// Converts the object to another version to read its fields. The result must not be written or converted again,
+    /// because its kept annotation may be missing.
+    pub(crate) fn convert_to_read(&mut self, kind: &'a Kind, to: VersionIndex) -> Result<(), ConvertError> {
+        self.is_only_read = true;
+        self.convert(kind, to)
+    }
+
     /// Converts the object to another version, step by step. Returns whether a change that waits for approval was
     /// treated as completed.
     pub(crate) fn convert_traced(
@@ -160,6 +170,8 @@ impl<'a> Object<'a> {
         let others = kind.versions.indices().filter(|_| kind.steps.len() > 1);
         let mut others = others.filter_map(|version| kind.kept_annotation(version));
         let waits = others.any(|name| next.is_none_or(|next| next != name) && self.annotations.text(name).is_some());
+        // A conversion back needs the kept annotation.
+        self.is_only_read &= !waits;
         let before = waits.then(|| self.clone());
         let between = self.walk(kind, (from, to), Vec::new(), trace)?;
         // Pending values of this version were restored here, and become pending again in the conversion back only if
@@ -199,10 +211,12 @@ impl<'a> Object<'a> {
         if has_metadata_fields {
             metadata_fields::copy_in(kind, &self.metadata, &self.annotations, &mut self.root);
         }
-        for (side, step) in kind.steps_between(from, to) {
+        let mut steps = kind.steps_between(from, to).peekable();
+        while let Some((side, step)) = steps.next() {
             self.is_awaited()?;
             between.needed_on_return = needed_on_return.next();
             between.hash = None;
+            between.omits_kept = self.is_only_read && steps.peek().is_none();
             let parts = (&mut self.root, &mut self.annotations, self.texts);
             step::convert(kind, step, (side, &mut between), parts, trace)?;
             self.hash = between.hash.take();

@@ -35,8 +35,11 @@ pub(super) fn convert<'a>(
         annotations.remove(step.kept.of(to));
     }
     let kept = kept.unwrap_or_default();
-    let to_keep = convert_with(&kept, kind, step, (to, between), root, annotations, trace)?;
+    let to_keep = convert_with(&kept, kind, step, (to, &mut *between), root, annotations, trace)?;
     borrow_lists(&step.level, to, root, texts);
+    if between.omits_kept {
+        return Ok(());
+    }
     let gains = !step.metadata_fields.is_empty() && metadata_fields::has_annotations(root);
     annotations.settle(step, to, &kept, to_keep, gains);
     Ok(())
