@@ -60,7 +60,7 @@ impl BodyCounts {
         let values = bytes.commas;
         let all = Contents { items: bytes.braces, seen: values, values };
         let objects = match endpoint {
-            Endpoint::Convert => may_be_objects(body).min(values + 1),
+            Endpoint::Convert => may_be_objects(body, bytes.backslashes).min(values + 1),
             Endpoint::Mutate | Endpoint::Validate => ADMITTED,
         };
         Self { objects, longest: body.len() as u64, all, most: all }
@@ -239,13 +239,14 @@ fn member<'r>(opened: &'r AccessedFields, name: &[u8]) -> (&'r AccessedFields, b
 }
 
 /// An upper bound for the number of objects in a body. Each has a member of this name, which may contain escapes.
-fn may_be_objects(body: &[u8]) -> u64 {
+fn may_be_objects(body: &[u8], backslashes: u64) -> u64 {
     let named = memchr::memmem::find_iter(body, b"\"apiVersion\"").count();
-    named as u64 + memchr::memmem::find_iter(body, b"\\u").count() as u64
+    let spelled = if backslashes > 0 { memchr::memmem::find_iter(body, b"\\u").count() } else { 0 };
+    (named + spelled) as u64
 }
 
 fn count(byte: u8, text: &[u8]) -> u64 {
-    memchr::memchr_iter(byte, text).count() as u64
+    bytecount::count(text, byte) as u64
 }
 
 /// The number of objects in an admission review: old and new.
