@@ -44,6 +44,32 @@ fn dependencies(manifest: &str, section: &str) -> Vec<String> {
     section.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect()
 }
 
+/// `--locked` checks of the other workspaces fail if their lock files lack a dependency of these crates.
+#[test]
+fn lock_files_follow_manifests() {
+    let (mut wrong, mut seen) = (Vec::new(), 0);
+    for file in ["examples/Cargo.lock", "fuzz/Cargo.lock"] {
+        for package in read(file).split("[[package]]\n") {
+            // The name, the version and, for crates of this repository, the dependencies.
+            let mut words = package.split('"').skip(1).step_by(2).map(|word| word.split(' ').next().unwrap());
+            let manifest = match words.next() {
+                Some("pointsman-core") => "crates/core/Cargo.toml",
+                Some("pointsman-rollout") => "crates/rollout/Cargo.toml",
+                _ => continue,
+            };
+            let locked: BTreeSet<&str> = words.skip(1).collect();
+            let lines = dependencies(manifest, "dependencies");
+            let named: BTreeSet<&str> = lines.iter().map(|line| line.split([' ', '.']).next().unwrap()).collect();
+            if locked != named {
+                wrong.push(format!("{file}: not as {manifest}: run cargo metadata beside the file"));
+            }
+            seen += 1;
+        }
+    }
+    assert_eq!(seen, 3, "the examples use the core, the fuzz targets also rollouts");
+    nothing(&wrong);
+}
+
 #[test]
 fn dependencies_have_reasons() {
     let mut wrong = Vec::new();
