@@ -18,7 +18,7 @@ use scenario::Scenario;
 
 #[test]
 fn replacement_histories_keep_all_laws() {
-    let (first, count) = (super::number("POINTSMAN_SEED", 0), super::number("POINTSMAN_ROLLOUTS", 1_500) / 10);
+    let (first, count) = (super::number("POINTSMAN_SEED", 0), super::number("POINTSMAN_ROLLOUTS", 1_500).div_ceil(10));
     let mut ends = std::collections::BTreeMap::<String, u64>::new();
     for seed in first..first + count {
         let plot = Scenario::draw(seed);

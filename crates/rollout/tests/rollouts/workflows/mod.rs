@@ -15,7 +15,7 @@ use laws::{Broken, Voyage};
 
 #[test]
 fn histories_of_workflows_keep_every_property() {
-    let (first, count) = (super::number("POINTSMAN_SEED", 0), super::number("POINTSMAN_ROLLOUTS", 1_500) / 3);
+    let (first, count) = (super::number("POINTSMAN_SEED", 0), super::number("POINTSMAN_ROLLOUTS", 1_500).div_ceil(3));
     let mut ends = std::collections::BTreeMap::<String, u64>::new();
     for seed in first..first + count {
         let draft = Draft::draw(seed);
