@@ -140,8 +140,8 @@ fn all_jobs_of(rollout: &Rollout, in_flight_object: &InFlightObject) -> impl Ite
     seen.chain(jobs_of(rollout, in_flight_object))
 }
 
-/// Jobs that may run although the object's annotation does not list them: one observed earlier and, if the rollout or
-/// the object changes direction, any Job it may have created just before.
+/// Jobs that may run although the object's annotation does not list them: one observed earlier and, if the object has no
+/// annotation, any Job it may have created just before the annotation was removed.
 fn lost_jobs(
     rollout: &Rollout,
     status: &RolloutStatus,
@@ -152,8 +152,7 @@ fn lost_jobs(
     // An object in rollback has created no Job since it turned, and its annotation is removed as part of the rollback.
     let has_turned = wanted == status.direction && in_flight_object.back;
     let may_be_new = !has_turned || object.lost_annotation(rollout).is_some();
-    let is_turning = wanted != Direction::Forward || in_flight_object.back;
-    if lacks_annotation(rollout, object) && is_turning && may_be_new {
+    if lacks_annotation(rollout, object) && may_be_new {
         return all_jobs_of(rollout, in_flight_object).collect();
     }
     context.lost_job(in_flight_object).into_iter().cloned().collect()
@@ -263,7 +262,13 @@ fn note_lost_job(planner: &Planner<'_>, context: StepContext<'_>, in_flight_obje
     let known = in_flight_object.job.as_ref().map(|job| job.name.clone());
     let lost = lost_jobs(planner.rollout, &planner.status, context, in_flight_object);
     let mut others = lost.into_iter().filter(|job| known.as_ref() != Some(&job.name));
-    if let Some(job) = others.find(|job| under_way(planner, job).is_some()) {
+    let is_forward = planner.status.direction == Direction::Forward && !in_flight_object.back;
+    // An object without annotation is usually new in flight: unreadable Jobs do not block its first step.
+    let may_run = |job: &ObservedJob| match is_forward {
+        true => SeenJob::of(&job.name, &planner.facts.answers) == SeenJob::Runs,
+        false => under_way(planner, job).is_some(),
+    };
+    if let Some(job) = others.find(may_run) {
         in_flight_object.tried = Some(ObservedJob { lost: true, ..job });
     }
     if in_flight_object.job.is_none()
@@ -412,16 +417,14 @@ pub(crate) fn stays(planner: &Planner<'_>, context: StepContext<'_>, in_flight_o
     if planner.status.direction == Direction::Abort && !evaluator.steps().has_begun(context, in_flight_object) {
         return false;
     }
-    if !in_flight_object.back
-        && !evaluator.steps().has_begun(context, in_flight_object)
-        && context.wave_progress.is_outside()
-    {
-        // The workflow no longer selects the object.
-        return false;
+    if in_flight_object.back || evaluator.steps().has_begun(context, in_flight_object) {
+        return true;
     }
     let is_refused = planner.facts.runner_cache.answer(&context.object.uid).is_some()
         || initial_wait(context, &planner.facts.answers).is_some();
-    in_flight_object.back || evaluator.steps().has_begun(context, in_flight_object) || !is_refused
+    // The workflow may no longer select the object. Another client may have removed its annotation during a Job.
+    let is_released = is_refused || context.wave_progress.is_outside();
+    !is_released || job_under_way(planner, in_flight_object).is_some()
 }
 
 /// Recreating an object that was deleted for another has priority over gates, time limits, refusals and unknown state,

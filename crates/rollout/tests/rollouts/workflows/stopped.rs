@@ -261,6 +261,31 @@ fn unrecorded_job_is_waited_for() {
     }
 }
 
+/// The runner was killed before recording a created Job, another client has removed the annotation, and a webhook rejects
+/// the first step: the object stays in flight while its Job runs or cannot be read, and no step is written.
+#[test]
+fn unrecorded_job_keeps_object_in_flight() {
+    for how in ["Complete", "Failed"] {
+        let mut pier = Pier::new();
+        pier.settles(0);
+        pier.status.in_flight[0].job = None;
+        pier.unmark();
+        pier.denied = true;
+        pier.runner_cache.refused("u-a", "no", ClockReading { wall: NOW.wall + 1, steady: Duration::from_secs(1) });
+        for (after, is_shut) in [(5, true), (10, false), (70, false), (140, false)] {
+            pier.shut = is_shut;
+            let told = pier.settles(after);
+            assert!(!told.is_over() && told.in_flight.len() == 1, "{how}: {told:?}");
+            pier.denied = after < 70;
+        }
+        assert!(pier.ship.as_ref().unwrap()["metadata"].get("annotations").is_none(), "{how}: {:?}", pier.ship);
+        pier.ends(0, how);
+        let told = pier.settles(210);
+        let is_locked = pier.ship.as_ref().unwrap()["spec"].get("lock").is_some();
+        assert!(is_locked && told.in_flight.len() == 1 && pier.jobs.len() == 1, "{how}: {told:?}");
+    }
+}
+
 /// The Job is irreversible: the object stays once the Job has ended, and the last message names the object.
 #[test]
 fn irreversible_job_ends_before_abort() {
