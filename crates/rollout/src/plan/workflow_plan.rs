@@ -222,8 +222,12 @@ pub(crate) fn note_jobs(planner: &mut Planner<'_>) {
                 !matches!(SeenJob::of(&job.name, &planner.facts.answers), SeenJob::Unknown(_) | SeenJob::Absent)
             };
             in_flight_object.job = context.job_ahead(in_flight_object).filter(is_observed);
-            // A reverted Job is no longer outstanding.
-            in_flight_object.may_come = in_flight_object.may_come.filter(|_| in_flight_object.job.is_none());
+        }
+        // An observed Job is no longer outstanding: after its revert, it must not count again.
+        let is_ahead =
+            |job: &ObservedJob| context.job_ahead(in_flight_object).is_some_and(|ahead| ahead.name == job.name);
+        if in_flight_object.job.as_ref().is_some_and(is_ahead) {
+            in_flight_object.may_come = None;
         }
         if before != in_flight_object.job {
             forgotten.extend(before.as_ref().and_then(|_| lost_failure(planner, in_flight_object)));
@@ -364,7 +368,12 @@ pub(crate) fn redirected(
     };
     match (in_flight_object.back, back) {
         (false, true) => turn_back(planner, &mut in_flight_object),
-        (true, false) => (in_flight_object.back, in_flight_object.since) = (false, planner.now()),
+        (true, false) => {
+            (in_flight_object.back, in_flight_object.since) = (false, planner.now());
+            // The rollback of the first wave removes the annotation, and this loses no record of earlier waves.
+            let is_first = context.object_progress.forward().is_none_or(|next| next.wave >= context.wave_progress.wave);
+            in_flight_object.marked &= !is_first || context.object.annotation_of(planner.rollout).is_some();
+        }
         (false, false) | (true, true) if is_outstanding => in_flight_object.since = planner.now(),
         (false, false) | (true, true) => {}
     }

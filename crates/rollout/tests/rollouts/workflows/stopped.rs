@@ -109,38 +109,52 @@ impl Pier {
 
     /// Runs until no writes are planned, at this many seconds after the start. Returns the planned status.
     fn settles(&mut self, after: u64) -> RolloutStatus {
-        let rollout = self.compiled();
         for _ in 0..20 {
-            let fleet: Vec<FleetObject> =
-                self.ship.iter().map(|ship| FleetObject::of(ship, &rollout).unwrap()).collect();
-            let answers = self.answers(&rollout, &fleet);
-            let runner_cache = self.runner_cache.clone();
-            let facts = PlanInput { consistent: true, answers, runner_cache, ..PlanInput::default() };
-            let now = ClockReading { wall: NOW.wall + after, steady: Duration::from_secs(after) };
-            let planned = plan(&rollout, &self.status, &fleet, facts, now);
-            self.runner_cache = planned.runner_cache;
-            if planned.writes.is_empty() {
-                return planned.status;
-            }
-            for write in planned.writes {
-                match write {
-                    RolloutWrite::Status(status) => self.status = *status,
-                    RolloutWrite::Job(write) if self.jobless => {
-                        self.runner_cache.refused(&write.uid, "no", now);
-                        self.late = Some((write.name, write.body));
-                    }
-                    RolloutWrite::Job(write) => self.jobs.push((write.name, write.body)),
-                    RolloutWrite::Move(write) if self.denied => self.runner_cache.refused(&write.uid, "no", now),
-                    RolloutWrite::Move(write) => {
-                        let operations = write.patch.as_array().unwrap();
-                        let ship = self.ship.as_mut().unwrap();
-                        operations.iter().for_each(|operation| apply(ship, operation).unwrap());
-                    }
-                    other => panic!("{other:?}"),
-                }
+            if let Some(status) = self.plans_once(after) {
+                return status;
             }
         }
         panic!("it goes on for ever: {:?}", self.status);
+    }
+
+    /// Runs until this many Jobs were created.
+    fn runs_job(&mut self, after: u64, jobs: usize) {
+        while self.jobs.len() < jobs {
+            assert!(self.plans_once(after).is_none(), "{:?}", self.status);
+        }
+    }
+
+    /// Plans, and performs the writes. Returns the planned status if there are none.
+    fn plans_once(&mut self, after: u64) -> Option<RolloutStatus> {
+        let rollout = self.compiled();
+        let fleet: Vec<FleetObject> = self.ship.iter().map(|ship| FleetObject::of(ship, &rollout).unwrap()).collect();
+        let answers = self.answers(&rollout, &fleet);
+        let runner_cache = self.runner_cache.clone();
+        let facts = PlanInput { consistent: true, answers, runner_cache, ..PlanInput::default() };
+        let now = ClockReading { wall: NOW.wall + after, steady: Duration::from_secs(after) };
+        let planned = plan(&rollout, &self.status, &fleet, facts, now);
+        self.runner_cache = planned.runner_cache;
+        if planned.writes.is_empty() {
+            return Some(planned.status);
+        }
+        for write in planned.writes {
+            match write {
+                RolloutWrite::Status(status) => self.status = *status,
+                RolloutWrite::Job(write) if self.jobless => {
+                    self.runner_cache.refused(&write.uid, "no", now);
+                    self.late = Some((write.name, write.body));
+                }
+                RolloutWrite::Job(write) => self.jobs.push((write.name, write.body)),
+                RolloutWrite::Move(write) if self.denied => self.runner_cache.refused(&write.uid, "no", now),
+                RolloutWrite::Move(write) => {
+                    let operations = write.patch.as_array().unwrap();
+                    let ship = self.ship.as_mut().unwrap();
+                    operations.iter().for_each(|operation| apply(ship, operation).unwrap());
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+        None
     }
 
     /// The Job hangs, an operator aborts the rollout, and the rollout waits for the Job twice.
@@ -592,6 +606,51 @@ fn late_job_is_reverted() {
             assert!(pier.ship.as_ref().unwrap()["spec"].get("lock").is_none(), "{:?}", pier.ship);
         }
     }
+}
+
+/// The Job of an abort arrives late and is reverted: its request is no longer outstanding, else the Job would count again
+/// after its revert.
+#[test]
+fn late_job_is_reverted_once() {
+    let mut pier = Pier { jobless: true, ..Pier::new() };
+    pier.settles(0);
+    pier.direction = "Abort";
+    (pier.runner_cache, pier.jobless) = (RunnerCache::default(), false);
+    let waits = pier.settles(10);
+    assert!(waits.in_flight[0].may_come.is_some(), "{waits:?}");
+    pier.settles(99);
+    let late = pier.late.take().expect("it was to be made");
+    pier.jobs.push(late);
+    pier.ends(0, "Complete");
+    pier.direction = "Undo";
+    let reverts = pier.settles(100);
+    assert!(pier.jobs.len() == 2 && reverts.in_flight[0].may_come.is_none(), "{reverts:?}");
+}
+
+/// The rollback of an object has just removed its annotation when the rollout turns forward, and again when the first
+/// Job of the new attempt was created: that Job is reverted too.
+#[test]
+fn job_after_rollback_is_reverted() {
+    let mut pier = Pier { has_lock: false, ..Pier::new() };
+    pier.settles(0);
+    pier.ends(0, "Complete");
+    pier.ship.as_mut().unwrap()["status"]["level"] = json!("v2");
+    pier.settles(10);
+    let told = pier.settles(100);
+    assert!(told.in_flight.is_empty(), "{told:?}");
+    pier.direction = "Undo";
+    pier.runs_job(110, 2);
+    pier.ends(1, "Complete");
+    while pier.ship.as_ref().unwrap()["metadata"]["annotations"].get("pointsman.dev/rollout").is_some() {
+        assert!(pier.plans_once(120).is_none(), "{:?}", pier.status);
+    }
+    assert_eq!(pier.status.in_flight.len(), 1, "{:?}", pier.status);
+    pier.direction = "Forward";
+    pier.runs_job(130, 3);
+    pier.ends(2, "Complete");
+    pier.direction = "Undo";
+    let told = pier.settles(140);
+    assert!(!told.is_over() && pier.jobs.len() == 4, "{told:?}");
 }
 
 /// A request of the undo creates its Job late, after another client overwrote the annotation, and the rollout turns
