@@ -140,8 +140,8 @@ fn all_jobs_of(rollout: &Rollout, in_flight_object: &InFlightObject) -> impl Ite
     seen.chain(jobs_of(rollout, in_flight_object))
 }
 
-/// Jobs that may run although the object's annotation does not list them: one observed earlier and, if the object has no
-/// annotation, any Job it may have created just before the annotation was removed.
+/// Jobs that may run although the object's annotation does not list them: one observed earlier and, if the object has
+/// no annotation, any Job it may have created just before the annotation was removed.
 fn lost_jobs(
     rollout: &Rollout,
     status: &RolloutStatus,

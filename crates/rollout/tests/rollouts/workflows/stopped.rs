@@ -275,8 +275,8 @@ fn unrecorded_job_is_waited_for() {
     }
 }
 
-/// The runner was killed before recording a created Job, another client has removed the annotation, and a webhook rejects
-/// the first step: the object stays in flight while its Job runs or cannot be read, and no step is written.
+/// The runner was killed before recording a created Job, another client has removed the annotation, and a webhook
+/// rejects the first step: the object stays in flight while its Job runs or cannot be read, and no step is written.
 #[test]
 fn unrecorded_job_keeps_object_in_flight() {
     for how in ["Complete", "Failed"] {
@@ -608,8 +608,8 @@ fn late_job_is_reverted() {
     }
 }
 
-/// The Job of an abort arrives late and is reverted: its request is no longer outstanding, else the Job would count again
-/// after its revert.
+/// The Job of an abort arrives late and is reverted: its request is no longer outstanding, else the Job would count
+/// again after its revert.
 #[test]
 fn late_job_is_reverted_once() {
     let mut pier = Pier { jobless: true, ..Pier::new() };
