@@ -41,9 +41,9 @@ impl RequestHandler {
         Self::new(DecideFn(decide))
     }
 
-    /// The memory of a decision about the body, in bytes.
-    pub(crate) fn weigh(&self, endpoint: Endpoint, body: &[u8]) -> u64 {
-        self.decide.weight(endpoint, body)
+    /// The memory of a decision about the body, in bytes. The error is the message of a panic.
+    pub(crate) fn weigh(&self, endpoint: Endpoint, body: &[u8]) -> Result<u64, String> {
+        caught(|| self.decide.weight(endpoint, body))
     }
 
     /// Decides one request. Its memory is held until the decision ends, even if the client left, and until then it
@@ -57,7 +57,7 @@ impl RequestHandler {
     ) -> Result<Reply, HandlerError> {
         let BufferedBody { bytes, weight } = body;
         if bytes.len() <= INLINE && weight <= INLINE_WEIGHT {
-            // Ends before a client could leave.
+            // Ends sooner than a check for a client that left would take effect.
             return self.contained(&Request::new(endpoint, &bytes));
         }
         // A client that disconnects while waiting consumes no turn.
@@ -89,13 +89,12 @@ impl RequestHandler {
 
     /// Decides, and catches a panic.
     fn contained(&self, request: &Request<'_>) -> Result<Reply, HandlerError> {
-        // Unwind safe: the core is shared and immutable, so a panic leaves no partial state.
-        match catch_unwind(AssertUnwindSafe(|| self.decide.handle(request))) {
+        match caught(|| self.decide.handle(request)) {
             Ok(Ok(reply)) => Ok(reply),
             Ok(Err(HandleError::BadReview(bad))) => Err(HandlerError::Bad(bad)),
             Ok(Err(HandleError::ClientDisconnected)) => Err(HandlerError::Expired),
             Ok(Err(unknown)) => Err(HandlerError::Unknown { reason: unknown.to_string() }),
-            Err(payload) => Err(HandlerError::Panicked { message: text(payload.as_ref()) }),
+            Err(message) => Err(HandlerError::Panicked { message }),
         }
     }
 }
@@ -120,7 +119,7 @@ impl fmt::Debug for RequestHandler {
 pub(crate) enum HandlerError {
     /// The body is not a review.
     Bad(BadReview),
-    /// The deadline passed before the decision.
+    /// The deadline passed before the decision, or the client left, and nobody receives this.
     Expired,
     /// The core panicked.
     Panicked {
@@ -155,6 +154,12 @@ impl Drop for Awaited {
     }
 }
 
+/// Calls the core, and returns the message of a panic as the error.
+fn caught<T>(call: impl FnOnce() -> T) -> Result<T, String> {
+    // Unwind safe: the core is shared and immutable, so a panic leaves no partial state.
+    catch_unwind(AssertUnwindSafe(call)).map_err(|payload| text(payload.as_ref()))
+}
+
 fn text(payload: &(dyn Any + Send)) -> String {
     if let Some(text) = payload.downcast_ref::<&str>() {
         return (*text).to_owned();
@@ -163,8 +168,8 @@ fn text(payload: &(dyn Any + Send)) -> String {
 }
 
 /// Larger than any review of one object: etcd accepts objects of 1.5 MiB, and an admission review has two, old and new.
-/// Larger bodies are limited to one thread per core, and run for seconds: two more threads (`process`) remain for
-/// single objects.
+/// Larger bodies are limited to one thread for each core, and run for seconds: two more threads remain for single
+/// objects (`runtime` in `server/process.rs`).
 const ONE_OBJECT: usize = 4 << 20;
 
 /// A typical body of 32 KiB (`INLINE`), with a comma per 30 bytes, has a weight of 450 KiB. A greater weight means more

@@ -156,6 +156,7 @@ impl Routes {
             BodyError::Budget => Refusal::Overload,
             BodyError::TooHeavy { needed } => Refusal::TooHeavy { needed },
             BodyError::TooLarge => Refusal::TooLarge { limit },
+            BodyError::Panicked { message } => Refusal::Panic { message },
             BodyError::Stopped => Refusal::Draining,
             BodyError::Broken(error) => {
                 tracing::debug!(peer = %peer.addr, %error, "request body broke off");

@@ -6,8 +6,10 @@ use std::path::Path;
 use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, EXPECT, HeaderName};
 use hyper::{Method, Version};
 use pointsman_core::definition::Kind;
-use pointsman_core::webhook::{BadReview, ConversionWarning, Conversions, Metadata, Outcome, Reply, Webhook};
-use pointsman_server::{BodyLimits, RequestHandler, ServedWebhook};
+use pointsman_core::webhook::{
+    BadReview, ConversionWarning, Conversions, Endpoint, HandleError, Metadata, Outcome, Reply, Request, Webhook,
+};
+use pointsman_server::{BodyLimits, Decide, RequestHandler, ServedWebhook};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::support::client::Client;
@@ -168,6 +170,35 @@ async fn panic_is_one_500() {
     }
     assert_eq!(server.metric("webhook_panics_total{webhook=\"mutate\"}").await, Some(4.0));
     assert_eq!(server.metric("webhook_requests_total{code=\"500\",webhook=\"mutate\"}").await, Some(4.0));
+}
+
+/// Decides nothing: the weight of every body that begins with `panic` panics.
+struct WeightPanics;
+
+impl Decide for WeightPanics {
+    fn handle(&self, request: &Request<'_>) -> Result<Reply, HandleError> {
+        Ok(echo_reply(request.body()))
+    }
+
+    fn weight(&self, _: Endpoint, body: &[u8]) -> u64 {
+        assert!(!body.starts_with(b"panic"), "secret of the object");
+        0
+    }
+}
+
+#[tokio::test]
+async fn panic_of_a_weight_is_one_500() {
+    let server = TestServer::start(RequestHandler::new(WeightPanics), |_| {}).await;
+    let mut large = b"panic".to_vec();
+    large.resize(600 * 1024, b' ');
+    for mut client in both(&server).await {
+        for body in [b"panic".to_vec(), large.clone()] {
+            let message = client.post("/mutate", body).await.unwrap().refused(500);
+            assert!(!message.contains("secret"), "{message}");
+            assert_eq!(client.post("/mutate", "{}").await.unwrap().status, 200);
+        }
+    }
+    assert_eq!(server.metric("webhook_panics_total{webhook=\"mutate\"}").await, Some(4.0));
 }
 
 #[tokio::test]
