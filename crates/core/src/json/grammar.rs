@@ -22,7 +22,7 @@ fn after_value(text: &[u8]) -> Option<&[u8]> {
     loop {
         let (&first, behind) = rest.split_first()?;
         rest = match first {
-            // One place for names and other strings, so that the compiler copies the scan of strings here.
+            // One place for names and other strings, so that the compiler inlines the scan of strings once.
             b'"' => {
                 let (end, _) = after_string(behind)?;
                 if awaits_name {
@@ -144,7 +144,7 @@ fn after_escaped(text: &[u8]) -> Option<&[u8]> {
 pub(super) fn after_plain(text: &[u8]) -> &[u8] {
     let mut rest = text;
     while let Some((eight, behind)) = rest.split_first_chunk() {
-        let found = special(u64::from_le_bytes(*eight));
+        let found = escape_marks(u64::from_le_bytes(*eight));
         if found != 0 {
             return rest.get(found.trailing_zeros() as usize / 8..).unwrap_or_default();
         }
@@ -153,12 +153,12 @@ pub(super) fn after_plain(text: &[u8]) -> &[u8] {
     after_last_plain(rest)
 }
 
-/// The same for less than eight bytes: as two overlapping words if possible.
+/// The same for less than eight bytes. Four or more are processed as two overlapping words of four bytes.
 #[inline(never)]
 fn after_last_plain(text: &[u8]) -> &[u8] {
     if let (Some(first), Some(last)) = (text.first_chunk(), text.last_chunk()) {
         let [first, last] = [first, last].map(|four| u64::from(u32::from_le_bytes(*four)));
-        if special(first | last << 32) == 0 {
+        if escape_marks(first | last << 32) == 0 {
             return &[];
         }
     }
@@ -168,10 +168,9 @@ fn after_last_plain(text: &[u8]) -> &[u8] {
 
 /// Marks the quotes, backslashes and control characters among eight bytes, by their highest bits. Only the lowest mark
 /// is exact: higher bytes may be marked wrongly.
-pub(super) fn special(word: u64) -> u64 {
+pub(super) fn escape_marks(word: u64) -> u64 {
     const ONES: u64 = u64::from_ne_bytes([1; 8]);
-    // With its second bit flipped, a quote is 0x20, adjacent to the control characters. The character with that value
-    // before is no longer in the range.
+    // With the second lowest bit flipped, a quote is 0x20, adjacent to the control characters, and a space is 0x22.
     let controls_and_quotes = (word ^ (ONES * 2)).wrapping_sub(ONES * 0x21);
     let backslashes = (word ^ (ONES * u64::from(b'\\'))).wrapping_sub(ONES);
     (controls_and_quotes | backslashes) & !word & (ONES << 7)
@@ -223,5 +222,6 @@ impl OpenBrackets {
     }
 }
 
-/// The maximum depth, one for each bit. Kubernetes decodes at most 10,000. Typical objects have a dozen.
+/// The maximum depth: 128, one for each bit of [`OpenBrackets`]. Kubernetes decodes at most 10,000. Typical objects have
+/// a dozen.
 const DEEPEST: u32 = u128::BITS;

@@ -138,7 +138,7 @@ pub(crate) fn unescape(quoted: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// The character of `uXXXX` or `uXXXX\uXXXX`, and the number of bytes.
+/// The character of `uXXXX` or `uXXXX\uXXXX` at the start of a text, and the number of bytes that it occupies there.
 fn unicode(escaped: &str) -> (char, usize) {
     let unit = |from: usize| escaped.get(from..from + 4).and_then(|hex| u32::from_str_radix(hex, 16).ok());
     let Some(first) = unit(1) else {
@@ -186,9 +186,9 @@ pub(super) fn escape(value: &str, out: &mut String) {
     out.push('"');
 }
 
-/// The number of additional bytes of a string in JSON: one for quotes, backslashes and characters with a short escape,
-/// five for other control characters.
-pub(super) fn escapes(value: &str) -> usize {
+/// The number of bytes that escapes add to a string in JSON: one for quotes, backslashes and characters with a short
+/// escape, five for other control characters.
+pub(super) fn escape_length(value: &str) -> usize {
     let more = |byte: &u8| match byte {
         b'"' | b'\\' | 0x08 | b'\t' | b'\n' | 0x0c | b'\r' => 1,
         0..0x20 => 5,
@@ -197,7 +197,7 @@ pub(super) fn escapes(value: &str) -> usize {
     let sum = |bytes: &[u8]| bytes.iter().map(more).sum::<usize>();
     // Most words of eight bytes have none of these.
     let (words, rest) = value.as_bytes().as_chunks();
-    let of_word = |bytes: &[u8; 8]| match grammar::special(u64::from_le_bytes(*bytes)) {
+    let of_word = |bytes: &[u8; 8]| match grammar::escape_marks(u64::from_le_bytes(*bytes)) {
         0 => 0,
         _ => sum(bytes),
     };
@@ -208,12 +208,12 @@ pub(super) fn escapes(value: &str) -> usize {
 pub(super) fn escape_inside(value: &str, add: &mut (impl FnMut(&str) + ?Sized)) {
     let mut rest = value;
     loop {
-        let special = grammar::after_plain(rest.as_bytes());
-        let Some(byte) = special.first() else {
+        let from_escape = grammar::after_plain(rest.as_bytes());
+        let Some(byte) = from_escape.first() else {
             add(rest);
             break;
         };
-        let Some((plain, behind)) = rest.split_at_checked(rest.len() - special.len()) else {
+        let Some((plain, behind)) = rest.split_at_checked(rest.len() - from_escape.len()) else {
             break;
         };
         add(plain);

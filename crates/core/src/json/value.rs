@@ -66,7 +66,7 @@ impl<'a> Json<'a> {
 
     pub(crate) fn string(value: &str) -> Self {
         // Reserves capacity for all escapes at once, because a growing text exists twice.
-        let mut text = String::with_capacity(value.len() + scan::escapes(value) + 2);
+        let mut text = String::with_capacity(value.len() + scan::escape_length(value) + 2);
         scan::escape(value, &mut text);
         Json::Text(Cow::Owned(text))
     }

@@ -27,7 +27,7 @@ pub(super) fn mutated(
         let was = made.as_ref().map(Json::to_text);
         let mut done = 0_usize;
         for mutation in &kind.mutations {
-            if write.new.is_awaited().is_err() {
+            if write.new.check_awaited().is_err() {
                 // The client has disconnected, so the result is not used.
                 return Ok((Vec::new(), Vec::new()));
             }

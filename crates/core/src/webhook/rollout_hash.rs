@@ -17,7 +17,7 @@ use crate::json::{self, Json};
 /// The version of the recipe, stored next to a hash.
 pub const HASH_SCHEMA: &str = "1";
 
-/// Positions of members, without an allocation for most kinds.
+/// Positions in bytes, without an allocation for most kinds.
 type Ends = SmallVec<[usize; 32]>;
 
 /// The input of a rollout hash.
@@ -27,7 +27,7 @@ pub struct Preimage {
     pub canonical: String,
     /// The value of the force annotation, if the object has one.
     pub force: Option<String>,
-    /// The end of each member in `canonical`.
+    /// The position after each member in `canonical`, in bytes.
     ends: Ends,
 }
 
@@ -94,7 +94,7 @@ fn name(member: &str) -> Cow<'_, str> {
 #[derive(Clone, Debug)]
 pub(crate) struct CalculatedHash {
     pub(crate) hash: String,
-    pub(crate) made_of: Option<Preimage>,
+    pub(crate) preimage: Option<Preimage>,
 }
 
 /// Returns the preimage of an object. `root` is the object at the hashed version, `annotation` returns its annotations.
@@ -134,6 +134,7 @@ fn canonical(rollout: &HashedFields, root: &Json<'_>) -> (String, Ends) {
                 defaults.next_if(|(default, _)| **default == **name);
                 ends.push(out.len());
             }
+            // A dropped member gets its default, if it has one.
             false => out.truncate(before),
         }
     }
@@ -153,7 +154,7 @@ fn begin(name: &str, out: &mut String) {
     out.push(':');
 }
 
-/// Capacity for defaults.
+/// Capacity for defaults, in bytes.
 const FEW: usize = 256;
 
 /// SHA-256 over several pieces, as lower-case hexadecimal digits.

@@ -9,10 +9,10 @@ use crate::definition::{Added, Growth};
 /// The maximum memory, in bytes, that [`handle`](super::Webhook::handle) needs for this body at one time. Includes the
 /// response, excludes the body.
 ///
-/// The value is five times the body and eight bytes for each escape, and more for an object with more values than
-/// Kubernetes objects have. Each value with a sibling may be parsed, and then needs more memory than its text. Objects
-/// of a `ConversionReview` are processed one by one, so only the object with the most values counts. The test binary
-/// `memory` verifies the value at the allocator.
+/// The value is 64 KiB, five times the body, eight bytes for each escape and 224 for each parsed value: each value with
+/// a sibling may be parsed, and then needs more memory than its text. Objects of a `ConversionReview` are processed one
+/// by one, so only the object with the most values counts. Definitions that add text or keep values add more. The test
+/// binary `memory` verifies the value at the allocator.
 ///
 /// # Examples
 /// ```
@@ -93,19 +93,20 @@ fn items(growth: &Growth, of: Contents, lists: u64) -> Added {
     Added { text: of(|added| added.text), kept: of(|added| added.kept) }
 }
 
-/// The minimum of any body.
+/// The minimum of any body in bytes: buffers of a first capacity, and the texts of one object.
 const LEAST: u64 = 64 << 10;
 
-/// The cost of a byte: the response, an object during conversion, and its kept values. A response may be longer than
-/// its request.
+/// The cost of a byte of the body, in bytes: the response, an object during conversion, and its kept values. A response
+/// may be longer than its request.
 const BYTE: u64 = 5;
 
-/// The cost of an escape beyond its bytes. A kept annotation escapes it again, `\"` as `\\\"`. A text that is built
-/// from others is encoded again, with up to six bytes for each.
+/// The cost of an escape beyond its bytes, in bytes. A kept annotation escapes it again, `\"` as `\\\"`. A text that is
+/// built from others is encoded again, with up to six bytes for each.
 const ESCAPE: u64 = 8;
 
-/// The cost of a value with a sibling: parsed, as each member of an object may be, and up to three more times: in the
-/// result, during the check conversion, and in the kept values. Each takes 48 bytes, and one has its own name and text.
+/// The cost of a value with a sibling, in bytes: parsed, as each member of an object may be, and up to three more
+/// times: in the result, during the check conversion, and in the kept values. Each takes 48 bytes, together 192. The
+/// rest is for the name and text of one of them.
 const VALUE: u64 = 224;
 
 /// The number of copies of the response during a reallocation.
@@ -114,8 +115,9 @@ const MOVED: u64 = 2;
 /// The cost of a byte of the response during a reallocation, if the response exceeds the estimate.
 const ANSWER: u64 = 3;
 
-/// The cost of a kept byte: collected, in the annotation, in the annotation with escapes, and in the response.
+/// The cost of a kept byte, in bytes: collected, in the annotation, twice in the annotation with escapes, and twice in
+/// the response during a reallocation.
 const KEPT: u64 = 6;
 
-/// Below this size no closer scan is needed.
+/// Up to this weight, in bytes, no closer scan is needed.
 const SMALL: u64 = 1 << 20;

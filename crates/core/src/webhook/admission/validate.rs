@@ -92,7 +92,7 @@ fn apply_rules(
         }
         let mut subject = Subject::of(&mut opened, at)?;
         for rule in rules {
-            opened.new.is_awaited()?;
+            opened.new.check_awaited()?;
             judging.add(&rule.id, apply(&mut subject, rule, ratchet));
         }
         subjects.push(subject);

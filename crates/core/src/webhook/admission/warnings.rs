@@ -30,8 +30,8 @@ pub(super) fn stale_hash(opened: &OpenedWrite<'_, '_>, now: (&Object<'_>, &Preim
 }
 
 /// The hash of an object. The conversion may have calculated it already.
-fn hash<'o>((object, made_of): (&'o Object<'_>, &Preimage)) -> Cow<'o, str> {
-    object.known_hash().map_or_else(|| Cow::Owned(made_of.hash()), Cow::Borrowed)
+fn hash<'o>((object, preimage): (&'o Object<'_>, &Preimage)) -> Cow<'o, str> {
+    object.known_hash().map_or_else(|| Cow::Owned(preimage.hash()), Cow::Borrowed)
 }
 
 /// Describes the rollout that an update starts, and its reason. The objects are old and new, in the version that is

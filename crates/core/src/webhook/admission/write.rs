@@ -71,8 +71,8 @@ impl<'j> SentObject<'j> {
         &self.json
     }
 
-    /// Checks whether the client still waits.
-    pub(in crate::webhook) fn is_awaited(&self) -> Result<(), ClientDisconnected> {
+    /// Checks that the client still waits.
+    pub(in crate::webhook) fn check_awaited(&self) -> Result<(), ClientDisconnected> {
         self.caller.map_or(Ok(()), Caller::waits)
     }
 

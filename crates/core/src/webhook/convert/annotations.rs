@@ -185,8 +185,15 @@ impl<'a> Annotations<'a> {
     }
 
     /// Restores the original form of the annotations, and writes the values to keep, if any. `kept` is the previous
-    /// content. `gains`: operations may add annotations. They are written after the last step.
-    pub(super) fn settle(&mut self, step: &'a Step, to: Side, kept: &Kept<'_>, mut to_keep: Kept<'_>, gains: bool) {
+    /// content. With `adds_annotations`, operations may add annotations, which are written after the last step.
+    pub(super) fn write_kept(
+        &mut self,
+        step: &'a Step,
+        to: Side,
+        kept: &Kept<'_>,
+        mut to_keep: Kept<'_>,
+        adds_annotations: bool,
+    ) {
         if !(kept.is_empty() && kept.annotations.is_none()) {
             self.shape_as_before(kept);
         }
@@ -198,7 +205,7 @@ impl<'a> Annotations<'a> {
             self.members.remove(name);
         }
         // The first annotation replaces an empty map or a null, which must return.
-        let is_replaced = gains && self.members.is_empty() && self.shape != Shape::Absent;
+        let is_replaced = adds_annotations && self.members.is_empty() && self.shape != Shape::Absent;
         if to_keep.is_empty() && !is_replaced {
             return;
         }

@@ -9,11 +9,11 @@ use crate::webhook::rollout_hash::CalculatedHash;
 /// conversions, with the intermediate object stored.
 #[derive(Default)]
 pub(super) struct BetweenSteps<'c> {
-    /// The objects that pending values need in the conversion back, beyond the version that the next step writes.
+    /// The paths of objects that pending values need in the conversion back, beyond the version that the next step writes.
     /// `None` if they are the same as for the values that are pending now.
     pub(super) needed_on_return: Option<Vec<Path>>,
     /// The object has a uid, or is about to get one.
-    pub(super) is_named: bool,
+    pub(super) has_uid: bool,
     /// In the conversion back, an object was assumed to stay only for the values that are pending in it now.
     pub(super) stays_for_waiting: bool,
     /// The namespace of the object, if it has one.

@@ -16,10 +16,10 @@ pub(super) struct Context<'c, 't> {
     pub(super) appears_complete: bool,
     /// Whether the object is complete in the conversion back too, so that defaults need not be kept.
     pub(super) complete_on_return: bool,
-    /// Whether the object is sparse and would appear complete in the version that is written.
-    pub(super) seems_complete: bool,
+    /// Whether the object is sparse, and has all required fields of the version that is written.
+    pub(super) hides_sparseness: bool,
     /// Whether the object has a uid, or is about to get one.
-    pub(super) is_named: bool,
+    pub(super) has_uid: bool,
     /// The objects of each side that pending values for more distant versions need.
     pub(super) needed: &'c Sides<Vec<Path>>,
     /// Set if an object is assumed to stay in the conversion back only for pending values.
@@ -34,14 +34,14 @@ pub(super) struct Context<'c, 't> {
 }
 
 impl Context<'_, '_> {
-    /// Checks whether the client still waits.
-    pub(super) fn is_awaited(&self) -> Result<(), ClientDisconnected> {
+    /// Checks that the client still waits.
+    pub(super) fn check_awaited(&self) -> Result<(), ClientDisconnected> {
         self.caller.map_or(Ok(()), Caller::waits)
     }
 
     /// Records whether the object has all required fields in the version that is written.
     pub(super) fn record_completeness(&mut self, is_complete: bool) {
         self.complete_on_return = is_complete && self.appears_complete;
-        self.seems_complete = is_complete && !self.appears_complete;
+        self.hides_sparseness = is_complete && !self.appears_complete;
     }
 }

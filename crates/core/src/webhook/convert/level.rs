@@ -57,7 +57,7 @@ pub(super) fn convert<'a>(
     if taken.is_nothing() && kept.is_empty() && !frontier.fills.older && !frontier.fills.newer {
         // For every operation, absent maps to absent in both directions.
         if let Some(required) = required {
-            context.record_completeness(required.is_met(context.is_named, &mut |field| tree::has(root, field)));
+            context.record_completeness(required.is_met(context.has_uid, &mut |field| tree::has(root, field)));
         }
         return Ok(KeptFields::default());
     }
@@ -95,7 +95,7 @@ pub(super) fn convert<'a>(
     let crossed = proven.unwrap_or_else(|| crossing.run(&from, kept));
     let mut conversion = Conversion { crossing, from, crossed, staying: &staying, to_keep: KeptFields::default() };
     if let Some(required) = required {
-        context.record_completeness(required.is_met(context.is_named, &mut |field| conversion.has(root, field)));
+        context.record_completeness(required.is_met(context.has_uid, &mut |field| conversion.has(root, field)));
     }
     conversion.settle(kept, &stuck, context);
     conversion.record_changes(context, here);
@@ -540,7 +540,7 @@ impl<'l> ConvertItem<'l> for ItemConversion<'_, '_, '_, 'l> {
     where
         'l: 'a,
     {
-        self.context.is_awaited()?;
+        self.context.check_awaited()?;
         convert(item, self.level, self.context, kept, here, None)
     }
 

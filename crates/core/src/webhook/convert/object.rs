@@ -92,12 +92,12 @@ impl<'a> Object<'a> {
         self
     }
 
-    /// Checks whether the client still waits.
-    pub(crate) fn is_awaited(&self) -> Result<(), ClientDisconnected> {
+    /// Checks that the client still waits.
+    pub(crate) fn check_awaited(&self) -> Result<(), ClientDisconnected> {
         self.caller.map_or(Ok(()), Caller::waits)
     }
 
-    /// Writes the object to a buffer with capacity for this many bytes. Returns how its annotations fit.
+    /// Writes the object to the buffer that `room` returns for a number of bytes. Returns how its annotations fit.
     pub(super) fn write<'o>(self, metadata: Metadata, room: impl FnOnce(usize) -> &'o mut String) -> AnnotationBudget {
         let Self { api_version, kind, metadata: mut answered, annotations, root, .. } = self;
         match metadata {
@@ -188,8 +188,8 @@ impl<'a> Object<'a> {
         Ok(between.staged)
     }
 
-    /// Runs the steps in sequence. `needed_on_return` are the objects that pending values need in the conversion back,
-    /// for each version that a step writes. If absent, the needs of the values that are pending now apply.
+    /// Runs the steps in sequence. `needed_on_return` are the paths of objects that pending values need in the conversion
+    /// back, for each version that a step writes. If absent, the needs of the values that are pending now apply.
     fn walk(
         &mut self,
         kind: &'a Kind,
@@ -197,15 +197,14 @@ impl<'a> Object<'a> {
         needed_on_return: Vec<Vec<Path>>,
         trace: &mut Trace<'_>,
     ) -> Result<BetweenSteps<'a>, ConvertError> {
-        let is_named = self.is_written || self.metadata.get("uid").is_some();
+        let has_uid = self.is_written || self.metadata.get("uid").is_some();
         let facts = self.facts.clone();
         let needs_preimage = self.is_written;
         let caller = self.caller;
         let reads_namespace = kind.steps_between(from, to).any(|(_, step)| step.reads_namespace);
         let namespace = self.metadata.get("namespace").filter(|_| reads_namespace);
         let namespace = namespace.and_then(|name| Some(name.as_str()?.into_owned()));
-        let mut between =
-            BetweenSteps { is_named, facts, needs_preimage, caller, namespace, ..BetweenSteps::default() };
+        let mut between = BetweenSteps { has_uid, facts, needs_preimage, caller, namespace, ..BetweenSteps::default() };
         let mut needed_on_return = needed_on_return.into_iter();
         let has_metadata_fields = metadata_fields::has_any(kind);
         if has_metadata_fields {
@@ -213,7 +212,7 @@ impl<'a> Object<'a> {
         }
         let mut steps = kind.steps_between(from, to).peekable();
         while let Some((side, step)) = steps.next() {
-            self.is_awaited()?;
+            self.check_awaited()?;
             between.needed_on_return = needed_on_return.next();
             between.hash = None;
             between.omits_kept = self.is_only_read && steps.peek().is_none();
@@ -230,7 +229,7 @@ impl<'a> Object<'a> {
         Ok(between)
     }
 
-    /// The objects that pending values need for each version that a conversion back leaves, last version first.
+    /// The paths of objects that pending values need, for each version that a conversion back leaves, last version first.
     /// Excludes the version where it starts.
     fn needed_on_return(
         mut self,
@@ -273,8 +272,8 @@ impl<'a> Object<'a> {
 
     /// The preimage of the rollout hash. The object must be in the hashed version.
     pub(crate) fn preimage(&self, rollout: &HashedFields) -> Cow<'_, Preimage> {
-        match self.hash.as_ref().and_then(|calculated| calculated.made_of.as_ref()) {
-            Some(made_of) => Cow::Borrowed(made_of),
+        match self.hash.as_ref().and_then(|calculated| calculated.preimage.as_ref()) {
+            Some(preimage) => Cow::Borrowed(preimage),
             None => Cow::Owned(rollout_hash::preimage(rollout, &self.root, |key| {
                 self.annotations.text(key).map(Cow::into_owned)
             })),

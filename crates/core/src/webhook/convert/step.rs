@@ -40,8 +40,8 @@ pub(super) fn convert<'a>(
     if between.omits_kept {
         return Ok(());
     }
-    let gains = !step.metadata_fields.is_empty() && metadata_fields::has_annotations(root);
-    annotations.settle(step, to, &kept, to_keep, gains);
+    let adds_annotations = !step.metadata_fields.is_empty() && metadata_fields::has_annotations(root);
+    annotations.write_kept(step, to, &kept, to_keep, adds_annotations);
     Ok(())
 }
 
@@ -69,14 +69,14 @@ fn convert_with<'a>(
 ) -> Result<Kept<'a>, ConvertError> {
     // During server-side apply, the API server also sends objects without required fields.
     let required = step.complete.of(to.other());
-    let is_complete = |root: &mut Json<'_>| required.is_met(between.is_named, &mut |field| tree::has(root, field));
+    let has_required = |root: &mut Json<'_>| required.is_met(between.has_uid, &mut |field| tree::has(root, field));
     let elsewhere = is_sparse_elsewhere(kind, step, annotations);
-    let appears_complete = !elsewhere && is_complete(root);
+    let appears_complete = !elsewhere && has_required(root);
     let complete = appears_complete && !kept.sparse;
     let needs_preimage = between.needs_preimage;
-    let calculated = |root: &Json<'_>| {
+    let hash_of = |root: &Json<'_>| {
         let hashed = kind.rollout_hash.as_ref().filter(|_| complete)?;
-        Some(calculated(hashed, root, annotations, needs_preimage))
+        Some(calculate_hash(hashed, root, annotations, needs_preimage))
     };
     let mut needed = pending::needed(kind, step, annotations);
     if let Some(on_return) = between.needed_on_return.take() {
@@ -87,8 +87,8 @@ fn convert_with<'a>(
         complete,
         appears_complete,
         complete_on_return: complete,
-        seems_complete: false,
-        is_named: between.is_named,
+        hides_sparseness: false,
+        has_uid: between.has_uid,
         needed: &needed,
         stays_for_waiting: &mut between.stays_for_waiting,
         namespace: between.namespace.as_deref(),
@@ -98,17 +98,17 @@ fn convert_with<'a>(
     };
     let required = (!elsewhere).then_some(step.complete.of(to));
     let mut to_keep = Kept::default();
-    let level = |root: &mut Json<'a>, context: &mut Context<'_, '_>, to_keep: &mut Kept<'a>| {
+    let convert_level = |root: &mut Json<'a>, context: &mut Context<'_, '_>, to_keep: &mut Kept<'a>| {
         to_keep.fields = level::convert(root, &step.level, context, &kept.fields, &ErrorPath::Object, required)?;
-        to_keep.sparse = context.seems_complete;
+        to_keep.sparse = context.hides_sparseness;
         Ok::<(), ConvertError>(())
     };
     match (&step.status, to) {
         (Some(fields), Side::Newer) => {
             let before = context.trace.is_on().then(|| Traced::before(root, fields)).transpose()?;
             let requests = RolloutRequests::take(root, fields)?;
-            level(root, &mut context, &mut to_keep)?;
-            let rollout = StatusConversion { fields, calculated: calculated(root) };
+            convert_level(root, &mut context, &mut to_keep)?;
+            let rollout = StatusConversion { fields, calculated: hash_of(root) };
             between.staged |= status::up(&rollout, root, requests, kept, &mut to_keep)?;
             if let Some(before) = before {
                 before.record_changes_after(root, &to_keep, context.trace)?;
@@ -116,24 +116,24 @@ fn convert_with<'a>(
             between.hash = rollout.calculated.filter(|_| is_apart(kind, fields));
         }
         (Some(fields), Side::Older) => {
-            let rollout = StatusConversion { fields, calculated: calculated(root) };
-            level(root, &mut context, &mut to_keep)?;
+            let rollout = StatusConversion { fields, calculated: hash_of(root) };
+            convert_level(root, &mut context, &mut to_keep)?;
             status::down(&rollout, root, kept, &mut to_keep, context.trace)?;
         }
-        (None, _) => level(root, &mut context, &mut to_keep)?,
+        (None, _) => convert_level(root, &mut context, &mut to_keep)?,
     }
     Ok(to_keep)
 }
 
 /// The hash of a complete object, with its preimage if requested.
-fn calculated(
+fn calculate_hash(
     hashed: &HashedFields,
     root: &Json<'_>,
     annotations: &Annotations<'_>,
     needs_preimage: bool,
 ) -> CalculatedHash {
-    let made_of = rollout_hash::preimage(hashed, root, |key| annotations.text(key).map(Cow::into_owned));
-    CalculatedHash { hash: made_of.hash(), made_of: needs_preimage.then_some(made_of) }
+    let preimage = rollout_hash::preimage(hashed, root, |key| annotations.text(key).map(Cow::into_owned));
+    CalculatedHash { hash: preimage.hash(), preimage: needs_preimage.then_some(preimage) }
 }
 
 /// Returns whether the object was sparse in a version outside of this step. It stays sparse until it reaches that

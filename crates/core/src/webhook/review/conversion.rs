@@ -42,7 +42,7 @@ impl<'j> ConversionRequest<'j> {
     }
 
     /// Parses a review up to its objects. Succeeds if the other members precede them, as API servers write it. Then
-    /// each byte is read once.
+    /// the objects are parsed one by one, and their list is not scanned before.
     pub(crate) fn read_to_objects(body: &'j [u8]) -> Option<(Self, Reader<'j>)> {
         let mut reader = Reader::new(std::str::from_utf8(body).ok()?);
         reader.open(b'{')?;
