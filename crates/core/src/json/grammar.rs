@@ -222,6 +222,6 @@ impl OpenBrackets {
     }
 }
 
-/// The maximum depth: 128, one for each bit of [`OpenBrackets`]. Kubernetes decodes at most 10,000. Typical objects have
-/// a dozen.
+/// The maximum depth: 128, one for each bit of [`OpenBrackets`]. Kubernetes decodes at most 10,000. Typical objects
+/// have a dozen.
 const DEEPEST: u32 = u128::BITS;

@@ -9,8 +9,8 @@ use crate::webhook::rollout_hash::CalculatedHash;
 /// conversions, with the intermediate object stored.
 #[derive(Default)]
 pub(super) struct BetweenSteps<'c> {
-    /// The paths of objects that pending values need in the conversion back, beyond the version that the next step writes.
-    /// `None` if they are the same as for the values that are pending now.
+    /// The paths of objects that pending values need in the conversion back, beyond the version that the next step
+    /// writes. `None` if they are the same as for the values that are pending now.
     pub(super) needed_on_return: Option<Vec<Path>>,
     /// The object has a uid, or is about to get one.
     pub(super) has_uid: bool,

@@ -188,8 +188,9 @@ impl<'a> Object<'a> {
         Ok(between.staged)
     }
 
-    /// Runs the steps in sequence. `needed_on_return` are the paths of objects that pending values need in the conversion
-    /// back, for each version that a step writes. If absent, the needs of the values that are pending now apply.
+    /// Runs the steps in sequence. `needed_on_return` are the paths of objects that pending values need in the
+    /// conversion back, for each version that a step writes. If absent, the needs of the values that are pending now
+    /// apply.
     fn walk(
         &mut self,
         kind: &'a Kind,
@@ -229,8 +230,8 @@ impl<'a> Object<'a> {
         Ok(between)
     }
 
-    /// The paths of objects that pending values need, for each version that a conversion back leaves, last version first.
-    /// Excludes the version where it starts.
+    /// The paths of objects that pending values need, for each version that a conversion back leaves, last version
+    /// first. Excludes the version where it starts.
     fn needed_on_return(
         mut self,
         kind: &'a Kind,
